@@ -19,15 +19,15 @@ from models.tasks.base import Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer, Sketch, bytes_of_maps
 
-LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its result (20 ms)
+LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
 # Seconds to wait before a beam search, so that the maps computed before reach the browser first. A beam search has many
 # small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of 176 ms after a
 # key, the translation after 224 ms instead of 225 ms (benchmarks/translation.py).
 PICTURES_FIRST = 0.05
-WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in passes of the same duration
+WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
 LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, its cost grows with the square of the length
-LONG = 2000  # characters above which tokenizing a text takes longer than another visitor should wait
+LONG = 2000  # number of characters above which tokenizing a text takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # the result of a pass that a page shows
 
@@ -177,7 +177,8 @@ def tiles_of(seen: Seen, kind: Kind) -> ndarray:
     if isinstance(seen, Sketch):
         return seen.thumbnails[kind.name]
     maps = seen.weights[kind.name]
-    if not kind.attention.is_distribution:  # scale to the largest weight of all heads, which gets the darkest colour
+    # rows that do not sum to 1 are scaled to the largest weight of all heads, which gets the darkest colour
+    if not kind.attention.is_distribution:
         maps = maps / max(float(maps.max()), 1e-9)
     return thumbnails(maps)
 
@@ -198,13 +199,14 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     """
     prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
-        raise InputError(str(prompt), prompt.start, prompt.stop)  # a copy: each raise adds frames to an exception
+        # a copy of the error is raised, because each raise adds frames to an exception
+        raise InputError(str(prompt), prompt.start, prompt.stop)
     return prompt
 
 
 @caches.remembered()
 def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
-    # The key is the task, not the model: models of a family share a task, and the cache must not keep an evicted
+    # The key is the task and not the model: models of a family share a task, and the cache must not keep an evicted
     # model in memory. Two folders of the same name have two tasks.
     try:
         with serving.aside() if len(text) > LONG else contextlib.nullcontext():

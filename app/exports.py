@@ -15,7 +15,7 @@ from numpy import ndarray
 from models import Lab, Trace
 from models.trace import Layer, Said
 
-Maps = Mapping[tuple[str, int], Layer]  # (kind, layer from 0) -> its maps
+Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
 
 DIGITS = 7  # decimals in JSON and significant digits in CSV; float32 has no more
 
@@ -118,7 +118,7 @@ def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str,
             queries, keys = numpy.nonzero(numpy.tril(seen) if causal[kind] else seen)
             rows.writerows((kind, layer + 1, head, i + 1, j + 1, f"{w:.{DIGITS}g}") for i, j, w in
                            zip(queries.tolist(), keys.tolist(), weights[queries, keys].tolist(), strict=True))
-    return file.getvalue().encode("utf-8-sig", "replace")  # without the mark, Excel reads another encoding
+    return file.getvalue().encode("utf-8-sig", "replace")  # without a byte order mark Excel assumes another encoding
 
 
 def _numbers(array: ndarray) -> Any:

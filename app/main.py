@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Streamlit adds the folder of this file, not the repository's root. An installed package has its imports already.
+# Streamlit adds the folder of this file to the path, not the repository's root. An installed package has its imports already.
 if not (ROOT / "__init__.py").exists() and str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
@@ -50,7 +50,7 @@ def at(page: str) -> Callable[[], None]:
         session.follow_address(page)
         visit.current().address = st.context.ip_address
         session.speak()
-        with st.empty().container(key="lasting"):  # a container, so that later elements keep their positions
+        with st.empty().container(key="lasting"):  # an empty container, so that later elements keep their positions
             session.once(_lasting)
         present_page()
     return run

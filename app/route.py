@@ -36,10 +36,10 @@ from components.payload import pack
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
-MAX_BODY = 2 * 2**20  # bytes; a text of 200,000 characters has up to 1.2 MB as JSON
-MAX_EVENTS = 1024  # per request; the browser sends at most 256 per component
-PATIENCE = 10.0  # seconds until the body must have arrived
-THREADS = 64  # threads for requests that compute or wait for a turn; further requests wait without a thread
+MAX_BODY = 2 * 2**20  # largest request in bytes; a text of 200,000 characters has up to 1.2 MB as JSON
+MAX_EVENTS = 1024  # largest number of events per request; the browser sends at most 256 per component
+PATIENCE = 10.0  # seconds within which the body must arrive
+THREADS = 64  # number of threads for requests that compute or wait for a turn; further requests wait without a thread
 # `identity` keeps Streamlit's middleware from compressing the answer, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
@@ -160,7 +160,7 @@ def _present(now: Visit, seen: int) -> Answer:
         now.channel.serial += 1
         about = {"serial": now.channel.serial, "answered": now.channel.newest, "visit": now.channel.id,
                  "received": dict(now.channel.received), "language": state.language}
-    # In lessons the tick of a question's answer was sometimes missing from the page, so the script draws them.
+    # In lessons the tick after an answer was sometimes missing from the page, so the script draws them.
     page = DIRECT.get(state.page) if state.lesson is None else None
     try:
         found = page and frame.parts(page)
@@ -179,7 +179,7 @@ def _late(now: Visit, late: Sequence[Callable[[], Part]], seen: int) -> bytes:
     with visit.use(now), serving.drawing():
         texts.speak(now.history.present.language)
         for make in late:
-            if now.channel.newest != newest:  # the answer to the newer events contains these parts
+            if now.channel.newest != newest:  # another request has newer events, and its answer contains these parts
                 break
             found.append(make())
     return _blocks(_changed(now, found, seen))

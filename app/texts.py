@@ -30,13 +30,16 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
-LANGUAGES = {"en": "English", "zh": "中文"}  # code -> name in the language itself; the source texts are in the first
+# code -> name in the language itself; the texts in the code are in the first language
+LANGUAGES = {"en": "English", "zh": "中文"}
 GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
-COOKIE = "attention-lab-language"  # the browser stores the language chosen in the header (toolbar.js) in this cookie
+# name of the cookie in which the browser stores the language chosen in the header (toolbar.js)
+COOKIE = "attention-lab-language"
 
 
-_spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
+# the language of the current thread, because each visitor has a thread
+_spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
 def speak(language: str) -> None:
@@ -93,6 +96,22 @@ def _(text: str, /, **values: Any) -> str:
     return _NUMBERS.vformat(_found(text), (), values) if values else _found(text)
 
 
+def translated(value: Any) -> Any:
+    """Returns a value of JSON, with each message of models.messages in it translated.
+
+    Args:
+        value: dictionaries, lists, texts and numbers; texts that are not messages stay as they are.
+
+    Returns:
+        A copy; keys stay as they are.
+    """
+    if isinstance(value, dict):
+        return {key: translated(its) for key, its in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [translated(its) for its in value]
+    return _(value) if hasattr(value, "template") else value
+
+
 def number(value: float, form: str) -> str:
     """Returns a formatted number with a minus sign instead of a hyphen.
 
@@ -111,7 +130,7 @@ class _Numbers(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, Real):
-            return number(value, format_spec)  # type: ignore[arg-type]  # numpy's numbers, too
+            return number(value, format_spec)  # type: ignore[arg-type]  # numpy's numbers are accepted too
         return super().format_field(value, format_spec)
 
 
@@ -156,7 +175,8 @@ def _told(text: Any) -> str:
 
 
 def _found(text: str) -> str:
-    return _translations(language()).gettext(text) if text else ""  # gettext keeps the catalogue's header under ""
+    # an empty text is not looked up, because gettext stores the catalogue's header under ""
+    return _translations(language()).gettext(text) if text else ""
 
 
 @cache

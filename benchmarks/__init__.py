@@ -1,1 +1,2 @@
-"""Benchmarks; each result is a ratio of two times from one run. `python -m benchmarks` runs all; see README.md."""
+"""Benchmarks; each result is the ratio of two durations from one run. `python -m benchmarks` runs all; see README.md.
+"""

@@ -49,7 +49,7 @@ def visits() -> list[Rows]:
     rows = []
     for count, states in ((200, 20), (100, 2000), (200, 2000)):
         with serve() as address:
-            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
+            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # a first run loads the models
             rows.append(visitors.measure(address, count, 3.0, 40.0, states))
     return [rows, [start.memory_of_visitors()]]
 

@@ -170,7 +170,7 @@ def row(which: str) -> dict[str, Any]:
     running = [replica(number) for number in (0, 1)]
     try:
         with balancer(which) as (site, process):
-            asyncio.run(crowd(site, True, 10.0))  # loads the models
+            asyncio.run(crowd(site, True, 10.0))  # a first run loads the models
             before = worked(process)
             record, shared = asyncio.run(crowd(site, True, SECONDS))
             spent = worked(process) - before

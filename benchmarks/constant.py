@@ -1,7 +1,7 @@
-"""Response times of the Constant page in milliseconds, compared with the floor, in turns in one browser.
+"""Response times of the Constant page in milliseconds, compared with the floor, alternating in one browser.
 
 Measures the time from a key on the slider to the new position in the chart, whose data the browser already has, and the
-time from such a key or from the pause in typing to the results for the typed text.
+time from such a key or from the pause in typing to the results for the input text.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from models import HeadPlan, load
 from models.lab import run_prompt
 from tests.browser import serve
 
-MODEL, OTHER = "masked-softmax", "stories-softmax"  # whose study it is; one that it says nothing of
+MODEL, OTHER = "masked-softmax", "stories-softmax"  # the model whose study the page shows, and a model without a study
 TEXT = "The cat sat on the mat"
 TURNS = 20
 SHARES = (0.5, 0.95)
 
-# As WATCH: from the last `event` to the frame after the first chart has gone to another place.
+# JavaScript like WATCH: from the last `event` to the frame after the first chart has moved to another position
 PLACE = """
 kind => {
   globalThis.labTimes = [];
@@ -57,11 +57,12 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
                                           ("typing, to the heads' distances", MODEL, "input", True)):
             link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
             page = _open(browser, f"{app}/?{urlencode(link)}")
-            page.evaluate(*((WATCH, ["chart", event, -1]) if reads else (PLACE, event)))  # the last chart: of distances
+            # the last chart shows the distances
+            page.evaluate(*((WATCH, ["chart", event, -1]) if reads else (PLACE, event)))
             bare = _open(browser, f"{floor}/?{urlencode({'n': 16})}")
             bare.evaluate(WATCH, ["heads", event])
             ours, theirs, passes = [], [], [0.0] * TURNS
-            for turn in range(TURNS):  # in turns, so that a busy machine slows all alike
+            for turn in range(TURNS):  # app and floor alternate, so that a busy machine slows both alike
                 ours.append(_act(page, event, turn))
                 theirs.append(_act(bare, event, turn))
                 if reads:
@@ -79,14 +80,14 @@ def _open(browser: Browser, address: str) -> Page:
     page.goto(address)
     is_floor = "page=" not in address
     page.get_by_role("gridcell" if is_floor else "slider").first.wait_for()
-    page.wait_for_timeout(3000)  # until all charts are there
+    page.wait_for_timeout(3000)  # until all charts are drawn
     return page
 
 
 def _act(page: Page, event: str, turn: int) -> float:
-    """Milliseconds of one turn: one step of the slider there or back, or one more letter."""
+    """Returns the milliseconds of one action: one step of the slider, forth or back, or one more letter."""
     done = page.evaluate("labTimes.length")
-    head = page.locator('[role="gridcell"][tabindex="0"]')  # of the floor, which has a slider too
+    head = page.locator('[role="gridcell"][tabindex="0"]')  # the floor has a slider too, so the focus is set on a head
     if event == "input":
         box = page.get_by_label("Text", exact=True)
         box.press("End")
@@ -96,14 +97,14 @@ def _act(page: Page, event: str, turn: int) -> float:
     else:
         page.get_by_role("slider").first.press("ArrowRight" if turn % 2 == 0 else "ArrowLeft")
     page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(150)  # what else the answer brings
+    page.wait_for_timeout(150)  # until the other parts of the answer are drawn
     taken = float(page.evaluate("labTimes.at(-1)"))
     return taken - DEBOUNCE if event == "input" else taken
 
 
 def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],
          times: int) -> dict[str, Any]:
-    """One quantile beside `times` the floor's, and a pass where the text is a new one."""
+    """Returns one quantile, compared with `times` the floor's, plus one forward pass if the text is new."""
     mine, base, own_pass = (quantile(its, share) for its in (ours, theirs, passes))
     return {"": f"{what}, p{100 * share:.0f} ms", "ours": mine, "floor": base, "pass": own_pass,
             "ours / floor": mine / base, "ours / allowed": mine / (times * base + own_pass)}

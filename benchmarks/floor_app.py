@@ -16,8 +16,9 @@ from app.server import serving  # noqa: E402
 from components import Grid, heads, library  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
-LAYERS, HEADS = 4, 8  # by default; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
-CHOICES = ("stories-selective", "stories-random-softmax")  # the app's, for the same letters to be typed
+LAYERS, HEADS = 4, 8  # default shape; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
+# names of the app's models, so that the same letters are typed
+CHOICES = ("stories-selective", "stories-random-softmax")
 
 
 @st.fragment

@@ -33,7 +33,7 @@ from models.prompt import Prompt
 from models.tasks.stories import BOS, TOKENIZER
 
 LENGTHS = (16, 64, 128)
-CAUGHT = ("attn.hook_attn_scores", "attn.hook_pattern", "attn.hook_z")  # of TransformerLens' hooks
+CAUGHT = ("attn.hook_attn_scores", "attn.hook_pattern", "attn.hook_z")  # names of TransformerLens' hooks
 TEXT = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 40
 
 
@@ -185,14 +185,15 @@ def memory() -> list[dict[str, Any]]:
 
 
 def _measure_peak(way: str) -> None:
-    """Prints what a pass adds to this process at its peak, and what its result holds, MB."""
+    """Prints the memory in MB that a pass adds to this process at its peak, and the memory of its result."""
     serving.tune()
     lab = open_folder("large", make_gpt2(width=768, layers=12, heads=12))
     prompt = prompt_of(lab, 512)
-    lab.sketch(prompt_of(lab, 16), [HeadPlan()])  # what is allocated once
+    lab.sketch(prompt_of(lab, 16), [HeadPlan()])  # a first pass allocates the memory that is allocated only once
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # what loading left over would hide what a pass takes
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    # memory freed after loading is returned to the system, because a pass could reuse it unnoticed
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak of the resident memory
     before = _status("VmRSS")
     if way == "sketch":
         kept = lab.sketch(prompt, [HeadPlan()])[0].nbytes
@@ -205,7 +206,7 @@ def _measure_peak(way: str) -> None:
 
 
 def _status(key: str) -> float:
-    """MB of this process, as Linux counts them."""
+    """Returns a memory value of this process in MB, as Linux counts it."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
     return int(line.split()[1]) / 1024
 

@@ -57,7 +57,7 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def _plain(lab: StackLab, prompt: Any) -> Any:
-    """Nothing but what `output_attentions` needs: no plan, no record, no norms."""
+    """Runs only the computation that `output_attentions` needs: no plan, no record, no norms."""
     model, weights = lab.model, []
     tokens = torch.tensor([prompt.ids])
     rotary = rotary_table(tokens.shape[1], model.config.head_width)

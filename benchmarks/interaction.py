@@ -22,8 +22,9 @@ DEBOUNCE = 200.0  # ms for which the text box waits for another letter; not part
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
-# From the last `event` on the page to the frame after `part` has drawn again, the first one on the page or `which`;
-# times are kept in labTimes, or `into`. Of the window, where the grids' keys end.
+# JavaScript: measures from the last `event` on the page to the frame after `part` has drawn again, the first such part
+# or number `which`; times are stored in labTimes, or in `into`. Keys in the grids are handled at the window, so the
+# event is taken there.
 WATCH = """
 ([part, kind, which = 0, into = 'labTimes']) => {
   const times = globalThis[into] = [];
@@ -43,7 +44,7 @@ WATCH = """
 """
 
 
-# Each word is pointed at in turn: the script, and what the browser has to lay out for it.
+# JavaScript: points at each word in turn, and measures the script's time and the layout after it.
 POINT = """
 async () => {
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
@@ -112,7 +113,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                                       "input" if action == "typing" else "keydown"])
                 bare.evaluate(WATCH, ["heads", "input" if action == "typing" else "keydown"])
                 received.clear()
-                for turn in range(ACTIONS):  # in turns, so that a busy machine slows both alike
+                for turn in range(ACTIONS):  # app and floor alternate, so that a busy machine slows both alike
                     ours.append(_act(page, action, turn))
                     theirs.append(_act(bare, "state" if action == "select" else action, turn))
                 rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS))
@@ -122,19 +123,19 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 
 def _text(n: int) -> str:
-    """A story of n tokens, less three for what is typed behind it."""
+    """Returns a story of n - 3 tokens; three more tokens are typed after it."""
     prompt = load(MODEL).read(STORY)
     return "".join(prompt.tokens[1:n - 3])
 
 
 def _act(page: Page, action: str, turn: int) -> float:
-    """Milliseconds of one action."""
+    """Returns the milliseconds of one action."""
     done = page.evaluate("labTimes.length")
     if action == "typing":
         box = page.get_by_label("Text", exact=True)
         box.press("End")
         box.press("a" if turn % 2 == 0 else "Backspace")
-    elif action == "model":  # both are in memory after the first two turns
+    elif action == "model":  # both models are in memory after the first two actions
         _choose(page, OTHER if turn % 2 == 0 else MODEL)
     else:
         chosen = page.locator('[role="gridcell"][tabindex="0"]')
@@ -147,7 +148,7 @@ def _act(page: Page, action: str, turn: int) -> float:
 
 
 def _choose(page: Page, model: str) -> None:
-    """Enter on another model: in our dialog, or in the floor's box."""
+    """Chooses another model with Enter: in the app's dialog, or in the floor's box."""
     chooser = page.get_by_role("button", name=re.compile("^Model:"))
     if chooser.count():
         chooser.click()

@@ -23,10 +23,10 @@ from websockets.typing import Origin, Subprotocol
 from benchmarks.visitors import act, queries
 from tests.browser import ROOT, serve
 
-LINKS = 150  # different links per round, a multiple of PART
-PART = 15  # links that are opened twice in a row; few enough that their traces stay in the cache
+LINKS = 150  # number of different links per round, a multiple of PART
+PART = 15  # number of links that are opened twice in a row; few enough that their traces stay in the cache
 ROUNDS = 4
-TICKS = os.sysconf("SC_CLK_TCK")  # of the processor's clock, a second
+TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
 
 
 def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ async def _round(address: str, number: int) -> tuple[float, float]:
     process = _listening(address)
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
                                   origin=Origin(address)) as socket:
-        for query in queries(20, seed=1000):  # loads the models
+        for query in queries(20, seed=1000):  # a first run loads the models
             await act(socket, query)
         taken = [0.0, 0.0]
         for first in range(0, LINKS, PART):

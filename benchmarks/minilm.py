@@ -45,9 +45,9 @@ from tests.browser import serve
 
 TOKENS = 64
 LAYERS, HEADS = 6, 12
-TURNS, LOADS = 20, 3  # of 20 turns, p95 is the slowest
+TURNS, LOADS = 20, 3  # numbers of actions and of page loads; of 20 actions, p95 is the slowest
 WINDOW: ViewportSize = {"width": 1440, "height": 900}
-SLOW = 180_000  # ms that a page of BertViz may take
+SLOW = 180_000  # ms within which a page of BertViz must load
 TEXT = ("The fisherman sat on the bank of the river and thought of his money in the bank while the water was rising. "
         "Nobody on the other side had seen him since the morning, and the boat that he wanted to sell was tied "
         "to the old bridge. He had told his daughter that {} would come for it soon")
@@ -56,9 +56,9 @@ BUYERS = ("rain", "night", "winter", "money", "nobody", "somebody", "she", "he",
 
 CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
 SCRIPTS = {CDN + "require.js/2.3.6/require.min.js": "require.js", CDN + "d3/5.7.0/d3.min": "d3.min",
-           CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # the last two without .js, which require.js adds
+           CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # the last two are named without .js, which require.js adds
 
-# In a page before its own scripts: when messages of the server come,
+# JavaScript that runs before the page's own scripts: records the times of the server's messages,
 MESSAGES = """
 globalThis.labMessages = [];
 globalThis.WebSocket = class extends WebSocket {
@@ -91,7 +91,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Peer:
-    """BertViz's page: its address, its bytes, and the seconds in which Python wrote it."""
+    """BertViz's page: its address, its bytes, and the seconds that Python took to write it."""
 
     address: str
     size: int
@@ -159,7 +159,7 @@ def _open_folder(browser: Browser, app: str) -> str:
 
 @contextmanager
 def _served(bertviz: Path | None, attentions: tuple[Any, ...], prompt: Prompt) -> Iterator[Peer | None]:
-    """BertViz's model view of these attentions, on a server of its own."""
+    """Yields BertViz's model view of these attention maps, on a separate server."""
     if bertviz is None:
         yield None
         return
@@ -205,7 +205,7 @@ def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
 
 
 def _count_fetched(page: Page) -> list[int]:
-    """A list that grows with the bytes of each file that the page fetches."""
+    """Returns a list to which the bytes of each file that the page fetches are appended."""
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
@@ -214,7 +214,7 @@ def _count_fetched(page: Page) -> list[int]:
 
 
 def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
-    """Other texts on an open page, asked for when the box has waited for another letter."""
+    """Types other texts on an open page, and returns their loads, measured from the end of the pause in typing."""
     page = _open(browser, link, "heads", "input")
     page.evaluate("document.addEventListener('input', () => { globalThis.labTyped = performance.now(); }, true)")
     received = count_bytes(page)
@@ -232,15 +232,17 @@ def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
 
 def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignLab,
              prompt: Prompt) -> tuple[list[float], list[float], list[float]]:
-    """Milliseconds of each turn: in the app, at the floor, and of the forward pass alone. Each turn prunes another
-    head, or shows another one large; a plan is never one that was computed before."""
+    """Returns the milliseconds of each action: in the app, at the floor, and of the forward pass alone.
+
+    Each action prunes another head, or selects another one. No plan was computed before.
+    """
     event = "keydown" if action == "prune" else "click"
     page = _open(browser, link, "heads" if action == "prune" else "head_map", event)
     bare = _open(browser, floor, "heads", event)
     ours: list[float] = []
     theirs: list[float] = []
     passes, plan = [], HeadPlan()
-    for turn in range(1, TURNS + 1):  # in turns, so that a busy machine slows all alike
+    for turn in range(1, TURNS + 1):  # the measurements alternate, so that a busy machine slows all alike
         for one, times in ((page, ours), (bare, theirs)):
             done = one.evaluate("labTimes.length")
             cell = one.get_by_role("gridcell").nth(turn)
@@ -259,7 +261,7 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
 
 
 def _open(browser: Browser, address: str, part: str, event: str) -> Page:
-    """A page that measures from each such event to the next drawing of the part."""
+    """Returns a page that measures from each such event to the next drawing of the part."""
     page = browser.new_page(bypass_csp=True, viewport=WINDOW)
     page.add_init_script(MESSAGES)
     page.goto(address)
@@ -271,7 +273,7 @@ def _open(browser: Browser, address: str, part: str, event: str) -> Page:
 
 def _wait(page: Page, done: int) -> float:
     page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(120)  # what else the answer brings
+    page.wait_for_timeout(120)  # until the other parts of the answer are drawn
     return page.evaluate("labTimes.at(-1)")
 
 
@@ -305,7 +307,7 @@ def _beside_floor(action: str, ours: list[float], theirs: list[float], passes: l
 
 
 def _row(what: str, ours: float, beside: str, theirs: float) -> dict[str, Any]:
-    """One row; a NaN is what was not measured."""
+    """Returns one row; NaN stands for a value that was not measured."""
     told = {"its": theirs, "its / ours": theirs / ours} if not math.isnan(theirs) else \
            {"its": "not measured: benchmarks/bertviz.sh", "its / ours": ""}
     return {"": what, "ours": ours, "beside": beside, **told}

@@ -17,7 +17,7 @@ from websockets.typing import Origin, Subprotocol
 
 from benchmarks.visitors import WORDS, act, queries
 
-MODELS = "stories-selective stories-log-n stories-scalable-softmax"  # beside stories-softmax
+MODELS = "stories-selective stories-log-n stories-scalable-softmax"  # models that are compared with stories-softmax
 TOKENS = 512
 VISITORS = 10
 

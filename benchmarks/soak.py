@@ -46,7 +46,7 @@ from tests.browser import ROOT
 OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
-PATIENCE = 60.0  # seconds for an answer, and for a visitor to recover
+PATIENCE = 60.0  # seconds within which an answer must arrive, and a visitor must recover
 
 
 @dataclass
@@ -137,7 +137,8 @@ class Visitor:
     def __init__(self, site: str, record: Record) -> None:
         self.site, self.record = site, record
         self.cookies: dict[str, str] = {}
-        self.address: tuple[str, str] = ("", "")  # what was asked for last, and what the bar says
+        # the address of the last request, and that in the browser's address bar
+        self.address: tuple[str, str] = ("", "")
 
     async def page(self, path: str = "/") -> tuple[int, bytes]:
         """Sends an HTTP request with the visitor's cookies and stores new cookies.
@@ -195,7 +196,7 @@ class Visitor:
         while time.perf_counter() < stop:
             try:
                 async with self.connected() as socket:
-                    if lost is not None:  # as the browser does: a new session is told the address
+                    if lost is not None:  # a browser sends its address to a new session
                         self.check(await self.ask(socket, self.address[0]), "after coming back")
                         self.record.back.append(time.perf_counter() - lost)
                         lost = None
@@ -236,7 +237,9 @@ class Visitor:
 
 @contextmanager
 def hosted(port: int) -> Iterator[tuple[str, subprocess.Popen[bytes], list[str]]]:
-    """`make hosted` on this port and the four after it: address, process, and where the replicas' numbers are."""
+    """Yields the address, the process and the replicas' metrics addresses of `make hosted` on this port and the four
+    after it.
+    """
     log = ROOT / "runs" / f"hosted-{port}.log"
     log.parent.mkdir(exist_ok=True)
     with open(log, "wb") as output:
@@ -322,7 +325,7 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
         await asyncio.sleep(every)
         found = sorted(replicas(process))
         if len(found) == 2:
-            os.kill(found[0], signal.SIGKILL)  # the older one
+            os.kill(found[0], signal.SIGKILL)  # the older one of the two
             count += 1
     return count
 
@@ -340,7 +343,8 @@ async def soak(port: int, visitors: int, minutes: float, every: float, kill_ever
     Returns:
         The summary.
     """
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))  # who waits must not keep others waiting
+    # 64 threads, so that waiting visitors do not block others
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))
     states, record = links(2000), Record()
     with hosted(port) as (site, process, metrics):
         began = time.perf_counter()

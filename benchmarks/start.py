@@ -77,7 +77,7 @@ def _load(browser: Browser, address: str) -> float:
 
 
 def _resident(address: str) -> float:
-    """MB of the process that listens there."""
+    """Returns the memory in MB of the process that listens at the address."""
     port = address.rsplit(":", 1)[1]
     found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
     status = Path(f"/proc/{found.stdout.split()[0]}/status").read_text()

@@ -15,7 +15,7 @@ from models import load
 from tests.browser import serve
 
 MODEL = "translation-softmax"
-TEXT = "Yesterday I wanted to buy a new car, but I had no money."  # 12 words
+TEXT = "Yesterday I wanted to buy a new car, but I had no money."  # a sentence of 12 words
 SHARES = (0.5, 0.95)
 
 
@@ -46,12 +46,12 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             maps, floors, written = [], [], []
             for turn in range(layers * heads):
                 cell = page.get_by_role("grid").nth(number).get_by_role("gridcell").nth(turn)
-                cell.click()  # shows it large
+                cell.click()  # a click selects the head
                 page.wait_for_timeout(400)
                 maps.append(_press(page))
                 page.wait_for_function("labWritten.length == labTimes.length")
                 written.append(float(page.evaluate("labWritten.at(-1)")))
-                _press(page)  # as trained again, which was asked for before
+                _press(page)  # the second press restores the head, whose result is cached
                 page.wait_for_function("labWritten.length == labTimes.length")
                 bare.locator('[role="gridcell"][tabindex="0"]').focus()
                 floors.append(_press(bare))
@@ -62,7 +62,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
 
 
 def _press(page: Page) -> float:
-    """Milliseconds from the key to new maps."""
+    """Returns the milliseconds from the key to the new maps."""
     done = page.evaluate("labTimes.length")
     page.keyboard.press("c")
     page.wait_for_function("count => labTimes.length > count", arg=done)

@@ -20,8 +20,8 @@ from websockets.typing import Origin, Subprotocol
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
-WARMUP = 6.0  # seconds
-# Statuses of a run that ended by itself. One that was cut short for the next run is no answer.
+WARMUP = 6.0  # seconds at the beginning that do not count
+# Statuses of a run that ended by itself. A run that was cut short for the next run has no complete answer.
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
@@ -98,11 +98,11 @@ async def _visit(address: str, every: float, began: float, stop: float, states: 
                 errors.extend(failed)
                 await asyncio.sleep(random.expovariate(1 / every))
     except (TimeoutError, OSError, websockets.WebSocketException) as error:
-        errors.append(repr(error)[:120])  # a visitor who was cut off is a result of the measurement
+        errors.append(repr(error)[:120])  # an interrupted visitor is a result of the measurement
 
 
 async def act(socket: Any, query: str) -> tuple[float, list[str]]:
-    """Milliseconds of one run, and the exceptions that it showed."""
+    """Returns the milliseconds of one run, and the exceptions that it showed."""
     message = BackMsg()
     message.rerun_script.query_string = query
     message.rerun_script.is_history_navigation = True

@@ -21,7 +21,7 @@ from benchmarks.visitors import WORDS
 from models import catalogue
 from tests.browser import serve
 
-LIMIT = 1e9  # bytes of a small host
+LIMIT = 1e9  # bytes of memory of a small host
 
 
 def worst_link(draw: random.Random) -> str:
@@ -81,7 +81,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
 
     await asyncio.gather(watch(), *(act(Visitor(address, record)) for _ in range(visitors)))
     fifths = [max(course[len(course) * part // 5:len(course) * (part + 1) // 5]) / 1e6 for part in range(5)]
-    await asyncio.sleep(65)  # wait for the full garbage collection, once per minute
+    await asyncio.sleep(65)  # until the full garbage collection, once per minute, has run
     return {"links": record.checked, "errors": len(record.errors), "first errors": sorted(set(record.errors))[:3],
             "MB, highest of each fifth": [round(fifth) for fifth in fifths],
             "MB at the peak": round(resident(process, "VmHWM") / 1e6),

@@ -1,10 +1,11 @@
-"""Components that the browser draws, one function each; of the app they import the texts only."""
+"""Components that the browser draws, one function per component. They import only the texts of the app."""
 
 from components.chart import chart
 from components.chooser import catalogue, chooser
 from components.comparison import comparison
 from components.dial import dial, table
 from components.effect import effect
+from components.figure import figure, spec_of
 from components.head_map import head_map
 from components.heads import Grid, heads
 from components.lesson import lesson
@@ -16,6 +17,6 @@ from components.opening import opening
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "head_map",
-           "heads", "lesson", "library", "mount", "navigation", "notice", "opening", "page_style", "table", "toolbar",
-           "written"]
+__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "figure",
+           "head_map", "heads", "lesson", "library", "mount", "navigation", "notice", "opening", "page_style",
+           "spec_of", "table", "toolbar", "written"]

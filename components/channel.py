@@ -1,4 +1,4 @@
-"""A visitor's channel: the events that a browser sends, each handled once and in order, and what the browser shows."""
+"""A visitor's channel: it handles each event from the browser once and in order, and tracks what the browser shows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import streamlit as st
 
-SESSION_KEY = "channel"  # in Streamlit's session
-MAX_EVENTS = 256  # per message; the browser sends the remaining ones after the answer
+SESSION_KEY = "channel"  # the key in Streamlit's session
+MAX_EVENTS = 256  # events per message; the browser sends the remaining ones after the answer
 
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -72,7 +72,7 @@ class Channel:
             new = [(_number(event), key, event) for key, event in events
                    if key in self.handlers and _number(event) > self.received.get(key, 0)]
             for number, key, event in sorted(new, key=lambda numbered: numbered[0])[:MAX_EVENTS]:
-                if number <= self.received.get(key, 0):  # twice in one message
+                if number <= self.received.get(key, 0):  # a message can contain an event twice
                     continue
                 self.received[key] = number
                 self.newest = max(number, self.newest)
@@ -82,13 +82,13 @@ class Channel:
 
 
 def _number(event: object) -> int:
-    """An event's number; 0, which is never new, if it has none. Browsers count exactly up to 2^53."""
+    """Returns the number of an event; 0, which is never new, if there is none. Browsers count exactly up to 2^53."""
     number = event.get("sequence") if isinstance(event, dict) else None
     return number if type(number) is int and number < 2 ** 53 else 0
 
 
 def current() -> Channel:
-    """The channel of this thread's visitor: of the events route inside `use`, else of Streamlit's session."""
+    """Returns the channel of this thread's visitor: the argument of `use` inside it, else the session's channel."""
     channel = _current.get()
     if channel is not None:
         return channel

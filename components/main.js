@@ -1,4 +1,4 @@
-// The library's entry: every component by the name under which Python registers it.
+// The entry of the library: every component by the name under which Python registers it.
 
 import { chart } from './chart/chart.js';
 import { catalogue, chooser } from './chooser/chooser.js';
@@ -6,6 +6,7 @@ import { comparison } from './comparison/comparison.js';
 import { pageData } from './core/page_data.js';
 import { dial } from './dial/dial.js';
 import { effect } from './effect/effect.js';
+import { figure } from './figure/figure.js';
 import { head_map } from './head_map/head_map.js';
 import { heads } from './heads/heads.js';
 import { lesson } from './lesson/lesson.js';
@@ -25,6 +26,7 @@ const components = {
   comparison,
   dial,
   effect,
+  figure,
   head_map,
   heads,
   lesson,
@@ -35,7 +37,10 @@ const components = {
   written,
 };
 
-/** Draws a component, or draws it anew with new data; `component` is what Streamlit passes to a component's script. */
+/**
+ * Draws a component, or updates it with new data; `component` is the object that Streamlit passes to a component's
+ * script.
+ */
 export function render(name, component) {
   applyStyle(component.parentElement, name);
   components[name].render(component);
@@ -44,7 +49,7 @@ export function render(name, component) {
 /** Ends a component that has left the page. */
 export const unmount = (name, parentElement) => components[name].unmount(parentElement);
 
-/** Stores the data that Python sends with the code, and begins to listen to the page. */
+/** Stores the data that Python sends with the code, and starts to listen to the page's events. */
 export function start(data) {
   Object.assign(pageData, data);
   listenToPage();

@@ -1,4 +1,4 @@
-"""What all components have in common: how they are registered, mounted in a Streamlit page, and acknowledged."""
+"""Registers components, mounts them in a Streamlit page, and acknowledges their events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from components.channel import OnEvent as OnEvent
 from components.payload import pack
 
 FOLDER = Path(__file__).parent
-TEXT_KEY = "components: text"  # in Streamlit's session: fingerprint of the text in the box
+TEXT_KEY = "components: text"  # the key in Streamlit's session of the fingerprint of the text in the box
 
 # Streamlit sends a component's script and style with every change of its data. So all code and all styles live in the
 # library, which is sent once per visit (library/__init__.py), and a component's own script only calls the library.
@@ -34,7 +34,7 @@ export default component => {
 """
 
 P = ParamSpec("P")
-Content = tuple[dict[str, Any], dict[str, ndarray]]  # of a component: a JSON header, and arrays by name
+Content = tuple[dict[str, Any], dict[str, ndarray]]  # content of a component: a JSON header, and arrays by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +56,21 @@ class Part:
 
     @functools.cached_property
     def payload(self) -> bytes:
-        """Header and arrays as the events route sends them."""
+        """Header and arrays as one binary payload for the events route."""
         return pack({"key": self.key} | self.header, self.arrays)
 
     @functools.cached_property
     def fingerprint(self) -> bytes:
-        """16 bytes that tell one payload from another."""
+        """A hash of 16 bytes that identifies the payload."""
         return hashlib.blake2b(self.payload, digest_size=16).digest()
 
 
 class Component(Generic[P]):
-    """A component: call it to mount it in the Streamlit page, or take `part` for the events route."""
+    """A component: a call mounts it in the Streamlit page; `part` returns its content for the events route."""
 
     def __init__(self, name: str, content: Callable[P, Content]) -> None:
-        html = f'<div class="root" data-part="{name}"></div>'  # the component draws inside it and may empty it
+        # the component draws inside this element and may empty it
+        html = f'<div class="root" data-part="{name}"></div>'
         _mounts[name] = st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
         self._name, self._content = name, content
         functools.update_wrapper(self, content)
@@ -89,7 +90,7 @@ _mounts: dict[str, Any] = {}
 
 
 def component(name: str) -> Callable[[Callable[P, Content]], Component[P]]:
-    """Makes a component of a function that returns what it shows; the function takes `key` and may take `on_event`.
+    """Makes a component of a function that returns its content; the function takes `key` and may take `on_event`.
 
     `name` of components/main.js draws it, and the style sheets in its folder style it.
     """
@@ -100,7 +101,7 @@ def mount(part: Part) -> None:
     """Mounts a part in the Streamlit page that is being drawn."""
     now = channel.current()
     now.listen(part.key, part.on_event)
-    now.sent.pop(part.key, None)  # the browser has this payload now, not the one that the events route sent
+    now.sent.pop(part.key, None)  # the browser now has this payload, not the one that the events route sent
     _mounts[part.component](key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
                             on_event_change=dispatch(part.key))
 
@@ -142,11 +143,11 @@ def fingerprint(text: str) -> str:
 
 
 def answer(key: str) -> dict[str, Any]:
-    """The part of each header that says what the payload answers.
+    """Returns the part of each header that describes the answer.
 
     Returns:
-        key: of the component; sequence: number of its newest handled event; answered: of any component's;
-        visit: id of the visit; serial: of the picture of the state; direct: whether events go to
+        key: of the component; sequence: number of its newest handled event; answered: that of all components;
+        visit: id of the visit; serial: of the page's state; direct: whether events are sent to
         the events route; text: of `answering`; language: of all texts.
     """
     now = channel.current()
@@ -156,11 +157,11 @@ def answer(key: str) -> dict[str, Any]:
 
 
 def dispatch(key: str) -> Callable[[], None]:
-    """Streamlit's callback for events of the component `key`: hands on the events of all components on the page.
+    """Returns Streamlit's callback for the component `key`; it handles the events of all components on the page.
 
     While a script run is busy, Streamlit keeps only the last message of a component, so the browser repeats in each
-    message what was not acknowledged. And of the messages that arrived meanwhile, Streamlit calls the callbacks of
-    older ones last: an undo would come before the change it undoes.
+    message every event that was not acknowledged. Streamlit calls the callbacks of older messages last, so without this
+    function an undo would be handled before the change that it undoes.
     """
     now = channel.current()
 
@@ -170,7 +171,7 @@ def dispatch(key: str) -> Callable[[], None]:
 
 
 def _events(key: str) -> list[Any]:
-    """The events in a component's last message; none if it has gone from the page or sent something else."""
+    """Returns the events in a component's last message; none if it has left the page or sent anything else."""
     value = st.session_state.get(key)
     events = value.get("event") if isinstance(value, dict) else None
     return events[:MAX_EVENTS] if isinstance(events, list) else []

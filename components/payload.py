@@ -1,7 +1,7 @@
-"""Packs a JSON header and arrays into one payload: a Streamlit component takes raw bytes only as its whole `data`.
+"""Packs a JSON header and arrays into one binary payload.
 
-Layout: uint32 little-endian length of the JSON header, the header, zeros up to a multiple of 8, the arrays.
-The browser unpacks it with `unpack` in core/payload.js.
+A Streamlit component accepts raw bytes only as its whole `data`. Layout: uint32 little-endian length of the JSON
+header, the header, zeros up to a multiple of 8, the arrays. The browser unpacks it with `unpack` in core/payload.js.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-ALIGNMENT = 8  # bytes; a typed array in the browser must start at a multiple of its item size
-DTYPES = ("uint8", "int32", "float32", "float64")  # browsers have typed arrays for these
+ALIGNMENT = 8  # alignment of arrays in bytes; a typed array in the browser must start at a multiple of its item size
+DTYPES = ("uint8", "int32", "float32", "float64")  # the types for which browsers have typed arrays
 
 
 def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> bytes:
@@ -38,7 +38,7 @@ def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> by
         chunks += [data, bytes(-len(data) % ALIGNMENT)]
         offset += len(data) + -len(data) % ALIGNMENT
     text = json.dumps({**header, "arrays": index}, allow_nan=False, separators=(",", ":"))
-    # ASCII: json.dumps escapes the rest, lone surrogates too, which have no UTF-8 form.
+    # The header is ASCII: json.dumps escapes all other characters, also lone surrogates, which have no UTF-8 form.
     encoded = text.encode("utf-8")
     gap = bytes(-(4 + len(encoded)) % ALIGNMENT)
     return b"".join([struct.pack("<I", len(encoded)), encoded, gap, *chunks])

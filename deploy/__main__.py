@@ -21,7 +21,7 @@ from deploy.replica import CONTROL
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("a", "b")
-PATIENCE = 90.0  # seconds until a replica must be ready
+PATIENCE = 90.0  # seconds within which a replica must be ready
 PAUSE = 1.0  # seconds between two checks for processes that ended
 
 

@@ -18,7 +18,7 @@ import socket
 from pathlib import Path
 
 CONTROL = Path(os.environ.get("ATTENTION_LAB_CONTROL", Path(__file__).resolve().parents[1] / "runs" / "balancer.sock"))
-STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # our command -> HAProxy's server state
+STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # command of this module -> HAProxy's server state
 
 
 def say(command: str, control: Path = CONTROL) -> str:

@@ -207,14 +207,24 @@ class Lab(abc.ABC):
             raise ValueError(f"{self.name}: it has no constant matrices yet")
 
 
-def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
+def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = None) -> Trace:
     """One forward pass over `text` under `plan`, with everything captured.
 
+    Args:
+        source: the second prompt, of as many tokens, that patched heads take their values from.
+
     Raises:
-        InputError: the text cannot be read; the message says what and where.
-        ValueError: the plan names a head that the model hasn't.
+        InputError: a text cannot be read; the message says what and where.
+        ValueError: the plan names a head that the model does not have, or patches heads and `source` is missing or has
+            another length.
     """
-    return run_prompt(lab, lab.read(text), plan)
+    return run_prompt(lab, read(lab, text, source), plan)
+
+
+def read(lab: Lab, text: str, source: str | None = None) -> Prompt:
+    """Returns the prompt of a text, with its second prompt; raises as `run`."""
+    prompt = lab.read(text)
+    return prompt if source is None else prompt.with_source(lab.read(source))
 
 
 def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:

@@ -6,10 +6,12 @@ This file imports neither torch nor numpy: links and undo work without them.
 
 Text form, made only of characters that a URL does not escape:
 
-    self-0.3c-1.0~7g0.4_scale-logn64
+    self-0.3c-1.0~7g0.4-2.5p_scale-logn64
 
-    head  3 of layer 0 constant; heads 0 to 7 of layer 1 with gate 0.4; scale log n over base length 64
-    c = constant, g0.4 = gate 0.4, cg0.4 = both; '-' before every entry, '_' between kinds
+    head  3 of layer 0 constant; heads 0 to 7 of layer 1 with gate 0.4; head 5 of layer 2 patched; scale log n over
+    base length 64
+    c = constant, p = output patched, a = attention pattern patched, g0.4 = gate 0.4, cg0.4 = constant with gate 0.4;
+    '-' before every entry, '_' between kinds
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.messages import cut, message
 
 KINDS = (SELF, ENCODER, DECODER, CROSS)
+OUTPUT, PATTERN = "output", "pattern"  # what a patch takes from the second prompt
+PATCHES = {"": "", "p": OUTPUT, "a": PATTERN}  # letter of the text form -> patch
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
 MAX_INDEX = 255  # no layer or head above it
@@ -32,26 +36,30 @@ MAX_TEXT = 8192  # characters of a plan's text that are read at all
 MAX_HEADS = 2048  # heads that a text may name: a short link must not cost every visitor seconds
 MAX_PROBLEMS = 5  # that are told of one text
 
-_ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)(?:g([^\s]*))?", re.ASCII)
+_ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)([pa]?)(?:g([^\s]*))?", re.ASCII)
 _NUMBER = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
 
 
 @dataclass(frozen=True)
 class HeadState:
-    """One head's state.
+    """One head's state. The order of interventions is constant, patch, gate.
 
     Attributes:
-        constant: True if the head's weights are its stored constant matrix, False if they are live.
-        gate: factor on the head's output, 0 (pruned) to 1 (untouched).
+        constant: True if the head's pattern is its stored constant matrix, False if it is computed.
+        gate: factor on the head's output, 0 (pruned) to 1 (unmodified).
+        patch: `output` if the head's output is that of a second prompt, the source; `pattern` if only its attention
+            pattern is; empty for neither.
     """
 
     constant: bool = False
     gate: float = 1.0
+    patch: str = ""
 
     def __str__(self) -> str:
-        """`c`, `g0.4`, `cg0.4`, or nothing for an untouched head."""
+        """`c`, `p`, `g0.4`, `cg0.4`, or nothing for an unmodified head."""
+        letter = next(letter for letter, patch in PATCHES.items() if patch == self.patch)
         gate = "" if self.gate == 1 else f"g{_short(self.gate)}"
-        return ("c" if self.constant else "") + gate
+        return ("c" if self.constant else "") + letter + gate
 
 
 LIVE = HeadState()
@@ -111,8 +119,11 @@ class HeadPlan:
             state = self.heads[address]
             gate = _check_gate(state.gate)
             _check_address(*address)
-            if state.constant or gate != 1:
-                clean[address] = HeadState(bool(state.constant), gate)
+            if state.patch not in PATCHES.values():
+                raise ValueError(message("a patch is of the output or the pattern, not {value}",
+                                         value=_cut(str(state.patch))))
+            if state.constant or state.patch or gate != 1:
+                clean[address] = HeadState(bool(state.constant), gate, state.patch)
         object.__setattr__(self, "heads", MappingProxyType(clean))
 
     def __hash__(self) -> int:
@@ -129,18 +140,24 @@ class HeadPlan:
         """The state of one head; an unnamed head is live with gate 1."""
         return self.heads.get((kind, layer, head), LIVE)
 
+    @property
+    def patches(self) -> bool:
+        """True if a head is patched, so that the plan needs a second prompt."""
+        return any(state.patch for state in self.heads.values())
+
     def with_heads(self, addresses: Iterable[Address], *, constant: bool | None = None,
-                   gate: float | None = None) -> HeadPlan:
+                   gate: float | None = None, patch: str | None = None) -> HeadPlan:
         """A plan in which the named heads have this state; None leaves that part as it is.
 
         Raises:
-            ValueError: unknown kind, negative index, or a gate that is not a number in [0, 1].
+            ValueError: unknown kind, negative index, a gate that is not a number in [0, 1], or an unknown patch.
         """
         heads = dict(self.heads)
         for address in addresses:
             old = heads.get(address, LIVE)
             heads[address] = HeadState(old.constant if constant is None else constant,
-                                       old.gate if gate is None else _check_gate(gate))
+                                       old.gate if gate is None else _check_gate(gate),
+                                       old.patch if patch is None else patch)
         return replace(self, heads=heads)
 
     def constant(self, kind: str, layer: int, head: int, on: bool = True) -> HeadPlan:
@@ -150,6 +167,20 @@ class HeadPlan:
     def gate(self, kind: str, layer: int, head: int, value: float) -> HeadPlan:
         """One head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
         return self.with_heads([(kind, layer, head)], gate=value)
+
+    def patch(self, kind: str, layer: int, head: int, what: str = OUTPUT) -> HeadPlan:
+        """One head's output, or only its attention pattern, taken from a second prompt (activation patching: Wang et
+        al. 2022, arXiv 2211.00593).
+
+        Args:
+            kind, layer, head: the head's address.
+            what: `output` or `pattern`; empty to undo the patch.
+        """
+        return self.with_heads([(kind, layer, head)], patch=what)
+
+    def without_patches(self) -> HeadPlan:
+        """The same plan without patches, for a computation that reads no second prompt."""
+        return self.with_heads([address for address, state in self.heads.items() if state.patch], patch="")
 
     def with_scale(self, policy: str, base: int | None = None) -> HeadPlan:
         """The same heads under another scale policy (see Scale)."""
@@ -230,7 +261,7 @@ class HeadPlan:
 
 def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     match = _ENTRY.fullmatch(entry)
-    if not match or not (match[4] or match[5] is not None):
+    if not match or not (match[4] or match[5] or match[6] is not None):
         raise ValueError(message("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
     layer, first = int(match[1]), int(match[2])
     last = first if match[3] is None else int(match[3])
@@ -238,9 +269,9 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
         raise ValueError(message("“{entry}” counts heads backwards", entry=_cut(entry)))
     _check_address(kind, layer, last)
     gate = 1.0
-    if match[5] is not None:
-        gate = _check_gate(float(match[5]) if _NUMBER.fullmatch(match[5]) else match[5])
-    return {(kind, layer, head): HeadState(bool(match[4]), gate) for head in range(first, last + 1)}
+    if match[6] is not None:
+        gate = _check_gate(float(match[6]) if _NUMBER.fullmatch(match[6]) else match[6])
+    return {(kind, layer, head): HeadState(bool(match[4]), gate, PATCHES[match[5]]) for head in range(first, last + 1)}
 
 
 def _read_scale(text: str) -> Scale:

@@ -5,9 +5,11 @@ This file imports neither torch nor numpy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 from models.messages import message
+from models.plan import HeadPlan
 
 LONGEST_TEXT = 16_384  # characters of an input text that are read: 32 a token, where a page reads most
 
@@ -41,6 +43,7 @@ class Prompt:
         left_out: number of tokens over the limit that were not read; of a text over LONGEST_TEXT at least so many.
         read_chars: characters of the text that these tokens came from; the rest was left out.
         hint: what the person could add, or an empty string.
+        source: the prompt that patched heads take their values from, of as many tokens; None without a second prompt.
     """
 
     ids: tuple[int, ...]
@@ -50,6 +53,30 @@ class Prompt:
     left_out: int = 0
     read_chars: int = 0
     hint: str = ""
+    source: Prompt | None = None
+
+    def with_source(self, source: Prompt | None) -> Self:
+        """Returns the prompt with this second prompt.
+
+        Raises:
+            ValueError: the two prompts have different numbers of tokens.
+        """
+        if source is not None and len(source.ids) != len(self.ids):
+            raise ValueError(message("a patch needs two prompts of one length: this one has {n} tokens, the second "
+                                     "{m}", n=len(self.ids), m=len(source.ids)))
+        return replace(self, source=source)
+
+    def source_for(self, plan: HeadPlan) -> Prompt | None:
+        """Returns the second prompt; None for a plan without patches.
+
+        Raises:
+            ValueError: the plan patches heads and there is no second prompt.
+        """
+        if not plan.patches:
+            return None
+        if self.source is None:
+            raise ValueError(message("the plan patches heads, which take their values from a second prompt: give one"))
+        return self.source
 
 
 @dataclass(frozen=True)

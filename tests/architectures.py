@@ -9,9 +9,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "architectures.md"
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 
-from foreign_tiny import ARCHITECTURES, lab_of  # noqa: E402  # the path of tests/models has to be added first
+from foreign_tiny import lab_of  # noqa: E402  # the path of tests/models has to be added first
 
 from models.labs.foreign.refusals import REFUSALS, version  # noqa: E402
+from tests.models.foreign_architectures import ARCHITECTURES  # noqa: E402
 
 HEAD = """# Architectures
 

@@ -5,7 +5,7 @@
 - A new text has an empty translation and is shown in English.
 - A removed text leaves the catalogue.
 
-In a merge conflict of a catalogue, run it as it is: it reads both sides from Git. Commit what it writes.
+After a merge conflict in a catalogue, run the same command: it reads both sides from Git. Commit the result.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript
 ONE, TWO = ("_", "N_", "message"), ("ngettext", "plural_message")  # functions whose first (two) arguments are texts
 KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
-METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "models")),
+METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "figures", "models")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),
            ("assets/method.md", "tools.extract:markdown"), ("assets/glossary.json", "tools.extract:glossary"),
            ("assets/lessons/*.json", "tools.extract:lesson")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """A Python file's texts; the form of an extractor of Babel's, whose own takes `_(row["name"])` for the text `name`.
+    """Yields the texts of a Python file, in the form of Babel's extractors.
+
+    Babel's own extractor reads `_(row["name"])` as the text `name`.
 
     Raises:
-        ValueError: a text is an f-string, which no catalogue can hold.
+        ValueError: a text is an f-string, which no catalogue can contain.
     """
     for node in ast.walk(ast.parse(file.read())):
         name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
@@ -61,8 +63,10 @@ SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """A script's texts; the form of an extractor of Babel's, whose own passes over a text among the values of another:
-    `_('{word} {number}', { word: _('itself') })`."""
+    """Yields the texts of a script, in the form of Babel's extractors.
+
+    Babel's own extractor misses a text among the values of another: `_('{word} {number}', { word: _('itself') })`.
+    """
     source = file.read().decode("utf-8")
     for call in SCRIPT_TEXT.finditer(source):
         name, text = call.groups()
@@ -70,19 +74,19 @@ def javascript(file: BytesIO, keywords: object, tags: object, options: object) -
 
 
 def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """A Markdown file's headings, paragraphs and items, each a text; the form of an extractor of Babel's."""
+    """Yields the headings, paragraphs and items of a Markdown file as texts, in the form of Babel's extractors."""
     for block in blocks(file.read().decode("utf-8")):
         yield 1, None, block, []
 
 
 def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """The glossary's terms and what they mean; the form of an extractor of Babel's."""
+    """Yields the glossary's terms and explanations, in the form of Babel's extractors."""
     for entry in json.loads(file.read()).values():
         yield from ((1, None, text, []) for text in entry)
 
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """A lesson's texts; the form of an extractor of Babel's."""
+    """Yields a lesson's texts, in the form of Babel's extractors."""
     its = lesson_files.read("read for its texts", file.read().decode("utf-8"))
     for step in its.steps:
         asked = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
@@ -102,8 +106,10 @@ def template() -> Catalog:
 
 
 def area(path: Path) -> str:
-    """Returns the part of the application that a file belongs to. Catalogues name areas instead of files, so that
-    moving a file does not change them."""
+    """Returns the part of the application that a file belongs to.
+
+    Catalogues name areas instead of files, so that moving a file does not change them.
+    """
     if path.suffix == ".js":
         return BROWSER
     return path.parts[0] if path.parts[0] != "assets" else Path(path.parts[1]).stem
@@ -149,7 +155,7 @@ def resembles(old: str, new: str) -> bool:
 
 
 def english(message: Message) -> str:
-    """Returns the English text of a message, of a plural the form for several."""
+    """Returns the English text of a message; for a plural the form for several."""
     return message.id if isinstance(message.id, str) else message.id[-1]
 
 
@@ -159,7 +165,7 @@ def values(text: str) -> set[tuple[str, str]]:
 
 
 def forms(message: Message) -> tuple[str, ...]:
-    """Returns the translation of a message, of a plural all its forms."""
+    """Returns the translation of a message; for a plural all its forms."""
     return (message.string,) if isinstance(message.string, str) else tuple(message.string or ("",))
 
 
@@ -167,7 +173,7 @@ def keeps_values(message: Message) -> bool:
     """Returns whether each form of the translation has the {names} of the English text."""
     try:
         return all(values(form) == values(english(message)) for form in forms(message))
-    except ValueError:  # a brace by itself
+    except ValueError:  # a single brace is not a format field
         return False
 
 
@@ -177,8 +183,7 @@ def translated(message: Message) -> bool:
 
 
 def as_file(texts: Catalog) -> bytes:
-    """Returns the catalogue's file: sorted by text, without dates, files and line numbers, so that only a changed text
-    changes it."""
+    """Returns the catalogue's file, which changes only with a text: sorted, without dates, files and line numbers."""
     file = BytesIO()
     write_po(file, texts, width=120, include_lineno=False, omit_header=True, sort_output=True, ignore_obsolete=True)
     header = [f"Language: {texts.locale}", "Content-Type: text/plain; charset=utf-8",
@@ -189,7 +194,7 @@ def as_file(texts: Catalog) -> bytes:
 
 
 def sides_of_merge(path: Path) -> list[Catalog]:
-    """Returns both sides of a catalogue that Git could not merge; nothing if there is no such conflict."""
+    """Returns both sides of a catalogue that Git could not merge; an empty list if there is no conflict."""
     name = path.relative_to(ROOT).as_posix()
     found = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (1, 2, 3)]
     if any(side.returncode for side in found):
@@ -198,7 +203,7 @@ def sides_of_merge(path: Path) -> list[Catalog]:
 
 
 def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:
-    """Returns both sides without the translations of the first that only the second has changed since their base."""
+    """Returns both sides, the first without the translations that only the second has changed since their base."""
     for message in [*ours]:
         old, other = base.get(message.id), theirs.get(message.id)
         if message.id and old and other and old.string == message.string != other.string:
@@ -207,7 +212,7 @@ def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:
 
 
 def main() -> None:
-    """Writes the catalogue of each language and prints what lacks a translation or has a fuzzy one."""
+    """Writes the catalogue of each language and prints the texts without translation or with a fuzzy one."""
     parser = argparse.ArgumentParser(prog="python -m tools.extract", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print the texts without a confirmed translation")

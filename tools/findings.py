@@ -32,7 +32,7 @@ def rows(claim: Claim) -> list[tuple[str, ...]]:
 
 
 def seeds(verdict: Verdict) -> str:
-    """Returns the number of seeds and steps that decided; a dash where no training comes into it."""
+    """Returns the number of seeds and steps that decided; a dash if no training was needed."""
     if not verdict.seeds:
         return "–"
     count = "one training" if verdict.seeds == 1 else f"{verdict.seeds} seeds"
@@ -40,7 +40,7 @@ def seeds(verdict: Verdict) -> str:
 
 
 def reason(statement: Statement) -> str:
-    """Returns the verdict's reason as a sentence; the rule where all parts simply hold."""
+    """Returns the verdict's reason as a sentence; the rule if all parts hold."""
     why = statement.verdict.why or statement.rule
     return f"{why[:1].upper()}{why[1:]}."
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-OURS = ("app", "benchmarks", "components", "deploy", "figures", "models", "tools")  # packages that are drawn
-MOST_FILES = 12  # Python files at the root of a package
-Graph = dict[str, set[str]]  # module or package -> what it imports
+OURS = ("app", "benchmarks", "components", "deploy", "figures", "models", "tools")  # packages that the graph contains
+MOST_FILES = 12  # largest number of Python files at the root of a package
+Graph = dict[str, set[str]]  # module or package -> the modules or packages that it imports
 Rules = dict[str, tuple[str, ...]]  # folder or file -> the modules and packages that it may import
 
 
@@ -56,7 +56,7 @@ def module_graph(root: Path) -> Graph:
 
 
 def package_of(module: str) -> str:
-    """Returns the first two parts of a module's name: models.labs.foreign.lab is of models.labs."""
+    """Returns the first two parts of a module's name: models.labs for models.labs.foreign.lab."""
     return ".".join(module.split(".")[:2])
 
 
@@ -98,7 +98,7 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 
 def large_packages(root: Path) -> dict[str, int]:
-    """Returns the folders with more than MOST_FILES Python files of their own -> how many."""
+    """Returns folder -> number of its Python files, for folders with more than MOST_FILES."""
     counts: dict[str, int] = {}
     for path in modules(root).values():
         folder = str(path.parent.relative_to(root))
@@ -107,9 +107,9 @@ def large_packages(root: Path) -> dict[str, int]:
 
 
 def rules(root: Path) -> Rules:
-    """Reads CONTRIBUTING's table below "Imports go one way": who -> what of ours it may import.
+    """Reads CONTRIBUTING's table below "Imports go one way": package -> the packages that it may import.
 
-    Paths and packages stand in backquotes; a row that begins with `nothing` allows none.
+    Paths and packages are in backquotes; a row that begins with `nothing` allows none.
     """
     text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table: Rules = {}

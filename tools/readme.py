@@ -1,7 +1,7 @@
 """Writes the generated parts of README.md and docs/: `python -m tools.readme`.
 
-A page marks such a part by two comments, `<!-- tools.readme: NAME -->` and `<!-- end -->`. Commit what it writes;
-tests/test_docs.py fails while a page is older than cards, verdicts, attention types or benchmark results.
+Two comments mark such a part, `<!-- tools.readme: NAME -->` and `<!-- end -->`. Commit the result; tests/test_docs.py
+fails if a page is older than cards, verdicts, attention types or benchmark results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PART = re.compile(r"(?<=<!-- tools\.readme: )(\w+)( -->\n).*?(?=<!-- end -->)",
 
 
 def types() -> str:
-    """Returns the table of attention types: title, what it does, source."""
+    """Returns the table of attention types: title, one sentence, source."""
     families: dict[str, list[str]] = {}
     for name in models.names():
         families.setdefault(card_of(name)["attention"]["title"], []).append(name.split("-")[0])
@@ -74,7 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {"types": types, "models": released, "verd
 
 
 def renewed(text: str) -> str:
-    """Returns a page with its generated parts written anew.
+    """Returns a page with its generated parts replaced by the current ones.
 
     Raises:
         KeyError: a part has a name that is not in PARTS.

@@ -18,10 +18,10 @@ from app import texts
 from models import Trace
 from models.trace import Layer, Sketch
 
-TRACE_BYTES = 48 * 2**20  # traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
-LAYER_BYTES = 48 * 2**20  # single layers of sketches; 12 heads at 512 tokens have 36 MiB
-MEASURED_BYTES = 2**20  # measures of heads on typed texts
-WRITTEN_BYTES = 2**19  # texts that models generated
+TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
+LAYER_BYTES = 48 * 2**20  # bytes of single layers of sketches; 12 heads at 512 tokens have 36 MiB
+MEASURED_BYTES = 2**20  # bytes of the measures of heads on input texts
+WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,7 +121,8 @@ class Written:
         return len(self.text.encode())
 
 
-measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)  # each key holds a tokenized prompt
+# each key contains a tokenized prompt, so the number of entries is limited too
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

@@ -18,11 +18,12 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from app.server import messages
 
-REQUEST_SECONDS = 15.0  # the headers of a request must arrive within this time
-DESCRIPTORS = 65_536  # requested soft limit; a visit uses up to four descriptors
-PER_VISIT = 5  # descriptors reserved for each websocket
-OTHERS = 200  # descriptors reserved for the rest of the process
-PER_ADDRESS = 600  # websockets from one address: a lecture hall of 400 behind one router, with reloads
+REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
+DESCRIPTORS = 65_536  # requested soft limit of open files; a visit uses up to four
+PER_VISIT = 5  # number of file descriptors reserved for each websocket
+OTHERS = 200  # number of file descriptors reserved for everything else in the process
+# largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
+PER_ADDRESS = 600
 
 _bounded = threading.Event()
 
@@ -69,7 +70,7 @@ def bound_server() -> None:
 
     def data_received(self: H11Protocol, data: bytes) -> None:
         received(self, data)
-        if _is_idle(self):  # another request begins on the same connection
+        if _is_idle(self):  # another request can begin on the same connection
             _await_request(self)
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
@@ -91,7 +92,8 @@ def _await_request(connection: H11Protocol) -> None:
     def look() -> None:
         connection._awaits_request = False  # type: ignore[attr-defined]
         transport = connection.transport
-        if transport.is_closing() or transport.get_protocol() is not connection:  # upgraded to a websocket
+        # the connection was closed or upgraded to a websocket
+        if transport.is_closing() or transport.get_protocol() is not connection:
             return
         if connection.cycle is before and _is_idle(connection):
             transport.abort()

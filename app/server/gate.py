@@ -26,7 +26,7 @@ from app.server import connections, messages, uploads
 from app.server.health import HEALTH
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
-# Routes of Streamlit that the app does not use: process metrics (ours have their own port) and sign-in.
+# Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
 CLOSED = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent", "/oauth2callback", "/auth")
 _NEW_SESSION = ForwardMsg.DESCRIPTOR.fields_by_name["new_session"].number
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -85,7 +85,7 @@ class Gate:
         """Serves one websocket until it closes: counts it, filters its messages and limits their rate."""
         with self._sockets.place((scope.get("client") or ("",))[0]) as free:
             if refused or not free:
-                await receive()  # websocket.connect
+                await receive()  # the first message is websocket.connect
                 await send({"type": "websocket.close", "code": 1008 if refused else 1013})
                 return
             await self._app(scope, _paced(receive), _discreet(self._with_headers(headers, send)))
@@ -124,7 +124,8 @@ class Gate:
                 headers = MutableHeaders(scope=message)
                 headers["Content-Security-Policy"] = policy
                 headers["X-Content-Type-Options"] = "nosniff"
-                headers["Referrer-Policy"] = "same-origin"  # the address contains the typed text
+                # other sites must not see the address, which contains the input text
+                headers["Referrer-Policy"] = "same-origin"
                 headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
             await send(message)
         return sent
@@ -159,7 +160,8 @@ def _discreet(send: Send) -> Send:
             for part in (session.initialize.environment_info, session.initialize.user_info):
                 for field in part.DESCRIPTOR.fields:
                     if field.type == field.TYPE_STRING:
-                        setattr(part, field.name, "")  # emptied, not removed: the browser requires these fields
+                        # the field is emptied and not removed, because the browser requires it
+                        setattr(part, field.name, "")
             message = {**message, "bytes": forward.SerializeToString()}
         await send(message)
     return sent

@@ -23,7 +23,7 @@ from app.server import caches, limits, logs, serving, uploads
 from app.state.lab_state import default_model, example_text
 
 HEALTH = "/healthz"
-METRICS = "ATTENTION_LAB_METRICS"  # environment variable
+METRICS = "ATTENTION_LAB_METRICS"  # name of an environment variable
 
 _LOG = logging.getLogger("attention_lab")
 _ready = threading.Event()

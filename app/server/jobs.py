@@ -17,10 +17,10 @@ from models.messages import message
 
 T = TypeVar("T")
 
-LEFT_SECONDS = 15.0  # without a connection until a visitor counts as gone; a reload takes 1 to 2 s
+LEFT_SECONDS = 15.0  # seconds without a connection after which a visitor counts as gone; a reload takes 1 to 2 s
 
-Progress = Callable[[int, int], None]  # (steps done, total steps)
-Cancelled = Callable[[], bool]  # True if the work must stop
+Progress = Callable[[int, int], None]  # a function of (steps done, total steps)
+Cancelled = Callable[[], bool]  # a function that returns True if the work must stop
 
 # At most two jobs run at once, because each may load a model and uses one core. Waiting jobs can be cancelled.
 _places = threading.BoundedSemaphore(2)

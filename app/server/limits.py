@@ -20,11 +20,11 @@ from app.texts import N_
 from models.labs.foreign.opening import hub
 from models.messages import message
 
-MINUTE = 60.0  # seconds
-PER_ADDRESS = 30  # an address may use this many times the allowance of one visit
-MOST_ADDRESSES = 20_000  # addresses in memory; the least recently seen is dropped
+MINUTE = 60.0  # number of seconds in which a bucket refills
+PER_ADDRESS = 30  # an address can use this many times the allowance of one visit
+MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently seen one is dropped
 
-Purse = dict[str, tuple[float, float]]  # name of an allowance -> (amount left, at which time.monotonic())
+Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() of that number)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = 500  # characters of a logged message
+LONGEST = 500  # largest number of characters of a logged message
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b")
 _errors = 0
 _lock = threading.Lock()

@@ -13,18 +13,19 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 KB = 1024
-LARGEST = 1024 * KB  # bytes of one websocket message; the server closes a websocket that sends a larger one
+LARGEST = 1024 * KB  # bytes of the largest websocket message; the server closes a websocket that sends a larger one
 
 # BackMsg field -> maximum bytes of a message of this type. 100,000 Chinese characters in the text box are 300 kB.
 _BYTES = {"rerun_script": 768 * KB, "file_urls_request": 4 * KB, "backend_operation_request": 4 * KB,
           "stop_script": 64, "app_heartbeat": 64}
 _NUMBERS = {BackMsg.DESCRIPTOR.fields_by_name[name].number: size for name, size in _BYTES.items()}
-MOST_FIELDS = 4  # top-level fields of a message: its type and debugging information from the browser
-MOST_WIDGETS = 200  # widget values in one message; the largest page has 40
-MOST_FILES = 8  # upload addresses in one request
-LONGEST_NAME = 1000  # characters of the id of a widget, a fragment or a script
+MOST_FIELDS = 4  # largest number of top-level fields of a message: its type and debugging information from the browser
+MOST_WIDGETS = 200  # largest number of widget values in one message; the largest page has 40
+MOST_FILES = 8  # largest number of upload addresses in one request
+LONGEST_NAME = 1000  # characters of the longest id of a widget, a fragment or a script
 
-MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 60.0, 240.0  # dragging sends one per animation frame
+# limits of the message rate; dragging sends one message per animation frame
+MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 60.0, 240.0
 BYTES_PER_SECOND, BYTES_AT_ONCE = 512.0 * KB, 2.0 * 1024 * KB
 
 

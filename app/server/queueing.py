@@ -36,7 +36,7 @@ class Turns:
             self._waiting.append(mine)
         try:
             mine.wait()
-        except BaseException:  # an interrupt: leave the queue, or pass on a turn that was given meanwhile
+        except BaseException:  # an interrupted thread leaves the queue, or passes on a turn that it was given meanwhile
             with self._lock:
                 if mine in self._waiting:
                     self._waiting.remove(mine)

@@ -101,7 +101,8 @@ MUCH = 600e6  # bytes of the process above which each check returns freed memory
 # glibc's mallopt: parameter numbers (malloc.h) -> values. Blocks above M_MMAP_THRESHOLD come from the system and are
 # returned to it. With a threshold of 1 MB a pass over 128 tokens takes 49 ms instead of 36 ms. With 4 MB it is not
 # slower, and the maps of 512 tokens do not fragment the heap.
-_MALLOPT = {-3: 4 * 2**20, -1: 64 * 2**20, -8: 1}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
+# names of the parameters: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
+_MALLOPT = {-3: 4 * 2**20, -1: 64 * 2**20, -8: 1}
 
 
 @st.cache_resource(show_spinner=False)
@@ -200,7 +201,8 @@ def load(name: str) -> Lab:
         return lab
     with computing():
         if is_foreign(name):
-            catalogue.find(name)  # raises if the model is not on this machine: a page must not wait for a download
+            # raises an error if the model is not on this machine, because a page must not wait for a download
+            catalogue.find(name)
         lab = models.load(name)
         if lab not in _settled:
             _settled.add(lab)

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from starlette.types import Message, Receive
 from streamlit.runtime import Runtime
 
-PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
+PATH = "/_stcore/upload_file/"  # path of uploads, followed by the session id and the file id
 MB = 2**20
-LARGEST = 8 * MB  # bytes of one file; server.maxUploadSize in .streamlit/config.toml
-PER_VISIT = 17 * MB  # bytes of the files of one visit, running uploads included: two files of LARGEST
-IN_ALL = 64 * MB  # bytes of the files of all visits
-SECONDS = 60.0  # time limit of one upload
+LARGEST = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
+PER_VISIT = 17 * MB  # largest number of bytes of the files of one visit, running uploads included: two files of LARGEST
+IN_ALL = 64 * MB  # largest number of bytes of the files of all visits
+SECONDS = 60.0  # time limit of one upload in seconds
 
 _arriving: Counter[str] = Counter()  # session id -> announced bytes of its running uploads
 _lock = threading.Lock()

@@ -38,10 +38,11 @@ from models.messages import cut, listed, message
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
 
-MAX_LINK_TEXT = 4000  # characters; the link of a longer text contains only the part that the model reads
-MAX_LENGTH = 9999  # tokens, for the Length page
+# largest number of characters of a link's text; the link of a longer text contains only the part that the model reads
+MAX_LINK_TEXT = 4000
+MAX_LENGTH = 9999  # largest length in tokens on the Length page
 MAX_ASKED = 999  # highest index of a prediction
-MIN_BUDGET = 2  # minimum tokens that a layer keeps: the first and the current one
+MIN_BUDGET = 2  # smallest number of tokens that a layer keeps: the first and the current one
 
 Read = tuple[Any, list[str]]  # the value, and a message for each part that could not be parsed
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from app.state.lab_state import LabState, example_text
 from models import catalogue
 
-MAX_STEPS = 200  # states in the undo list
-MAX_HELD = 400_000  # characters of all texts in the undo list, at up to four bytes each
-MAX_FAMILIES = 8  # model families whose last state is stored
-MERGE_SECONDS = 3.0  # changes with the same merge name within this time are one undo step
+MAX_STEPS = 200  # largest number of states in the undo list
+MAX_HELD = 400_000  # largest number of characters of all texts in the undo list, at up to four bytes each
+MAX_FAMILIES = 8  # number of model families whose last state is stored
+MERGE_SECONDS = 3.0  # changes with the same merge name within this many seconds are one undo step
 
 
 @dataclass
@@ -69,7 +69,8 @@ class History:
         Args:
             name: name of a model.
         """
-        from app.state.link import returning  # imported here: app.state.link does not belong to History's dependencies
+        # imported here, because app.state.link imports modules that History must not depend on
+        from app.state.link import returning
 
         there = self.left.get(catalogue.find(name).task.name)
         self.left[catalogue.find(self.present.model).task.name] = self.present
@@ -78,7 +79,7 @@ class History:
         self.do(returning(self.present, there, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
-        """Makes `state` the present one and adds an undo step.
+        """Makes `state` the present one and adds an undo step, unless only the selection differs.
 
         Args:
             state: the new state; no change if it equals the present one.
@@ -86,6 +87,10 @@ class History:
                 slider; empty for a step of its own.
         """
         if state == self.present:
+            return
+        # a change of the selection alone is not an undo step
+        if replace(state, selection=self.present.selection) == self.present:
+            self.present, self.problems, self._merging = state, [], ""
             return
         now = time.monotonic()
         if not merge or merge != self._merging or now - self._changed > MERGE_SECONDS:

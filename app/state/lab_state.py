@@ -1,4 +1,4 @@
-"""LabState: everything that a visitor can set, as one immutable value that a link holds (state/link.py)."""
+"""LabState: everything that a visitor can set, as one immutable value that a link contains (state/link.py)."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ from models.storage.checkpoint import CheckpointError
 from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
-START = "start"  # the page of a first visit; the navigation has no link to it
+START = "start"  # key of a new visitor's first page; the navigation has no link to it
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = KEYS
-# Sections that can replace the large attention map, next to the text box.
+# keys of the sections that can replace the large attention map, next to the text box
 HEAD = "head"
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FORMS = ("words", "matrix")  # forms of the large attention map
-MEANS = ("head", "layer", "all")  # the words are tinted by the head's pattern, or the mean of its layer or of all heads
-TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}  # in which heads can differ
-# Parts of the Compare page below the heads, the same part for all models.
+# the words are tinted by the head's pattern, or by the mean of its layer or of all heads
+MEANS = ("head", "layer", "all")
+# the disagreement terms, in which heads can differ
+TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
+# parts of the Compare page below the heads; all models show the same part
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor requested the right answer without guessing
 LAST = -1  # value of LabState.asked for the last prediction of the text
-MAX_TEXT = 200_000  # characters; a longer text is cut
-MAX_COMPARED = 3  # models beside the first
+MAX_TEXT = 200_000  # largest number of characters of a text; a longer one is cut
+MAX_COMPARED = 3  # largest number of compared models, without the first
 
 
 def default_model() -> str:

@@ -10,6 +10,7 @@ first visit. Parsing never fails: a field that cannot be parsed gets its default
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlencode
@@ -17,9 +18,10 @@ from urllib.parse import urlencode
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
 from app.state.lessons.lesson_files import Place, step_at
+from app.state.pages.selection import Selection
 from models import catalogue
 
-# State of a first visit; tests/app/test_opening.py checks the measurements that it was chosen by.
+# The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 # State after skipping the first visit: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
@@ -55,17 +57,26 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
         The query without `?`; empty for the default state.
     """
     default = LabState(state.model)
-    default = replace(default, selection=default.selection.within(default.shape), model=default_model())
+    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     said = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
             if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
         said = {field: text for field, text in said.items() if field.is_setting}
-    elif all(field.is_setting for field in said):  # such a query would open another state: name the page, too
+    # a query of settings alone would open another state, so it also names the page
+    elif all(field.is_setting for field in said):
         said = {FIELDS[0]: FIRST_PAGE} | said
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
-    return urlencode({field.key: text for field, text in said.items()}, errors="replace")
+    return _linked(urlencode({field.key: text for field, text in said.items()}, errors="replace"))
+
+
+def _linked(query: str) -> str:
+    """Returns a query that programs which find links in a text leave whole: it ends in a letter or a digit, has no sign
+    of emphasis in chats (_ * ~), and no two full stops or hyphens in a row."""
+    query = re.sub(r"\+$", "%20", query)
+    query = re.sub(r"[_*~]|(?<=[-.])[-.]|[-.]$", lambda sign: f"%{ord(sign[0]):02X}", query)
+    return f"{query}&view=used" if query.endswith("=") else query  # the default view, after an empty text
 
 
 def opened_by(place: Place | None) -> LabState:
@@ -152,11 +163,11 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:
-        if field.attribute == "text":  # the default text depends on the model, which was parsed just before
+        if field.attribute == "text":  # the default text depends on the model, which the previous field sets
             state = replace(state, text=unsaid_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)
             state, problems = replace(state, **{field.attribute: value}), problems + said
         elif field.attribute == "selection":
-            state = replace(state, selection=state.selection.within(state.shape))
+            state = replace(state, selection=Selection.default(state.plan, state.shape))
     return state, problems

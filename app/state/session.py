@@ -34,8 +34,8 @@ HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
 FILES = ("npz", "json", "csv")  # formats of exports
 _DRAWN = "library drawn"
-MAX_QUERY = 4 * MAX_TEXT  # characters of an address
-MAX_ADDRESSES = 300  # addresses of its own states that a visit stores
+MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
+MAX_ADDRESSES = 300  # number of its own addresses that a visit stores
 
 
 P = ParamSpec("P")
@@ -151,8 +151,8 @@ def follow_address(page: str) -> None:
             state = replace(known[asked], language=history().present.language)
         else:
             state, problems = _read(params)
-        if not params and first:  # without a link, which would determine the language
-            chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
+        if not params and first:  # without a link, which would set the language
+            chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier visit
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked, history().present)

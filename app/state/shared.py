@@ -9,7 +9,7 @@ from models.info import ModelInfo
 from models.kind import policies_of as of_kinds
 from models.plan import HeadPlan
 
-VIEWS = ("used", "live", "constant", "difference", "mask")
+VIEWS = ("used", "live", "constant", "difference", "change", "mask")
 
 
 def entries(models: Iterable[str]) -> list[ModelInfo]:

@@ -18,7 +18,7 @@ from app.state.lessons.lesson_files import Place
 from components import channel
 from components.channel import Channel
 
-SESSION_KEY = "visit"  # in Streamlit's session
+SESSION_KEY = "visit"  # the key in Streamlit's session
 
 # Only Streamlit's sessions hold strong references to visits, so a visit ends with its session.
 _visits: WeakValueDictionary[str, Visit] = WeakValueDictionary()

@@ -9,8 +9,8 @@ from app.server.jobs import Job
 from app.state import visit
 from models import Lab
 
-MOST_LABS = 2  # models with constant matrices per visitor; 12 x 12 heads at 128 tokens take 9 MiB
-MOST_PICTURE = 8 * 2**20  # bytes of a picture's file
+MOST_LABS = 2  # number of models with constant matrices per visitor; 12 x 12 heads at 128 tokens take 9 MiB
+MOST_PICTURE = 8 * 2**20  # largest number of bytes of a picture's file
 
 
 def job() -> Job[Any] | None:

@@ -1,5 +1,7 @@
-"""The pages: a module each, none imports another; state/lab_state.py names them. (Not in a folder `pages`: Streamlit
-would take its files for scripts.)"""
+"""The pages, one module each, which do not import each other; state/lab_state.py names them.
+
+The folder is not called `pages`, because Streamlit would treat its files as scripts.
+"""
 
 from collections.abc import Callable
 
@@ -10,4 +12,5 @@ DRAW: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compa
                                        "heads": heads.page, "pruning": pruning.page, "constant": constant.page,
                                        "lessons": lessons.page, "yours": yours.page, "start": start.page,
                                        "results": results.page, "about": about.page}
-DIRECT: dict[str, Direct] = {"explore": explore.DIRECT, "compare": compare.DIRECT}  # what the events route answers
+# the pages that the events route can answer
+DIRECT: dict[str, Direct] = {"explore": explore.DIRECT, "compare": compare.DIRECT}

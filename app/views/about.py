@@ -1,4 +1,4 @@
-"""The About page: what the controls mean, the models with their numbers, the data with their licences."""
+"""The About page: the meaning of the controls, the models with their numbers, the data with their licences."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ def _text() -> None:
             cards.append(card.card_of(name))
         except CheckpointError as error:
             st.error(plain(_(str(error))))
-    with st.container(key="about"):  # style.css puts them below each other where there is no room
+    with st.container(key="about"):  # style.css stacks the parts on a narrow screen
         text, facts = st.columns([46, 54], gap="large")
     with text:
         st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
     with facts:
         _facts(cards)
-    with st.container(key="glossary"):  # in columns
+    with st.container(key="glossary"):  # style.css sets the glossary in columns
         st.markdown(_("#### Glossary"))
         st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
 
 
 def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """What a card's held-out numbers are, and each by what stands above it; of a metric without lengths, in words."""
+    """Returns the title of a card's held-out numbers, and each number by its column; a metric without lengths in words.
+    """
     metric = each["metric"]
     if "accuracy_by_events" in metric:
         return _("right answers, by number of events in the text"), {n: f"{share:.1%}" for n, share in

@@ -1,5 +1,8 @@
-"""The Compare page: up to four models of a family on one text, with one selection and one plan for all. What came of it
-stands on top, beside the heads that are acted on; below, one thing at a time, level for all models."""
+"""The Compare page: up to four models of a family on one text, with one selection and one plan for all.
+
+The results are at the top, beside the heads that the plan changes. Below them, one part of the results is shown, at
+the same height for all models.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,11 @@ def page() -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """One of the models with the text as it reads it.
+    """One of the models with the text as tokenized for it.
 
     Attributes:
         state: with the part of the plan and the selection that this model has heads for.
-        before, after: as trained and under the plan.
+        before, after: the baseline trace and the trace under the plan.
     """
 
     lab: Lab
@@ -55,7 +58,9 @@ class Compared:
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
+    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
+    answers.
+    """
     there = _readable(_read_all(reading, state))
     entropies = state.part == "entropy" and (state, reading.shown)
     return (tuple(one.lab.identity for one in there), state.part, entropies, state.hides_answer,
@@ -63,7 +68,7 @@ def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
 
 
 def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
-    """What the page's components show, all but `late_parts`."""
+    """Returns the page's components, except `late_parts`."""
     found = _read_all(reading, state)
     there = _readable(found)
     shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
@@ -72,14 +77,14 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
         if state.part == "map":
-            shown.append(heads.large_part(one.lab, one.state, one.after, key=f"map {index}"))
+            shown.append(heads.large_part(one.lab, one.state, one.before, one.after, key=f"map {index}"))
         elif state.part == "prediction" and not state.hides_answer:
             shown.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
     return shown
 
 
 def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
-    """What takes longer than the pictures: the translations."""
+    """Returns functions that make the parts which take longer than the pictures: the translations."""
     if state.part != "prediction":
         return []
     return [partial(translation.part, one.lab, one.state, one.before, one.after, key=f"written {index}")
@@ -128,7 +133,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _read_all(reading: Reading, state: LabState) -> dict[str, Compared | str]:
-    """Each model with the text, or the reason why it cannot read the text."""
+    """Returns each model with the text, or the reason why it cannot read the text."""
     return {name: read(name, state, reading.shown) for name in state.models}
 
 
@@ -137,14 +142,18 @@ def _readable(found: Mapping[str, Compared | str]) -> list[Compared]:
 
 
 def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
-    """A column for each model; at least two, so that a first model has its width before a second one comes. Where there
-    is no room for all, style.css sets two in a row."""
+    """Returns a column for each model, and at least two, so that the first column keeps its width when a model is
+    added.
+
+    On a narrow screen style.css sets two columns in a row.
+    """
     with st.container(key=f"beside-{what}"):
         return st.columns(max(2, len(there)), gap="small")
 
 
 def _name(one: Compared) -> None:
-    st.markdown(f"##### {literal(model_label(one.lab.name))}")  # a heading: what follows it is of this model
+    # a heading, because everything up to the next one is about this model
+    st.markdown(f"##### {literal(model_label(one.lab.name))}")
 
 
 def _entropies(there: Sequence[Compared]) -> None:
@@ -160,7 +169,7 @@ def _entropies(there: Sequence[Compared]) -> None:
 
 
 def read(name: str, state: LabState, shown: str) -> Compared | str:
-    """A model with the text; or, in words, why it cannot read it."""
+    """Returns a model with the text; or, in words, the reason why it cannot read the text."""
     serving.give_way()
     try:
         lab = visitor_models.opened(name)
@@ -175,7 +184,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
 
 
 def trained_unequally(there: Sequence[Compared]) -> str:
-    """How long each was trained, if that differs: then what differs is not the kind of attention alone."""
+    """Returns the models' training steps in words if they differ; then attention is not the only difference."""
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
@@ -184,7 +193,7 @@ def trained_unequally(there: Sequence[Compared]) -> str:
 
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
-    """What came of the text in one model."""
+    """Returns the results of one model on the text."""
     its: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                 "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
@@ -202,7 +211,7 @@ def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
 
 
 def answer(before: Output, after: Output) -> Answer:
-    """The likeliest label before and after, whether it is right where that is known."""
+    """Returns the top-1 label before and after, and whether it is right if that is known."""
     first, now = before.order[0], after.order[0]
     known = before.target >= 0
     return {"before": before.names[first], "p_before": float(before.distribution[first]),
@@ -212,13 +221,13 @@ def answer(before: Output, after: Output) -> Answer:
 
 
 def asked_of(one: Compared, seen: Seen) -> Output | None:
-    """The prediction that is shown, the last one by default."""
+    """Returns the prediction on display, by default the last one."""
     outputs = seen.outputs
     return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
 
 
 def asked(there: Sequence[Compared]) -> str:
-    """What the answers answer, as the first model's task puts it."""
+    """Returns the title of the prediction, in the words of the first model's task."""
     for one in there:
         shown = asked_of(one, one.before)
         if shown is not None:
@@ -227,13 +236,13 @@ def asked(there: Sequence[Compared]) -> str:
 
 
 def where(one: Compared) -> str:
-    """The model and its selected head: models of other shapes take the nearest one they have."""
+    """Returns the model and its selected head; a model of another shape has the nearest head selected."""
     return _("{model}, layer {layer}, head {head}", model=model_label(one.lab.name),
              layer=one.state.selection.layer + 1, head=one.state.selection.head + 1)
 
 
 def entropies(one: Compared) -> list[float]:
-    """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
+    """Returns (N,) entropies in nats of the selected head's rows; rows of relu² are normalised to sum to 1 first."""
     at = one.state.selection
     maps = compute.layer_of(one.lab, one.after, one.state.plan, at.kind, at.layer)
     return row_entropy(maps.weights[at.head]).tolist()

@@ -1,7 +1,7 @@
 """The Constant page: the score that a frozen encoder loses as more and more of its heads become constant.
 
-Random order, pruned heads, controls and the two numbers of the source are shown beside it. models/studies/papa measured
-all of it; only the typed text is computed when the page is drawn.
+The charts also show a random order, pruned heads, controls and the two numbers of the source. models/studies/papa
+measured everything except the input text, which is computed when the page is drawn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from models.studies.papa import results
 from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import KIND, Study, Task, deviation
 
-AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
+AVERAGE, MOST = 0.08, 0.2  # relative drops in the source: mean and largest (Hassid et al. 2022, abstract and section 4)
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
 ABOUT = N_("The encoder is frozen. Constant matrices are means over the training texts of each task. For each number "
            "of constant heads, new probes that read all layers are trained until their validation loss stops falling "
@@ -64,9 +64,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     count = counts[shown.step]
     reads = lab.fingerprint == study.weights
     _choose(studies, study, shown, reads)
-    with st.container(key="constant"):  # style.css: below each other where there is no room
+    with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
         left, right = st.columns([60, 40], gap="medium")
-    with right:  # first, because a typed text changes it
+    with right:  # the right part is drawn first, because a new text changes it
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
         if reads:
@@ -102,7 +102,7 @@ def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
 
 
 def _there(name: str, stamp: tuple[int, ...]) -> Study:
-    """Returns a study that is known to be readable."""
+    """Returns a study whose file is known to be readable."""
     study = _study(name, stamp)
     assert study is not None
     return study
@@ -123,7 +123,7 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
         studies: all of them, by name.
         study: the chosen one.
         shown: the state of the page.
-        reads: True if the page's model is the measured one, so that its probes can label the typed text.
+        reads: True if the page's model is the measured one, so that its probes can label the input text.
     """
     st.session_state[session.STUDY] = study.name
     st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
@@ -133,11 +133,11 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
         if reads:
             st.selectbox(_("Task for the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                          format_func=lambda key: _(study.tasks[key].title), width=220)
-        else:  # beside the choice, because the box above shows another model
+        else:  # the model is named beside the choice, because the box above shows another model
             st.caption(constant_text.elsewhere(study))
 
 
-# The browser holds the measurements for all numbers of heads, and switches between them without the server.
+# The browser stores the measurements for all numbers of heads, and switches between them without the server.
 
 GROUP = "constant"
 
@@ -165,7 +165,7 @@ def _curves(study: Study, count: int) -> None:
 
 
 def _left_out(study: Study) -> str:
-    """Names the tasks that do not count."""
+    """Returns the names of the tasks that do not count."""
     titles = [_(study.tasks[key].title) for key in study.excluded]
     if not titles:
         return _("All tasks count.")
@@ -220,7 +220,7 @@ def _score(scores: tuple[float, ...]) -> str:
 
 
 def _mean(scores: tuple[float, ...]) -> str:
-    """Formats the mean without the deviation, which the charts show, because the column is narrow."""
+    """Returns the formatted mean without the deviation, which the charts show, because the column is narrow."""
     return number(fmean(scores), ".3f") if scores else "–"
 
 

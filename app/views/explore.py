@@ -1,8 +1,9 @@
-"""The Explore page: text above; all heads, one head or a section in its place, and the effect of the plan."""
+"""The Explore page: the text above; all heads, one head or a section in its place, and the effect of the plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -22,12 +23,14 @@ def page() -> None:
     drawn = frame.under_header(_draw, direct=DIRECT)
     if drawn is not None:
         place, lab = drawn
-        with place:  # last: while it writes, it ends the run to begin the next
+        with place:  # the continuation is drawn last: during generation it ends the run to begin the next one
             continuation.draw(lab.name)
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
+    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
+    answers.
+    """
     now = visit.current()
     before, after = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
     section = sections.present(lab, state, after)
@@ -38,19 +41,20 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
-    """What the page's components show, all but `late_parts`."""
+    """Returns the page's components, except `late_parts`."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    state = replace(state, asked=effect.shown_index(state, before, after))
     found = [heads.grid_part(lab, state, after, files=True)]
     if not sections.present(lab, state, after):
-        found.append(heads.large_part(lab, state, after))
+        found.append(heads.large_part(lab, state, before, after))
     if not state.hides_answer:
         found.append(effect.part(lab, state, before, after))
     return found
 
 
 def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
-    """What takes longer than the pictures: the translation."""
+    """Returns functions that make the parts which take longer than the pictures: the translation."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     return [partial(translation.part, lab, state, before, after)] if translation.is_offered(before) else []
@@ -60,13 +64,14 @@ DIRECT = frame.Direct(depends, parts, late_parts)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:
-    """Everything but the continuation: returns its place, and the model that writes it."""
+    """Draws everything but the continuation; returns the continuation's container and the model that generates it."""
     shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     top = st.container() if translation.is_offered(before) else None
-    with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
-        widths = [35, 38, 27] if state.teach else [32, 40, 28]  # whose gaps are larger; tiles are not smaller
+    with st.container(key="work"):  # style.css puts the effect below the heads on a narrow screen
+        # large type has larger gaps, so other widths keep the size of the tiles
+        widths = [35, 38, 27] if state.teach else [32, 40, 28]
         grid, middle, panel = st.columns(widths, gap="medium")
     with grid:
         mount(shown["heads"])
@@ -77,7 +82,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         else:
             mount(shown["map"])
             _overlay(lab, reading, state)
-        with st.container(key="writing"):  # style.css: the button first, what it writes below all of them
+        with st.container(key="writing"):  # style.css places the button first and its output below all other elements
             place = st.container(key="goes-on")
             sampling.choose(lab, state, can_go_on=continuation.refusal(lab, reading) is None)
             forgetting.choose(lab, state)
@@ -92,7 +97,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
 
 
 def _overlay(lab: Lab, reading: Reading, state: LabState) -> None:
-    """The picture of a model that sees, below the map of the selected head."""
+    """Draws the picture of a vision model, below the map of the selected head."""
     if lab.task.sees:
         kind, layer, head = heads.selected(lab, state)
         after = compute.traces_of(lab, reading.prompt, state.plan)[1]

@@ -1,5 +1,7 @@
-"""The Heads page: which heads do the work. Measures of every head against each other, over a corpus and on the typed
-text; their roles; picking points picks heads."""
+"""The Heads page: measures of every head against each other, over a corpus and on the input text.
+
+It also shows the roles of heads. Selecting points in the chart selects heads.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
 
 
 def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
-    """One point a head; picking points picks heads, which then can be acted on together."""
+    """Draws one point per head; selecting points selects heads, which can then be changed together."""
     x, y = state.heads.x, state.heads.y
     missing = [_(MEASURES[name]) for name in dict.fromkeys((x, y)) if name not in values]
     if missing:
@@ -103,7 +105,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
 
 
 def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> None:
-    """Rank correlations of all measures, and the values as a file."""
+    """Draws the rank correlations of all measures, and offers the values as a file."""
     names = [name for name in MEASURES if name in values]
     if len(names) > 1:
         st.markdown(_("**Rank correlations** (Spearman) of the measures over all {n} heads",
@@ -116,7 +118,7 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
 
 
 def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list[dict[str, Any]]:
-    """One a head, as a table."""
+    """Returns a table with one row per head."""
     addresses: Sequence[Address] = [address for kind in lab.kinds for address in kind.addresses]
     extra = {} if distance is None else {"distance": distance}
     return [{"kind": kind, "layer": layer + 1, "head": head + 1,

@@ -1,6 +1,6 @@
-"""The Length page: what a longer text does to loss, accuracy, entropy and normaliser of the chosen models.
+"""The Length page: the effect of a longer text on loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/studies/corpus/lengths.py); the rings are the text in the box, read now.
+Curves were measured on held-out text (models/studies/corpus/lengths.py); the rings are values of the text in the box.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ from models.studies.series import style
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a chart shows.
+    """The quantity that a chart shows.
 
     Attributes:
         key: of models.studies.corpus.lengths.measure and facts.
-        title, unit: for people; percent: its values are shares.
+        title, unit: texts for the visitor.
+        percent: True if its values are shares.
     """
 
     key: str
@@ -59,14 +60,14 @@ READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n")
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One model in one reading.
+    """One model with one inference setting.
 
     Attributes:
-        model: its name.
+        model: name of the model.
         policy: one of READINGS.
-        by_length: tokens -> what models.studies.corpus.lengths.measure returned.
-        spread: (quantity, tokens) -> standard error by the choice of texts, and where there are several seeds, their
-            standard deviation with it.
+        by_length: tokens -> result of models.studies.corpus.lengths.measure.
+        spread: (quantity, tokens) -> standard error by the choice of texts, combined with the standard deviation over
+            seeds if there are several.
     """
 
     model: str
@@ -81,7 +82,7 @@ class Curve:
         return _("{model}, {reading}", model=model_label(self.model), reading=_(READINGS[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
-        """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""
+        """Returns a number at a length; the mean of numbers by layer and head; None if it was not measured."""
         found = self.by_length.get(length, {}).get(quantity)
         if isinstance(found, list):
             return fmean(value for layer in found for value in layer)
@@ -105,7 +106,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     for problem in damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
-    if lab.task.name not in LENGTHS:  # of those beside it too: they are of one family
+    if lab.task.name not in LENGTHS:  # the compared models have the same family, so none of them was measured
         st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))
@@ -117,7 +118,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     lengths = sorted({n for curve in curves for n in curve.by_length})
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
     points, unread = _points(state, reading.shown)
-    with st.container(key="lengths"):  # style.css puts the heads below the charts where there is no room beside them
+    with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
         charts, beside = st.columns([68, 32], gap="medium")
     with charts:
         serving.give_way()
@@ -154,7 +155,11 @@ def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """The measured curves of a model, as it was trained first; none if it was not measured. Raises CheckpointError."""
+    """Returns the measured curves of a model, that of the trained setting first; none if the model was not measured.
+
+    Raises:
+        CheckpointError: a file is damaged.
+    """
     return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 
@@ -169,7 +174,8 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
 
 
 def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
-    """(quantity, tokens) -> what texts and, of a model as it was trained, seeds change; where either is known."""
+    """Returns (quantity, tokens) -> the uncertainty by texts and, for the trained setting, by seeds, where it is known.
+    """
     metrics = list(seeds.read_seeds(name).values()) if policy == "trained" else []
     result = {}
     for quantity in ("loss", "accuracy"):
@@ -183,12 +189,12 @@ def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> di
 
 
 def _key(metric: str, tokens: str) -> str:
-    """Tokens as a metric counts them: an event of an assignment is two, and BOS stands before the first."""
+    """Returns the key of a length in a metric: assignments count events of two tokens, without BOS."""
     return str((int(tokens) - 1) // 2) if metric.endswith("events") else tokens
 
 
 def _predictions(curves: Sequence[Curve]) -> str:
-    """How many predictions a loss is the mean over: `2,494 to 16,384`."""
+    """Returns how many predictions a loss is the mean of: `2,494 to 16,384`."""
     counts = [values["predictions"] for curve in curves for values in curve.by_length.values()]
     least, most = min(counts), max(counts)
     return f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
@@ -196,7 +202,7 @@ def _predictions(curves: Sequence[Curve]) -> str:
 
 @caches.remembered(worded=True)
 def _spec(curves: tuple[Curve, ...], length: int, trained: tuple[int, ...]) -> Spec:
-    """The charts without the typed text's rings."""
+    """Returns the charts without the rings of the input text."""
     longest = max(n for curve in curves for n in curve.by_length)
     panels = []
     for quantity in QUANTITIES:
@@ -214,13 +220,13 @@ def _spec(curves: tuple[Curve, ...], length: int, trained: tuple[int, ...]) -> S
         reading = readings[curve.model] = readings.get(curve.model, -1) + 1
         last = max(curve.by_length)
         name = curve.label if last == longest else _("{name}, up to {n}", name=curve.label, n=last)
-        # Another reading of a model that is there: it stands behind what was trained.
+        # another inference setting of the same model is drawn behind the trained one
         series.append({"name": name, **style(curve.model, reading), "quiet": reading > 0})
     return length_chart(series, panels, length, trained)
 
 
 def _with_rings(spec: Spec, curves: Sequence[Curve], points: Sequence[dict[str, Any]]) -> Spec:
-    """The charts with the typed text in them, as each model reads it under the plan."""
+    """Returns the charts with the values of the input text for each model under the plan."""
     indices = {(curve.model, curve.policy): index for index, curve in enumerate(curves)}
     panels = []
     for panel, quantity in zip(spec["panels"], QUANTITIES, strict=True):
@@ -243,7 +249,7 @@ def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
 
 
 def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
-    """A chart in words."""
+    """Returns a chart in words."""
     known = [(curve.label, curve.value(length, quantity.key)) for curve in curves]
     values = "; ".join(f"{label} {value:.3f}" for label, value in known if value is not None)
     return _("{title} at {length} tokens, {unit}: {values}", title=_(quantity.title), length=length,
@@ -251,8 +257,10 @@ def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
 
 
 def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
-    """The text in the box as each model reads it: n and every quantity. And those that read less of it than there is,
-    which have no point, with the tokens that they read."""
+    """Returns the values of the input text for each model: n and every quantity.
+
+    It also returns the models that read only a part of the text, with the number of tokens; they have no point.
+    """
     points, unread = [], []
     for name in state.models:
         try:
@@ -262,7 +270,7 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
             prompt = compute.read(lab, shown, limit)
         except (CheckpointError, InputError):
             continue
-        if prompt.left_out and name != state.model:  # of the first model the page shows what it reads, and says so
+        if prompt.left_out and name != state.model:  # the page shows the tokens of the first model anyway
             unread.append((name, limit))
             continue
         points.append({"n": len(prompt.ids), "model": name, "policy": plan.scale.policy,

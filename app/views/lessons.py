@@ -1,4 +1,4 @@
-"""The Lessons page: six lessons, each about one idea, with what this visitor has done of them."""
+"""The Lessons page: six lessons, each about one idea, with the steps that this visitor has completed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _draw() -> None:
     st.markdown(_("{n} lessons of {least} to {most} steps, each about one idea: you guess, you try it, and the model "
                   "answers. Your own text and plan come back when you leave a lesson.", n=len(counts),
                   least=min(counts), most=max(counts)))
-    with st.container(key="cards"):  # style.css: as many in a row as there is room for
+    with st.container(key="cards"):  # style.css sets as many cards in a row as fit
         for number, lesson in enumerate(lessons(), 1):
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)

@@ -1,5 +1,7 @@
-"""The Pruning page: heads go one after another, in an order that was measured; what the model says without them, what
-it loses on held-out texts, and what is saved."""
+"""The Pruning page: heads are pruned one after another, in a measured order.
+
+It shows the predictions without them, the loss on held-out texts, and the saved time.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     measured = measures.over_a_corpus(lab)
     left = left_of(state.plan, chosen.order)
     said = st.container() if translation.is_offered(before) else None
-    with st.container(key="work"):  # as on Explore: style.css says where its parts stand on a narrow screen
+    with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         _choose(lab, state, chosen, left)
@@ -60,7 +62,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
-    """The order, which heads may go, and how many are left."""
+    """Draws the choice of the order, of the heads to prune, and of the number of heads left."""
     count = len(chosen.order)
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -78,7 +80,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
 
 
 def _group(chosen: Choice) -> str:
-    """Of the slider and the charts. Which heads may go is part of it: a place among others would mean another plan."""
+    """Returns the group of the slider and the charts; it includes the scope, because a position depends on it."""
     return f"pruning {chosen.scope}"
 
 
@@ -87,7 +89,7 @@ def _hear(chosen: Choice) -> OnEvent:
 
 
 def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
-    """Which roles are left."""
+    """Draws the roles of the heads that are left."""
     its = [role for role in measured.get("roles", [])
            if chosen.scope in (ALL, role["kind"])]
     if not its:
@@ -101,7 +103,7 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
 
 
 def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left: int) -> None:
-    """What is lost and saved at each number of heads, on held-out texts and on the typed one."""
+    """Draws the loss and the saving at each number of heads, on held-out texts and on the input text."""
     panels: list[dict[str, Any]] = []
     if found:
         its = pruning.curves(found)
@@ -129,14 +131,15 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
     if found:
         dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
              told=_numbers(found, chosen))
-    elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
+    # the corpora are English, so models of other languages and of assignments have no measurements
+    elif not lab.task.only_english:
         st.caption(_("Curves over many texts exist only for our language models."))
     else:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.pruning {lab.name}"))
 
 
 def _measured(found: dict[str, Any]) -> str:
-    """What the curves were measured on."""
+    """Returns the texts on which the curves were measured, in words."""
     told = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
              "time is saved. No model is trained again. Loss: {texts:,} held-out texts, {n:,} predictions. Bars: "
              "standard error of the loss difference; for the random order, standard deviation of {draws} draws.",
@@ -147,17 +150,17 @@ def _measured(found: dict[str, Any]) -> str:
 
 
 def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
-    """What was measured at each number of heads."""
+    """Returns the measured values at each number of heads, in words."""
     its, chance = ({point[0]: point[1] for point in found["curves"].get(name, [])} for name in (chosen.name, RANDOM))
     most = len(chosen.order)
-    # Of a study that was stopped some points are missing.
+    # an unfinished study lacks some points
     lost = [_lost(its[most], its[left], left, chance.get(left)) if left in its and most in its else ""
             for left in range(most + 1)]
     return ["\n".join(filter(None, (lost[left], _saving(found, left)))) for left in range(most + 1)]
 
 
 def _lost(before: float, after: float, left: int, chance: float | None) -> str:
-    """The loss on held-out texts of all heads, at a number of heads by the order that is chosen, and by chance."""
+    """Returns the loss on held-out texts in words: of all heads, in the chosen order, and in a random order."""
     told = {"before": before, "after": after, "left": left, "chance": chance}
     if chance is None:
         return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; all heads "
@@ -167,7 +170,7 @@ def _lost(before: float, after: float, left: int, chance: float | None) -> str:
 
 
 def _saving(found: dict[str, Any], left: int) -> str:
-    """What the nearest number of heads that was timed saves."""
+    """Returns the saving at the nearest number of heads that was timed, in words."""
     near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
     if near is whole:
         return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
@@ -183,7 +186,7 @@ def _saving(found: dict[str, Any], left: int) -> str:
 
 
 def _told(found: dict[str, Any], typed: Curve, left: int) -> str:
-    """The chart at the present number of heads, in words."""
+    """Returns the chart at the present number of heads, in words."""
     parts = []
     for name, points in found.get("curves", {}).items():
         parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=its[1])

@@ -1,4 +1,4 @@
-"""The Results page: every statement with the source's number, ours and a verdict; details, chart and command folded."""
+"""The Results page: every statement with the source's number, our number and a verdict; details can be unfolded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from app.server import caches, serving
 from app.state import session
 from app.state.handlers import events
 from app.texts import _
-from components import chart, charts
-from components.charts import Spec
+from components import figure, spec_of
+from components.figure import Spec
+from figures import claims as claim_charts
 from models.storage.damage import CheckpointError
 from models.studies import claims, series
 from models.studies.claims import (
@@ -88,7 +89,7 @@ def _claims() -> None:
 
 
 def _summary(statements: Sequence[Statement]) -> None:
-    """Draws the number of statements per verdict with a legend, which one can read in a minute."""
+    """Draws the number of statements per verdict, with a legend."""
     words = [its.verdict.word for its in statements]
     with st.container(horizontal=True, gap="small", key="verdicts"):
         for word in dict.fromkeys(words):
@@ -100,15 +101,14 @@ def _summary(statements: Sequence[Statement]) -> None:
 
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
-    """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
+    """Draws the training data, steps and seeds of the claim's models, and their learning curves."""
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
         if spec is None:
             st.caption(_("These weights were trained before learning curves were kept."))
         else:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
-            chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
-                  alt=_("Learning curves"))
+            figure(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves")
         if claim.rates:
             st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
             _table(claim.rates)
@@ -122,18 +122,20 @@ def _table(rows: list[dict[str, str]]) -> None:
 
 
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
-_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
 
 
 def _unbroken(cell: str) -> str:
-    """A cell as it is shown: a minus is one, and no line breaks around ± or within a bracket."""
+    """Returns a cell with minus signs for hyphens, and without line breaks around ± or within a bracket."""
     return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
-    """Draws one statement: verdict, source and our number; details folded.
+    """Draws one statement: verdict, source and our number; details can be unfolded.
 
     Args:
+        statement: the statement.
+        spec: its chart, or None.
         above: an earlier statement with the same table, which is not shown again.
     """
     verdict = statement.verdict
@@ -173,7 +175,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         _table(statement.table)
     if statement.chart is not None and spec is not None:
         what = _(statement.chart.title)
-        chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+        figure(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
               what="results", about=[what], alt=_(statement.chart.alt))
     with st.container(horizontal=True, vertical_alignment="top"):
         st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
@@ -184,16 +186,16 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
-CURVES = "learning curves"  # among a claim's charts
+CURVES = "learning curves"  # the key of the learning curves among a claim's charts
 
 
 def columns_of(statement: Statement) -> list[str]:
-    """Of its table."""
+    """Returns the columns of the statement's table."""
     return list(dict.fromkeys(name for row in statement.table for name in row))
 
 
 def as_csv(statement: Statement) -> str:
-    """The statement's table, as a file."""
+    """Returns the statement's table as a CSV file."""
     file = io.StringIO()
     columns = columns_of(statement)
     writer = csv.DictWriter(file, columns, restval="")
@@ -202,30 +204,35 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(its: Chart) -> Spec:
-    """The picture of a chart's numbers."""
-    percent = its.form.endswith("%")
+def drawn(its: Chart, learning: bool = False) -> Spec:
+    """Returns the Vega-Lite specification of a chart; `learning` for learning curves."""
+    words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
+    rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
+    percent, title = its.form.endswith("%"), _(its.title)
     if its.kind == "dots":
-        return charts.dots_chart(its.points, its.title, its.rule, percent)
+        return spec_of(claim_charts.dots(its.points, title, rule, percent, words))
     styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
-    return charts.lines_chart(its.points, its.title, its.across, styles, its.rule, percent, its.kind == "scatter")
+    if learning:
+        return spec_of(claim_charts.learning_curves(its.points, title, _(its.across), styles, words))
+    return spec_of(claim_charts.seed_lines(its.points, title, _(its.across), styles, rule, percent,
+                                           its.kind == "scatter", words))
 
 
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: int) -> dict[str, Spec]:
-    """Key of a statement of this claim -> its chart."""
+    """Returns key of a statement of this claim -> its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
-    return {name: drawn(its) for name, its in found.items() if its is not None}
+    return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> int:
-    """Changes when verdicts.json does; 0 while it is missing."""
+    """Returns a number that changes with verdicts.json; 0 while the file is missing."""
     path = verdict_file.VERDICTS
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @caches.remembered(2)
 def _found(stamp: int) -> dict[str, Claim]:
-    """Returns the claims by key; raises CheckpointError where verdicts.json cannot be read."""
+    """Returns the claims by key; raises CheckpointError if verdicts.json cannot be read."""
     return {claim.key: claim for claim in claims.read()}

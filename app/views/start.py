@@ -1,5 +1,8 @@
-"""What a first visit opens: one experiment. A small model answers right; a layer of heads is taken away by one press,
-and it answers wrong. tests/app/test_opening.py measures what is said here."""
+"""The first page of a new visitor: one experiment.
+
+A small model answers correctly; one press prunes a layer of heads, and the model answers incorrectly.
+tests/app/test_opening.py measures the page's claims.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from components.opening import Bar, Choice, Token, Words
 from models import HeadPlan, Lab, Output
 
 KIND, READER = "self", 1  # the layer whose heads look the value up
-# In the first layer values look at their names, so that the reader can tell them apart.
+# Heads of the first layer let each value attend to its variable, so that the second layer can find the right value.
 WITHOUT_FIRST, WITHOUT_READER, WITHOUT_ONE = (
     HeadPlan.parse(text) for text in ("self-0.0~3g0", "self-1.0~3g0", "self-1.1g0"))
 
@@ -34,7 +37,7 @@ def _draw() -> None:
     lab = serving.load(state.model)
     before, after = compute.traces_of(lab, compute.read(lab, state.text), state.plan)
     old, new = before.output, after.output
-    assert old is not None and new is not None  # the text ends with a question
+    assert old is not None and new is not None  # the text ends with a question, so there is a prediction
     is_right = new.labels[0] == new.names[new.target]
     opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, before, after, state.plan),
             bars=bars(before.tokens, old, new), answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
@@ -42,13 +45,13 @@ def _draw() -> None:
 
 
 def tokens(lab: Lab, before: Seen, after: Seen, plan: HeadPlan) -> list[Token]:
-    """The line, and how strongly its last token looks at each in the layer that looks up, as trained and now."""
+    """Returns the tokens with the attention of the last token to each, in the lookup layer, unmodified and now."""
     looks = (_looks(lab, before, HeadPlan()), _looks(lab, after, plan))
     return [Token(text=text, before=old, weight=new) for text, old, new in zip(after.tokens, *looks, strict=True)][1:]
 
 
 def _looks(lab: Lab, seen: Seen, plan: HeadPlan) -> list[float]:
-    """The mean over the layer's heads of the last token's weights, each times its gate."""
+    """Returns the mean over the layer's heads of the last token's attention weights, each times the head's gate."""
     weights = compute.layer_of(lab, seen, plan, KIND, READER).weights[:, -1]
     gates = [plan.state(KIND, READER, head).gate for head in range(len(weights))]
     mean = sum(row * gate for row, gate in zip(weights, gates, strict=True)) / len(weights)
@@ -56,7 +59,7 @@ def _looks(lab: Lab, seen: Seen, plan: HeadPlan) -> list[float]:
 
 
 def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
-    """The values that the line holds, in the order of digits."""
+    """Returns the values in the text, in the order of digits."""
     values = sorted({token for token in line if token.isdigit()})
     return [{"label": value, "before": float(before.distribution[before.names.index(value)]),
              "after": float(after.distribution[after.names.index(value)]),
@@ -64,7 +67,7 @@ def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
 
 
 def choices(plan: HeadPlan) -> list[Choice]:
-    """What can be pressed: at first the one thing, then what else there is to try."""
+    """Returns the buttons: at first one, afterwards the other experiments."""
     named = [(WITHOUT_FIRST, _("Prune layer 1"))]
     if plan:
         named += [(WITHOUT_READER, _("Prune layer 2 instead")), (WITHOUT_ONE, _("Prune one head only")),
@@ -73,7 +76,9 @@ def choices(plan: HeadPlan) -> list[Choice]:
 
 
 def words(plan: HeadPlan, is_right: bool) -> Words:
-    """What is told of a plan. Of any but these, which a link may hold, only whether the answer is right."""
+    """Returns the texts about a plan. For a plan of a link that is not on the page, they only say whether the answer is
+    right.
+    """
     verdict = _("✓ right") if is_right else _("✗ wrong")
     looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.") if plan else \
         _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")

@@ -1,6 +1,6 @@
-"""Your model: any model of `transformers`, from the Hub or, on one's own machine, from a folder.
+"""Your model: opens any model of `transformers`, from the Hub or, on the visitor's own machine, from a folder.
 
-A model that was opened here is one like the others: every page shows it, and a link names it.
+Every page then shows the open model, and links can name it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from models.labs.foreign.opening import hub
 from models.messages import message
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
-SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
-# What they are asked, what one can see of it, and which they are.
+SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
+# groups of suggested models: the type of prediction, the visible effects, and the models
 GROUPS = (
     (N_("They continue"), N_("See which earlier words each head looks at, and take heads away while they write."),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
@@ -49,7 +49,7 @@ def page() -> None:
 
 
 def _draw() -> None:
-    with st.container(key="yours"):  # style.css puts them below each other where there is no room
+    with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")
     with forms:
         st.markdown(_("#### Your model"))
@@ -61,9 +61,9 @@ def _draw() -> None:
 
 
 def _suggested() -> None:
-    """What there is to open, by what it is asked; a press puts a name into the field above."""
+    """Draws the suggested models by type of prediction; a press writes a name into the field above."""
     st.markdown(_("#### Models to begin with"))
-    with st.container(key="suggested"):  # style.css: as many in a row as there is room for
+    with st.container(key="suggested"):  # style.css sets as many in a row as fit
         for number, (title, line, names) in enumerate(GROUPS):
             with st.container(border=True, height="stretch", key=f"suggested-{number}"):
                 st.markdown(f"##### {_(title)}")
@@ -87,7 +87,7 @@ def _about() -> None:
 
 
 def _forms() -> Lab | None:
-    """What opens a model; returns the one that is open."""
+    """Draws the forms that open a model; returns the open model."""
     hosted = hub.access().hosted
     job = visitor_models.job()
     if job is not None:
@@ -106,7 +106,8 @@ def _forms() -> Lab | None:
 
 
 def _from_hub(hosted: bool) -> None:
-    asked = session.history().wanted.get("model", "")  # by a link; a folder's is none that the Hub has
+    # a model that a link names; a folder's name is not a name of the Hub
+    asked = session.history().wanted.get("model", "")
     wanted = asked.removeprefix(HUB) if asked.startswith(HUB) else ""
     options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -127,9 +128,10 @@ def _from_hub(hosted: bool) -> None:
 
 
 def _look() -> None:
-    """Asks the Hub for a model's size; remembers what it said: an answer takes seconds, and a page is drawn often."""
+    """Requests a model's size from the Hub and caches the answer, because it takes seconds and pages are drawn often.
+    """
     repo = session.widget(session.HUB_ID, str, "")
-    st.session_state[session.JOB_PROBLEM] = ""  # of what was tried before
+    st.session_state[session.JOB_PROBLEM] = ""  # the problem of an earlier attempt is removed
     try:
         limits.spend(limits.DOWNLOADS)
     except limits.LimitError as error:
@@ -139,7 +141,7 @@ def _look() -> None:
 
 
 def _size(name: str) -> tuple[str, bool]:
-    """Download size and memory in words, or why it cannot be opened; and whether it can."""
+    """Returns download size and memory in words, or the reason for a refusal; and whether the model can be opened."""
     try:
         found = hub.estimate(name)
         return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
@@ -157,7 +159,8 @@ def _from_folder() -> None:
         st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
                       help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
                              "tokenizer.json"))
-        st.form_submit_button(_("Open folder"), key="open folder", on_click=_start_folder)  # Enter does so, too
+        # Enter also submits the form
+        st.form_submit_button(_("Open folder"), key="open folder", on_click=_start_folder)
 
 
 def _start(name: str) -> None:
@@ -176,11 +179,11 @@ def _start_folder() -> None:
     folder = Path(session.widget(session.FOLDER, str, ""))
     st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
     visitor_models.set_job(Job(message("Opening {name}", name=folder.name),
-                               lambda tell, cancelled: models.load_folder(folder)).start())
+                               lambda tell, cancelled: models.load_folder(folder, cancelled)).start())
 
 
 def _ended(job: Job[Any]) -> None:
-    """What follows a load, or the making of constant matrices."""
+    """Handles the end of a load, or of the computation of constant matrices."""
     visitor_models.set_job(None)
     st.session_state[session.JOB_PROBLEM] = job.problem
     if isinstance(job.result, Lab):
@@ -191,7 +194,7 @@ def _ended(job: Job[Any]) -> None:
 
 
 def _opened(lab: Lab) -> None:
-    """The model that is open: what it is made of, and what can be made for it."""
+    """Draws the open model: its architecture, and the constant matrices that can be computed for it."""
     with st.container(border=True):
         st.markdown(f"**{literal(lab.name)}** · {literal(_(lab.task.title))}")
         st.table([{_("attention"): _(kind.title), _("layers"): kind.layers, _("heads"): kind.heads,

@@ -6,7 +6,7 @@ import { defineComponent } from '../runtime/component.js';
 import { paintMatrix } from '../widgets/canvas.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 
-let known = null; // the catalogue's data: {offered: language -> tasks, pictures}
+let known = null; // data of the catalogue: {offered: language -> tasks, pictures}
 
 /** Receives the list of models, which Python sends once per visit; draws nothing. */
 export const catalogue = defineComponent({
@@ -16,8 +16,8 @@ export const catalogue = defineComponent({
   },
 });
 
-const LONG = 16; // characters; longer names are smaller and on two lines
-const MINE = 'mine'; // the tab of the visitor's own models
+const LONG = 16; // characters of a model's name; longer names are set smaller and on two lines
+const MINE = 'mine'; // key of the tab with the visitor's own models
 
 function create(state) {
   const part = (tag, className, properties = {}) => make(tag, { className, ...properties });
@@ -51,7 +51,8 @@ function create(state) {
   });
   const choose = task => {
     show(state, task);
-    tasks.querySelector('[aria-selected="true"]').focus(); // `show` has replaced the tabs
+    // `show` has replaced the tabs, so the selected one gets the focus again
+    tasks.querySelector('[aria-selected="true"]').focus();
   };
   tasks.addEventListener('click', event => {
     const tab = event.target.closest('[role="tab"]');
@@ -78,8 +79,10 @@ function create(state) {
   return { button, task, title, tasks, line, list, dialog, sizes, named: '' };
 }
 
-/** Shows the whole title if it fits on two lines, else the model's short name. Measuring forces a layout of the header, so
- * this runs only for a new name or a new width. */
+/**
+ * Shows the whole title if it fits on two lines, else the model's short name. Measuring the header forces a layout, so
+ * this runs only for a new name or a new width.
+ */
 function fit({ title: element, data: { title, short } }) {
   const ways = [title, short].flatMap(text =>
     (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]),
@@ -96,7 +99,8 @@ function update(state, { task, title }) {
   if (state.named !== title) fit(state);
   state.named = title;
   setAttribute(state.button, 'aria-label', _('Model: {task}, {title}. Choose another', { task, title }));
-  if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // otherwise the focus stays
+  // without a change the dialog is not drawn again, so that the focus stays
+  if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown);
 }
 
 /** Returns a key of everything that the dialog shows. */

@@ -1,4 +1,4 @@
-// A table of several models' results on one text: answer, loss, and KL divergences, a row per model.
+// A table of several models' results on one text: answer, loss, and KL divergences, one row per model.
 
 import { dashAttributes, marker, seriesColour } from '../core/chart/marks.js';
 import { factLine } from '../core/effect_text.js';
@@ -8,7 +8,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
-const SAMPLE = [30, 14]; // px of a model's line and marker, as in charts
+const SAMPLE = [30, 14]; // width and height in px of a model's line and marker, as in charts
 
 function create(state) {
   const table = make('table', { className: 'values' });
@@ -53,7 +53,8 @@ function update(state, { rows, asked, changed }) {
       ...(several ? [number(row.apart)] : []),
     ];
     cells.forEach((cell, index) => {
-      cell.dataset.head = heads[index + 1]; // shown before the cell on a phone, where the header row is hidden
+      // the column's title, shown before the cell on a phone, where the header row is hidden
+      cell.dataset.head = heads[index + 1];
     });
     return make('tr', {}, name, ...cells);
   });

@@ -1,14 +1,14 @@
 // Tables as CSV (RFC 4180); the first line names the source.
 
-const DIGITS = 6; // significant digits of a number, those of float32
+const DIGITS = 6; // significant digits of a number, as many as float32 has
 
 /** Returns a number for a file; empty for NaN or no number. */
 export const formatFigure = value =>
   typeof value !== 'number' || Number.isNaN(value) ? '' : String(Number(value.toPrecision(DIGITS)));
 
 /**
- * Returns a field. Spreadsheets read a text that begins with = + - @ as a formula, which may call programs; an apostrophe
- * in front prevents this. A single sign, a common token, is harmless and stays.
+ * Returns a field of the table. Spreadsheets read a text that begins with = + - @ as a formula, which may call
+ * programs; an apostrophe in front prevents this. A single sign, a common token, is harmless and stays.
  */
 const field = value => {
   if (typeof value === 'number') return formatFigure(value);

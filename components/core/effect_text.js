@@ -1,12 +1,13 @@
-// The texts and lengths of the effect panel: rows of a prediction, facts, the strip of tokens.
+// The texts and lengths of the effect panel: rows of a prediction, facts, and the strip of tokens.
 
 import { differenceStep, weightStep } from './attention/scales.js';
 import { formatNumber, formatPercent, quoteToken, tokenText, truncate } from './format.js';
 import { _ } from './texts.js';
 
-const SAME = 0.0005; // nats, or another unit; a smaller change rounds to 0 and counts as none
-const RANGE = 2; // nats; the strongest colour stands for at least this change
-const LEAST = 0.01; // the same for other units
+const SAME = 0.0005; // smallest change, in nats or another unit, that counts as one; a smaller change rounds to 0
+const RANGE = 2; // smallest change in nats that the strongest colour stands for
+const LEAST = 0.01; // smallest change that the strongest colour stands for, in other units than nats
+const SMALLEST = 0.001; // smallest probability whose rank is shown; a smaller one is displayed as <0.1%
 
 /** Returns the percentage that formatPercent shows, as a number, so that shown differences match shown values. */
 const shownPercent = value => {
@@ -58,11 +59,13 @@ export function factLine({ name, term, before, after, unit = '' }, changed, judg
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 }
 
-/** Returns the line that names the prediction with the largest KL divergence. */
+/** Returns the line that names the prediction with the largest KL divergence; `index` is that prediction. */
 const furthest = (predictions, known, distance) => {
-  const { title, kl } = predictions.reduce((most, its) => (its.kl > most.kl ? its : most));
-  const text = known ? `${truncate(title, 40)}, ${distance(kl)}` : '–';
-  return { name: _('Largest KL divergence'), text: kl < SAME && known ? distance(0) : text, verdict: null };
+  const most = predictions.reduce((best, { kl }, index) => (kl > predictions[best].kl ? index : best), 0);
+  const { title, kl } = predictions[most];
+  const line = { name: _('Largest KL divergence'), verdict: null };
+  if (!known || kl < SAME) return { ...line, text: known ? distance(0) : '–' };
+  return { ...line, text: `${truncate(title, 40)}, ${distance(kl)}`, index: most };
 };
 
 /** Returns the lines under the prediction: the facts that Python sent, else the KL divergence and the loss if known. */
@@ -85,6 +88,44 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
 }
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
+
+/** Returns a row's rank before the change, if it has another rank now; a lower bound is shown as `>9`. */
+function oldRank(row, rows, least) {
+  if (Math.max(row.before, row.after) < SMALLEST) return '';
+  const [old, now] = ['before', 'after'].map(when => 1 + rows.filter(other => other[when] > row[when]).length);
+  // Tokens that are not shown have at most `least`, before and after.
+  if (row.before < least) return `>${old - 1}`;
+  return old === now ? '' : String(old);
+}
+
+/**
+ * Returns the rows in the order of their new probability, each with `index`, its place in the given order, and `was`, its
+ * rank before the change if that differs.
+ * @param {{label: string, before: number, after: number, right: boolean}[]} rows the tokens with the largest probability before or after
+ */
+export function rankedRows(rows, changed) {
+  if (!changed) return rows.map((row, index) => ({ ...row, index, was: '' }));
+  const least = Math.min(...rows.map(({ before, after }) => Math.max(before, after)));
+  return rows
+    .map((row, index) => ({ ...row, index, was: oldRank(row, rows, least) }))
+    .sort((one, other) => other.after - one.after);
+}
+
+/**
+ * Returns the top-1 answer, {token, verdict, before, className}, or null without rows. `known`: the right answer is known.
+ * className is right, wrong (it was right before the change), missed (it was not right before), turned, or same.
+ */
+export function effectAnswer({ rows, known }, changed) {
+  if (!rows.length) return null;
+  const [old, now] = ['before', 'after'].map(when => likeliest(rows, when));
+  const token = tokenText(now.label).trim() || quoteToken(now.label);
+  const isOther = changed && old.label !== now.label;
+  const before = isOther ? _('before: {token}', { token: quoteToken(old.label) }) : '';
+  if (now.right) return { token, before, verdict: _('✓ right'), className: 'right' };
+  if (known) return { token, before, verdict: _('✗ wrong'), className: changed && old.right ? 'wrong' : 'missed' };
+  if (!changed) return { token, before, verdict: '', className: 'same' };
+  return { token, before, verdict: isOther ? _('changed') : _('unchanged'), className: isOther ? 'turned' : 'same' };
+}
 
 /** Returns the effect in one line, {title, text, verdict}: the top-1 answer before and after the change, and the loss. */
 export function effectPeek(data, shown) {

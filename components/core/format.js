@@ -2,7 +2,7 @@
 
 const NAMES = { '\n': '↵', '\r': '↵', '\t': '⇥', '\x7f': '␡', '\xa0': '␣', '\xad': '‧' };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
-const KEPT = /[\u200c\u200d]/; // joiners: parts of emoji and of Arabic and Indic words
+const KEPT = /[\u200c\u200d]/; // joiners, which are parts of emoji and of Arabic and Indic words and are kept
 
 /** Returns a text with a symbol for every invisible character except blanks. */
 export const visibleText = text =>
@@ -34,7 +34,7 @@ const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => p
 /** Returns at most `count` graphemes of a text, the last one “…” if something was cut. */
 export function truncate(text, count) {
   if (text.length <= count) return text;
-  const parts = signs(text.slice(0, 16 * count)); // a grapheme is longer only with stacked accents
+  const parts = signs(text.slice(0, 16 * count)); // 16 characters per grapheme are enough, except for stacked accents
   return parts.length <= count && text.length <= 16 * count ? text : `${parts.slice(0, count - 1).join('')}…`;
 }
 
@@ -60,9 +60,10 @@ export function formatWeight(value, plus = false) {
   return (value < 0 ? '−' : plus ? '+' : '') + size.toExponential(1).replace('-', '−');
 }
 
-// Han, Hiragana and Katakana use no spaces: each character is a word.
+// Splits a text into words; Han, Hiragana and Katakana use no spaces, so each character is a word.
 const WORDS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’-]*|\s+|./gsu;
-const MOST_WORDS = 1000; // longest part of a text that is compared; the table grows with its square
+// largest number of words that are compared, because the table grows with the square of their number
+const MOST_WORDS = 1000;
 
 /**
  * Returns two texts in pieces {text, changed}: words outside of the longest common subsequence are changed, and so are
@@ -85,7 +86,7 @@ function commonWords(old, now) {
   kept[1].fill(1, 0, start).fill(1, n);
   const [height, width] = [m - start, n - start];
   if (!height || !width || Math.max(height, width) > MOST_WORDS) return kept;
-  // longest[i][j]: length of the longest common subsequence from i and j on.
+  // longest[i][j] is the length of the longest common subsequence from i and j on
   const longest = Array.from({ length: height + 1 }, () => new Uint16Array(width + 1));
   for (let i = height - 1; i >= 0; i -= 1)
     for (let j = width - 1; j >= 0; j -= 1)

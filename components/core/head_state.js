@@ -1,10 +1,10 @@
-// The state of the heads in the grids: Python's values with the unanswered events applied.
+// Computes the state of the heads in the grids: Python's values with the unanswered events applied.
 
 import { _ } from './texts.js';
 
 /** @typedef {{kind: string, layer: number, head: number, scope: 'head' | 'row' | 'column' | 'all'}} Selection */
 
-/** Whether a head is part of a selection, or of the heads that an event changes. */
+/** Returns whether a head is part of a selection, or of the heads that an event changes. */
 export const inScope = (selection, kind, layer, head) =>
   kind === selection.kind &&
   (selection.scope === 'all' ||
@@ -64,7 +64,7 @@ export function pressedState(states, test) {
   return count === 0 ? 'false' : count === states.length ? 'true' : 'mixed';
 }
 
-const STEP = 0.1; // change of the gate per press of + or -
+const STEP = 0.1; // change of the gate per press of the key + or -
 
 /**
  * Returns the change that the key C, P, R, + or - makes to the given heads, {constant?, gate?}, or null. All heads get the

@@ -1,4 +1,4 @@
-// A lesson's step: its text in pieces, the marks of a question's choices, and the keys.
+// Splits a lesson's text into pieces, marks the choices of a question, and reads the keys of lessons.
 
 /** Splits a text at stars, which enclose the names of controls: `Press *Prune*.` -> Press |Prune| . */
 export const splitStarred = text =>

@@ -1,3 +1,3 @@
-// What Python sends with the code: colours, catalogues of texts, the glossary and style sheets.
+// The data that Python sends with the code: colours, texts, the glossary, style sheets, and the themes of charts.
 
-export const pageData = { colours: {}, texts: {}, glossary: {}, styles: {} };
+export const pageData = { colours: {}, texts: {}, glossary: {}, styles: {}, figures: {} };

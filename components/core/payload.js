@@ -1,10 +1,10 @@
-// Reads the payloads that payload.py packs; positions in packed matrices; fingerprints of texts.
+// Reads the payloads that payload.py packs; computes positions in packed matrices and fingerprints of texts.
 
 const TYPES = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
 
 /** Returns {...header, arrays: {name: {data, shape}}} of a payload. */
 export function unpack(bytes) {
-  // Streamlit passes a view into its message at any offset; typed arrays need an aligned start.
+  // a copy, because Streamlit passes a view into its message at any offset and typed arrays need an aligned start
   const blob = bytes.slice();
   const length = new DataView(blob.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(blob.subarray(4, 4 + length)));
@@ -16,7 +16,7 @@ export function unpack(bytes) {
   return header;
 }
 
-/** Whether two arrays have the same `size` numbers from `start` on. */
+/** Returns whether two arrays have the same `size` numbers from `start` on. */
 export function sameBytes(one, other, start, size) {
   for (let i = start; i < start + size; i += 1) if (one[i] !== other[i]) return false;
   return true;

@@ -1,10 +1,10 @@
-// What the browser has asked Python and Python has not answered: which events wait, and which numbers are old.
+// Tracks the events that Python has not answered yet, and which numbers on the page are out of date.
 
-/** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
+/** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
 const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at'];
-// There is one of each of these: the last one holds.
+// event types of which only the newest waiting event counts, since each replaces the whole value
 const ONE = [
   'select',
   'view',
@@ -23,7 +23,7 @@ const ONE = [
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 
-/** Whether `event` says all that the earlier `previous` said. Undo and redo count: they are never covered. */
+/** Returns whether `event` makes the earlier event `previous` unnecessary. Undo and redo are never replaced. */
 export function covers(event, previous) {
   if (event.type !== previous.type) return false;
   if (ONE.includes(event.type)) return true;
@@ -35,11 +35,12 @@ export function covers(event, previous) {
 }
 
 /**
- * For all queues of a page: the waiting events of one with a new one behind them. What it covers goes, the rest keeps
- * its order. An event that undo or redo stands behind stays, for they answer to it, in whichever queue they wait.
+ * Creates the rule that adds a new event to the waiting ones, for all queues of a page. Waiting events that the new
+ * event replaces are removed, the others keep their order. An event that precedes an undo or redo stays in every queue,
+ * because the undo refers to it.
  */
 export function createFolding() {
-  let turned = 0; // the number of the last undo, redo or reset
+  let turned = 0; // number of the last undo, redo or reset event
   return (waiting, event) => {
     if (['undo', 'redo', 'reset'].includes(event.type)) turned = event.sequence;
     return [...waiting.filter(previous => previous.sequence < turned || !covers(event, previous)), event];
@@ -47,16 +48,16 @@ export function createFolding() {
 }
 
 /**
- * The questions of a page, over all its components: which number of event an answer must have reached to be the
- * answer to the newest one.
+ * Tracks the questions of a page, over all its components: the event number that an answer must have reached to answer
+ * the newest question.
  */
 export function createQuestions() {
-  let asked = []; // {number, part}, growing; of those that were answered, the newest of each part
+  let asked = []; // {number, part} of each question, by number; of the answered questions only the newest per part
   return {
     ask(number, part) {
       if (part) asked.push({ number, part });
     },
-    /** Events that will never reach Python: their component has gone. */
+    /** Removes events that will never reach Python, because their component has left the page. */
     withdraw(numbers) {
       asked = asked.filter(({ number }) => !numbers.includes(number));
     },
@@ -66,54 +67,57 @@ export function createQuestions() {
           number > upTo || !asked.slice(index + 1).some(later => later.part === part && later.number <= upTo),
       );
     },
-    /** Python's session is a new one, which knows of nothing; what waits is sent to it again. */
+    /** Starts again for a new session of Python, which has no state; the waiting events are sent to it again. */
     restart(waiting) {
       asked = asked.filter(({ number }) => waiting.includes(number));
     },
-    /** The number of the newest question about one of the parts, 0 if there is none. */
+    /** Returns the number of the newest question about one of the parts, 0 if there is none. */
     newest: parts =>
       asked.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
   };
 }
 
 /**
- * What is typed in a box that is not ours, and which text an answer is about; texts by their fingerprints. Python may
- * skip texts, and may change one (cut it, or take another one for it), but never invents an older one.
+ * Tracks the text typed into Streamlit's text box, and the text that each answer is about; texts are stored as
+ * fingerprints. Python may skip texts and may change one (cut it or replace it), but never returns an older one.
  */
 export function createTyping() {
-  let typed = []; // since the last answer to the newest text, oldest first; before them, the text that was answered
-  let settled = null; // the typed text that was answered last, which answers of all components will be about
-  let passed = []; // what was typed before it: where two answers are drawn at once, some of the older one come later
+  // texts typed since the last answer to the newest text, oldest first; before them, the text of that answer
+  let typed = [];
+  let settled = null; // the typed text that was answered last, to which the answers of all components will refer
+  // texts typed before the settled one: if two answers are drawn at once, parts of the older one arrive later
+  let passed = [];
   let last = null; // the text of the last answer
   return {
     typed(text) {
       if (!typed.length) typed = [last];
       if (typed.at(-1) !== text) typed = [...typed, text];
     },
-    /** An answer came that is about `text`, while the box held `shown` (null: there is no box). */
+    /** Handles an answer about `text`, received while the box contained `shown` (null without a box). */
     answered(text, shown) {
       last = text;
       const before = typed.length ? typed.slice(0, -1) : passed;
       if (before.includes(text) && text !== (typed.at(-1) ?? settled) && shown !== null && text !== shown) return;
       if (typed.length) [settled, passed] = [text, typed.filter(other => other !== text)];
-      else if (text !== settled) [settled, passed] = [null, []]; // chosen, undone, or of a page that was there before
+      // the text was chosen, restored by undo, or belongs to the previous page
+      else if (text !== settled) [settled, passed] = [null, []];
       typed = [];
     },
     forget() {
       [typed, settled, passed] = [[], null, []];
     },
-    /** Something else than typing was asked for, as undo is: it may bring back what was typed before. */
+    /** Handles a request other than typing, such as undo, which can restore an earlier text. */
     turn() {
       passed = [];
     },
-    /** Whether an answer is waited for, or the last one was taken for an older one. */
+    /** Returns whether an answer is awaited, or the last answer was considered outdated. */
     get open() {
       return typed.length > 0 || passed.includes(last);
     },
     get last() {
       return last;
     },
-    /** Whether an answer about `text` is older than what was typed. */
+    /** Returns whether an answer about `text` is older than the typed text. */
     isOld(text) {
       if (text === null) return false;
       return typed.length ? text !== typed.at(-1) : settled !== null && text !== settled;
@@ -121,14 +125,14 @@ export function createTyping() {
   };
 }
 
-const FEW = 9; // places, each of which can have its number under the slider
+const FEW = 9; // largest number of positions that each have a number under the slider
 
-/** Of a slider's places those that stand under it: all, or of many the first and the last one. */
+/** Returns the positions with a number under the slider: all of a few, or the first and the last of many. */
 export const sliderTicks = places => (places.length > FEW ? [places[0], places.at(-1)] : places);
 
 /**
- * Places that were chosen here, by group: components of a group show them before Python does. A choice holds until an
- * answer knows of it.
+ * Tracks positions that the visitor has chosen, by group: components of a group show them before Python does. A choice
+ * holds until an answer includes it.
  */
 export function createChoices() {
   const chosen = new Map();
@@ -136,7 +140,7 @@ export function createChoices() {
     choose(group, place, number) {
       chosen.set(group, { place, number });
     },
-    /** What the group shows where Python says `place`, having seen all events up to the number `answered`. */
+    /** Returns the position of a group when Python reports `place` after all events up to the number `answered`. */
     shown(group, place, answered) {
       const one = chosen.get(group);
       return one && one.number > answered ? one.place : place;

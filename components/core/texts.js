@@ -2,10 +2,11 @@
 // Python sends the part of the catalogues that the browser needs (app/texts.py).
 
 import { pageData } from './page_data.js';
+import { linkQuery } from './query.js';
 
-let language = 'en'; // of the last payload
+let language = 'en'; // the language of the last payload
 
-/** The visitor's language. */
+/** Returns the visitor's language. */
 export const currentLanguage = () => language;
 
 export function setLanguage(value) {
@@ -13,8 +14,7 @@ export function setLanguage(value) {
 }
 
 /** Returns the query of a link with these fields and, unless it is English, the language. */
-export const stateQuery = fields =>
-  `?${new URLSearchParams(language === 'en' ? fields : { ...fields, lang: language })}`;
+export const stateQuery = fields => `?${linkQuery(language === 'en' ? fields : { ...fields, lang: language })}`;
 
 const filled = (text, values) =>
   text.replace(/\{(\w+)\}/g, (whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole));

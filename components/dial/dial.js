@@ -9,7 +9,8 @@ import { termElement } from '../widgets/tip.js';
 
 function create(state) {
   const input = make('input', { type: 'range', min: 0, step: 1, id: 'dial', oninput: () => turn(state, true) });
-  let held = false; // a pointer holds the slider: a change event then ends a drag, otherwise it is one of several keys
+  // whether a pointer holds the slider: a change event then ends a drag, otherwise it is one of several key presses
+  let held = false;
   input.onpointerdown = () => {
     held = true;
   };

@@ -42,8 +42,9 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
     Args:
         key: of the mount.
         predictions: one per predicted position, in the order of the text; the panel shows one at a time. Each has
-            title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), and at most 10 rows of
-            label, before, after (probabilities) and right (True for the right answer).
+            title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), known (the right answer
+            is known), and at most 10 rows of label, before, after (probabilities) and right (True for the right
+            answer): the tokens with the highest probability before or after.
         index: the prediction to show, counted from 0; an index out of range shows the last one.
         loss_before: mean loss of the text in nats, of the unmodified model; None if unknown.
         loss_after: the same after the plan.

@@ -1,7 +1,16 @@
 // The effect panel: one prediction as bars before and after, their KL divergence, and the change per token.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
-import { effectRow, factLines, stripLegend, stripSentence, stripSize, stripSteps } from '../core/effect_text.js';
+import {
+  effectAnswer,
+  effectRow,
+  factLines,
+  rankedRows,
+  stripLegend,
+  stripSentence,
+  stripSize,
+  stripSteps,
+} from '../core/effect_text.js';
 import { truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -22,15 +31,17 @@ function create(state) {
       type: 'button',
       textContent: text,
       attributes: { 'aria-label': name },
-      onclick: () => {
-        const index = state.index + step;
-        if (!state.data.predictions[index]) return;
-        state.send({ type: 'prediction', index });
-        state.refresh();
-      },
+      onclick: () => goTo(state, state.index + step),
     }),
   );
   const pager = make('div', { className: 'pager' }, back, count, forth);
+  const answer = make(
+    'p',
+    { className: 'answer', attributes: { role: 'status' } },
+    make('bdi'),
+    make('b'),
+    make('span'),
+  );
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
@@ -38,7 +49,7 @@ function create(state) {
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
   const section = make('section', { className: 'losses' }, heading, story, strip);
-  const numbers = make('div', { className: 'values' }, key, rows, facts, section);
+  const numbers = make('div', { className: 'values' }, answer, key, rows, facts, section);
   state.root.append(make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, state.spans.indexOf(event.target.closest('[role="listitem"]'))),
@@ -55,13 +66,20 @@ function create(state) {
   });
   return {
     peek: createEffectPeek(state.root, rows),
-    ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
+    ...{ title, pager, back, forth, count, answer, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
     spans: [],
+    bars: [],
     shown: '',
     spelt: '',
   };
+}
+
+function goTo(state, index) {
+  if (!state.data.predictions[index]) return;
+  state.send({ type: 'prediction', index });
+  state.refresh();
 }
 
 function update(state, data) {
@@ -76,10 +94,13 @@ function update(state, data) {
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
-  setAttribute(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which would lose the focus
+  // the attribute is set and not `disabled`, which would lose the focus
+  setAttribute(state.back, 'aria-disabled', state.index <= 0);
   setAttribute(state.forth, 'aria-disabled', state.index >= total - 1);
+  const answer = shown ? effectAnswer(shown, data.changed) : null;
+  showAnswer(state, answer);
   showKey(state, data);
-  showRows(state, shown?.rows ?? [], data.changed);
+  showRows(state, shown?.rows ?? [], data.changed, answer?.className);
   showFacts(state, shown, data);
   state.peek.show(data, shown);
   if (!state.fresh) return;
@@ -95,65 +116,87 @@ function showKey({ key }, { changed }) {
   );
 }
 
-/** Shows the rows of label, bars and numbers. Elements are reused, so that bars move instead of jumping. */
-function showRows({ rows }, list, changed) {
-  while (rows.children.length > list.length) rows.lastChild.remove();
-  while (rows.children.length < Math.min(ROWS, list.length)) {
-    rows.append(
-      make(
-        'div',
-        { className: 'row', attributes: { role: 'listitem' } },
-        make('bdi', { className: 'label' }),
-        make(
-          'div',
-          { className: 'bars', attributes: { 'aria-hidden': true } },
-          make('i', { className: 'before' }),
-          make('i', { className: 'after' }),
-        ),
-        make('span', { className: 'numbers' }),
-        make('span', { className: 'points' }),
-      ),
-    );
-  }
-  rows.classList.toggle('plain', !changed);
-  list.slice(0, ROWS).forEach((entry, index) => {
-    const row = rows.children[index];
-    const [name, bars, numbers, points] = row.children;
-    const shown = effectRow(entry, changed);
-    row.classList.toggle('right', shown.right);
-    setText(name, shown.label);
-    name.title = shown.title;
-    bars.children[0].style.width = `${shown.before}%`;
-    bars.children[1].style.width = `${shown.after}%`;
-    setText(numbers, shown.numbers);
-    setText(points, shown.points);
-    points.title = shown.points && _('change in percentage points');
-  });
+/** Shows the top-1 answer in large type, with a cross if the change made it wrong. */
+function showAnswer({ answer, drawn }, said) {
+  answer.hidden = !said;
+  if (!said) return;
+  const [token, verdict, before] = answer.children;
+  if (drawn && token.textContent !== said.token && !matchMedia('(prefers-reduced-motion: reduce)').matches)
+    token.animate([{ transform: 'translateY(-12px)', opacity: 0 }, {}], { duration: 400, easing: 'ease' });
+  setText(token, said.token);
+  setText(verdict, said.verdict);
+  setText(before, said.before);
+  answer.className = `answer ${said.className}`;
 }
 
-function showFacts({ facts }, shown, data) {
+const createRow = () =>
+  make(
+    'div',
+    { className: 'row', attributes: { role: 'listitem' } },
+    make('span', { className: 'was' }),
+    make('bdi', { className: 'label' }),
+    make(
+      'div',
+      { className: 'bars', attributes: { 'aria-hidden': true } },
+      make('i', { className: 'before' }),
+      make('i', { className: 'after' }),
+    ),
+    make('span', { className: 'numbers' }),
+    make('span', { className: 'points' }),
+  );
+
+/** Shows the rows, the most probable first. A row keeps its element when its rank changes, so that its bars move. */
+function showRows(state, list, changed, verdict) {
+  const { rows, bars: elements } = state;
+  const shown = rankedRows(list.slice(0, ROWS), changed);
+  while (elements.length < shown.length) elements.push(createRow());
+  const order = shown.map(({ index }) => elements[index]);
+  if (order.length !== rows.children.length || order.some((row, place) => rows.children[place] !== row))
+    rows.replaceChildren(...order);
+  rows.classList.toggle('plain', !changed);
+  rows.classList.toggle('wrong', verdict === 'wrong');
+  for (const entry of shown) {
+    const row = elements[entry.index];
+    const [was, name, bars, numbers, points] = row.children;
+    const line = effectRow(entry, changed);
+    row.classList.toggle('right', line.right);
+    setText(was, entry.was && _('was {rank}.', { rank: entry.was }));
+    was.title = entry.was && _('rank before the change');
+    setText(name, line.label);
+    name.title = line.title;
+    bars.children[0].style.width = `${line.before}%`;
+    bars.children[1].style.width = `${line.after}%`;
+    setText(numbers, line.numbers);
+    setText(points, line.points);
+    points.title = line.points && _('change in percentage points');
+  }
+}
+
+function showFacts(state, shown, data) {
+  const { facts } = state;
   const lines = factLines(data, shown);
-  const names = JSON.stringify(lines.map(({ name, term }) => [name, term]));
+  const names = JSON.stringify(lines.map(({ name, term, index }) => [name, term, index !== undefined]));
   // Names are replaced only if they change: otherwise the focus and an open tip stay.
   if (facts.dataset.names !== names) {
     facts.dataset.names = names;
     facts.replaceChildren(
-      ...lines.map(({ name, term }) =>
+      ...lines.map(({ name, term, index }) =>
         make(
           'div',
           {},
           make('span', { className: 'name' }, term ? termElement(term, name) : name),
           ' ',
-          make('span'),
+          index === undefined ? make('span') : make('button', { type: 'button', className: 'there' }),
           make('b'),
         ),
       ),
     );
   }
   // A live region: an unchanged text is not written again.
-  lines.forEach(({ text, verdict }, index) => {
+  lines.forEach(({ text, verdict, index: there }, index) => {
     const [, value, judged] = facts.children[index].children;
     setText(value, text);
+    if (there !== undefined) value.onclick = () => goTo(state, there);
     setText(judged, verdict?.text ?? '');
     judged.className = verdict?.className ?? '';
   });
@@ -168,7 +211,7 @@ const losses = changed => ({
 });
 
 function showStrip(state, data) {
-  // Most answers change nothing in the strip, or only its colours: up to 128 elements are reused.
+  // Elements of the strip (up to 128) are reused, because most answers change only their colours or nothing.
   const { tokens: sent, changed, strip: given } = data;
   const shown = JSON.stringify([sent, changed, given, state.dark]);
   if (state.shown === shown) return;
@@ -176,7 +219,8 @@ function showStrip(state, data) {
   const strip = given ?? losses(changed);
   const known = (changed || !given) && sent.some(({ after }) => after !== null);
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
-  state.losses.style.visibility = known ? 'visible' : 'hidden'; // hidden, but keeps its space, so that nothing moves later
+  // the element is hidden but keeps its space, so that nothing moves later
+  state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = stripSize(tokens.length);
   Object.assign(state, { tokens, about: strip });

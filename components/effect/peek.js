@@ -4,13 +4,17 @@ import { effectPeek } from '../core/effect_text.js';
 import { keySelector } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
-const SEEN = 0.25; // visible share of the prediction's rows above which the line is hidden
+const SEEN = 0.25; // the line is hidden if more than this share of the prediction's rows is visible
 
-/** Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only beside the heads. */
+/**
+ * Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`. It exists only on pages with a
+ * grid of heads.
+ */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
   const beside = root.getRootNode().host?.closest(keySelector('work'));
-  for (const old of around.querySelectorAll('.peek')) old.remove(); // another version of the library's
+  // an older version of the library may have left its line
+  for (const old of around.querySelectorAll('.peek')) old.remove();
   const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => make('span', { className }));
   const element = make(
     'div',
@@ -20,7 +24,7 @@ export function createEffectPeek(root, rows) {
     verdict,
   );
   element.addEventListener('click', () => root.scrollIntoView({ block: 'start' }));
-  // Beside the root: its container is what `fixed` would be measured from.
+  // The line is placed beside the root, because inside it `position: fixed` would be relative to the container.
   root.after(element);
   const observer = new IntersectionObserver(
     ([{ intersectionRatio, boundingClientRect, rootBounds }]) => {

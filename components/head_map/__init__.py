@@ -1,4 +1,4 @@
-"""One head, large: as words or as a matrix with readable values; for selective attention also its mask."""
+"""The map of the selected head, as words or as a matrix with readable values; for selective attention also its mask."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
-             gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
-             model: str = "", remarks: Sequence[str] = (), on_event: OnEvent | None = None) -> Content:
+             gate: float = 1.0, changed: bool = False, base: ndarray | None = None, causal: bool = True,
+             is_distribution: bool = True, model: str = "", remarks: Sequence[str] = (),
+             on_event: OnEvent | None = None) -> Content:
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
@@ -33,13 +34,17 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         scores: (N, N) float32, the scores before the mask F is subtracted, for the mask view.
         selected: (N, N) float32 >= 0, the selection scores S of selective attention: how strongly query i masks key j
             for later queries. The mask view needs scores and S; in the browser F[i, j] = sum of S[k, j] over k < i.
-        view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
+        view: `used`, `live`, `constant`, `difference` (constant - live), `change` (gate * pattern after the plan -
+            base) or `mask`.
         form: `words`, the text with tinted words, or `matrix`.
         mean: the pattern that tints the words: of the `head`, the mean of its `layer`, or of `all` heads of the block.
             The means are computed from the thumbnails of the grids beside the map.
         at: the query whose words are tinted while none is pointed at; None for the last one.
         is_constant: whether the head is constant, for the title.
         gate: of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
+        changed: the plan is not empty, so that the view `change` is offered.
+        base: (N, M) float32, the pattern of the unmodified model; None if it was not computed: the view `change` then
+            shows the pattern after the plan until it arrives.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         is_distribution: rows sum to 1, and the colour scale ends at 1 or higher; otherwise at the largest weight.
         model: title of the model, for downloads.
@@ -67,6 +72,12 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         used = "constant"
     elif not numpy.array_equal(weights, live):
         arrays["used"], used = packed(weights), "used"
+    named = None
+    if base is not None:
+        same = [name for name, its in (("live", live), (used, weights)) if numpy.array_equal(base, its)]
+        named = same[0] if same else "base"
+        if not same:
+            arrays["base"] = packed(base)
     if scores is not None and selected is not None:
         if not causal:
             raise ValueError("the mask view is of causal attention")
@@ -74,6 +85,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
               "causal": causal, "distribution": is_distribution, "model": model, "remarks": list(remarks)}
+    if changed:
+        header |= {"changed": True, "base": named}
     if keys is not None:
         header["columns"] = keys
     if at is not None:

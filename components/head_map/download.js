@@ -1,6 +1,6 @@
-// What the large map offers for download, and the names of its views.
+// The downloads of the large map, and the names of its views.
 
-import { cellValues } from '../core/attention/pattern.js';
+import { cellValues, gateOpacity } from '../core/attention/pattern.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { mapPicture, mapTable } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
@@ -10,14 +10,14 @@ export const VIEWS = {
   live: N_('Live'),
   constant: N_('Constant'),
   difference: N_('Difference'),
+  change: N_('Change'),
   mask: N_('Mask F'),
 };
 
-/** What the menu of a large map offers. */
+/** Returns the content of the download menu of a large map. */
 export function mapOffer(state) {
   const { data, most } = state;
   const view = state.view === 'mask' ? 'used' : state.view;
-  const difference = view === 'difference';
   const head = scopeName({ ...data, scope: 'head' }, data.kind_title);
   const map = {
     rows: data.rows,
@@ -25,7 +25,8 @@ export function mapOffer(state) {
     causal: data.causal,
     value: cellValues(data, view),
     most,
-    difference,
+    view,
+    opacity: view === 'used' ? gateOpacity(data.gate) : 1,
     pruned: view === 'used' && data.gate === 0,
   };
   return {

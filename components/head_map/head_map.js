@@ -1,6 +1,6 @@
-// The selected head, large: title, forms (words or a matrix), views, picture, readout and legend.
+// The large map of the selected head: title, forms (words or a matrix), views, picture, readout and legend.
 
-import { availableViews, cellValues, largestWeight } from '../core/attention/pattern.js';
+import { availableViews, cellValues, gateOpacity, isDifference, largestWeight } from '../core/attention/pattern.js';
 import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
@@ -21,17 +21,26 @@ const WEIGHTS = {
   live: N_('Live weights, {name}: move with the arrow keys'),
   constant: N_('Constant weights, {name}: move with the arrow keys'),
   difference: N_('Difference between constant and live weights, {name}: move with the arrow keys'),
+  change: N_('Change of the weights by the plan, {name}: move with the arrow keys'),
 };
 const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
 
-/** What one looks at under a tab. */
-const noteOf = (view, mean, { constant, gate }) => {
+/** Returns the description of the view, which is shown under the tabs. */
+const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
   if (mean !== 'head') return _('The pattern after your changes, averaged over several heads.');
   if (view === 'live') return _('The pattern that this head computes from your text.');
   if (view === 'constant') return _('The mean pattern over many texts, the same for every text.');
   if (view === 'difference') return _('Constant minus live: orange is more, blue is less.');
+  if (view === 'change')
+    return _('After your changes (pattern times gate) minus before: orange is more, blue is less.');
   if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
-  if (constant || gate < 1) return _('The pattern after your changes to this head.');
+  if (gate === 0) return _('This head is pruned: its pattern has no effect.');
+  if (gate < 1)
+    return _('Faded like the output of this head, of which the gate passes on {share}%.', {
+      share: Math.round(100 * gate),
+    });
+  if (constant) return _('The pattern after your changes to this head.');
+  if (changed && base !== used) return _('This head is unchanged, but your changes elsewhere change its pattern.');
   return _('The pattern in use. This head is unchanged, so it is the same as Live.');
 };
 
@@ -75,7 +84,7 @@ function create(state) {
   };
 }
 
-/** Tabs that send {type: name, [name]: what was chosen}; showTabs fills them. */
+/** Creates tabs that send {type: name, [name]: the chosen value}; showTabs fills them. */
 function tabList(state, name, label) {
   const list = make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': label } });
   const choose = tab => {
@@ -97,15 +106,16 @@ function tabList(state, name, label) {
   return list;
 }
 
-/** What the visitor chose last of `name`, though Python may not have answered yet. */
+/** Returns the visitor's last choice of `name`, even if Python has not answered yet. */
 const chosen = (state, name) => state.waiting().findLast(({ type }) => type === name)?.[name] ?? state.data[name];
 
 function update(state, data) {
-  data.columns ??= data.rows; // one row of tokens
+  data.columns ??= data.rows; // in self-attention queries and keys are the same tokens
   const views = availableViews(data);
+  const known = view => views.includes(view) && (view !== 'change' || data.base);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
-  const isMean = form === 'words' && mean !== 'head'; // which is of the weights as used
-  Object.assign(state, { form, mean, view: views.includes(view) && !isMean ? view : 'used' });
+  const isMean = form === 'words' && mean !== 'head'; // a mean exists only of the patterns after the plan
+  Object.assign(state, { form, mean, view: known(view) && !isMean ? view : 'used' });
   state.most = largestWeight(data);
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
   setText(state.title, `${name} · ${stateName(data.constant, data.gate).replace(', ', ' · ')}`);
@@ -125,35 +135,35 @@ function update(state, data) {
   return words ? state.words.show() : showMatrix(state, data, name);
 }
 
-/** Sentences about properties of the head that the map does not show. */
+/** Shows sentences about properties of the head that the map does not show. */
 function showRemarks(element, remarks) {
   if (element.children.length !== remarks.length) element.replaceChildren(...remarks.map(() => make('p')));
   remarks.forEach((remark, index) => setStarredText(element.children[index], remark));
 }
 
 function showMatrix(state, data, name) {
-  const difference = state.view === 'difference';
   setAttribute(state.matrix.element, 'aria-label', _(WEIGHTS[state.view], { name }));
   state.values = cellValues(data, state.view);
   state.matrix.show(drawing(state, data));
-  state.legend.show({ dark: state.dark, ...weightLegend(state.most, difference) });
+  state.legend.show({ dark: state.dark, ...weightLegend(state.most, state.view) });
   state.readout.say(...cellReading(state, ...(state.matrix.at() ?? [null])));
 }
 
 function drawing({ dark, view, values: value, most }, { rows, columns, causal, gate }) {
-  const difference = view === 'difference';
+  const difference = isDifference(view);
   const step = difference ? differenceStep : weightStep;
   return {
     rows,
     columns,
     causal,
     pruned: view === 'used' && gate === 0,
+    opacity: view === 'used' ? gateOpacity(gate) : 1,
     table: colourTable(dark, difference ? 'diverging' : 'sequential'),
     step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
   };
 }
 
-/** With the tip of a word that a newcomer does not know; forms need none. */
+/** Adds the tip of a term that a newcomer may not know; names without an entry in the glossary get none. */
 const tipped = (tab, name) => (Object.hasOwn(pageData.glossary, name) ? addTip(tab, name) : tab);
 
 /** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */

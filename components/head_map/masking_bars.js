@@ -1,4 +1,4 @@
-// What the mask of selective attention does to one query's weights, as bars.
+// Bars of one query's weights, without and with the mask of selective attention.
 
 import { patternRow } from '../core/attention/pattern.js';
 import { isolateDirection, quoteToken, tokenText, truncate } from '../core/format.js';
@@ -6,10 +6,10 @@ import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
 import { make, setAttribute } from '../widgets/dom.js';
 
-const FOOT = 19; // px under the bars, for the tokens
-const LABEL_GAP = 6; // px between two of them
+const FOOT = 19; // height in px of the tokens under the bars
+const LABEL_GAP = 6; // smallest gap in px between two token labels
 
-/** {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
+/** Creates {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
 export function createMaskingBars() {
   const canvas = make('canvas', { className: 'bars', attributes: { role: 'img' } });
   const about = make('figcaption');
@@ -46,7 +46,7 @@ export function createMaskingBars() {
     context.fillStyle = colour('--st-text-color');
     context.font = canvasFont(13);
     context.textAlign = 'center';
-    const taken = []; // px, from and to; the largest weights are named first
+    const taken = []; // occupied intervals in px, as [from, to]; the largest weights get their labels first
     const size = j => plain[j] + masked[j];
     for (const j of Array.from(tokens.keys()).sort((a, b) => size(b) - size(a))) {
       const label = isolateDirection(truncate(tokenText(tokens[j]), 8));

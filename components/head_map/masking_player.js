@@ -12,8 +12,8 @@ import { make, pointerPosition, setAttribute, setText } from '../widgets/dom.js'
 import { createMaskingBars } from './masking_bars.js';
 import { createMaskingStrip } from './masking_strip.js';
 
-const PACE = 550; // ms per token
-const CALM = 1100; // ms per token with prefers-reduced-motion
+const PACE = 550; // ms per token of the animation
+const CALM = 1100; // ms per token of the animation with prefers-reduced-motion
 
 /** Creates the picture of S or F up to query t: {figure, frame, draw(n, t, table, value), mark(n, column)}. */
 function picture(name, text) {
@@ -59,7 +59,8 @@ export function createMaskingPlayer() {
   );
 
   let [n, t, dark, timer, pointed] = [0, 0, false, 0, null];
-  let [scores, memory] = [null, { tokens: [], selected: null, mask: null }]; // of core/attention/masking.js
+  // `memory` as core/attention/masking.js describes it
+  let [scores, memory] = [null, { tokens: [], selected: null, mask: null }];
   const place = cellIndex(true);
   const forgotten = (i, j) => maskedShare(memory.mask[i * n + j]);
 
@@ -105,7 +106,8 @@ export function createMaskingPlayer() {
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     timer = setInterval(() => go(t + 1), calm ? CALM : PACE);
     setText(play, _('Pause'));
-    setAttribute(story, 'aria-live', 'off'); // speech is slower than this pace
+    // screen readers do not announce while the animation runs, because speech is slower
+    setAttribute(story, 'aria-live', 'off');
   };
   slider.oninput = () => {
     pause();

@@ -3,8 +3,8 @@
 import { _ } from '../core/texts.js';
 import { make, setText, tokenElement } from '../widgets/dom.js';
 
-const FADES = 0.3; // loss of opacity of a fully masked token, which stays legible
-const GONE = 0.5; // masked share of the weight above which a token is struck through
+const FADES = 0.3; // opacity that a fully masked token loses; it stays legible
+const GONE = 0.5; // a token is struck through if more than this share of its weight is masked
 
 /** Creates {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` with the token under the pointer, or null. */
 export function createMaskingStrip({ onPoint, onKey }) {

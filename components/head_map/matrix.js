@@ -7,10 +7,12 @@ import { paintMatrix } from '../widgets/canvas.js';
 import { make, pointerPosition } from '../widgets/dom.js';
 import { drawCrosshair, drawMatrix, fitsLevel } from './matrix_drawing.js';
 
-const BELOW = 12; // px under a matrix in large type
+const BELOW = 12; // space in px below a matrix in large type
 
-/** Returns px from the element's top to the window's end on an unscrolled page: in large type, for a class, the whole
- * picture is visible. Otherwise there is no limit. */
+/**
+ * Returns the px from the element's top to the window's end on an unscrolled page, because in large type (for a class)
+ * the whole picture must be visible. Otherwise returns Infinity.
+ */
 function roomOf(element) {
   if (!document.documentElement.hasAttribute('data-teach')) return Infinity;
   const scrolled = mainElement()?.scrollTop ?? 0;
@@ -22,7 +24,7 @@ export function createMatrix(onPoint) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
-  let now = null; // the shown matrix: {rows, columns (tokens), causal, pruned, table, step}
+  let now = null; // content of the shown matrix: {rows, columns (tokens), causal, pruned, table, step}
   let size = null;
   let at = null;
 
@@ -40,7 +42,8 @@ export function createMatrix(onPoint) {
 
   const draw = () => {
     if (!now || !element.clientWidth) return;
-    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // zoomed type needs more pixels
+    // large type zooms the page, so the canvas needs more pixels
+    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1);
     const layout = mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
     size = { ...layout, level: fitsLevel(now.columns, layout.cell) };
     element.style.height = `${size.height}px`;
@@ -49,7 +52,7 @@ export function createMatrix(onPoint) {
   };
 
   const point = (i, j) => {
-    if (!now || !size) return; // nothing is drawn yet
+    if (!now || !size) return; // there is nothing to draw before the first data
     const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
     if (String(next) === String(at)) return;
     at = next;

@@ -1,16 +1,16 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), causal, pruned}; `size` is mapLayout's result with `level`: key tokens are not rotated.
+// {rows, columns (tokens), causal, pruned, opacity}; `size` is mapLayout's result with `level`: key tokens are not rotated.
 
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
 
-const TOP = 62; // px for the key tokens, as in layout.js
-const LABEL = 12; // px of an axis per label
-const [SMALLEST, USUAL] = [11, 13]; // px of the labels' font; labels are left out only below SMALLEST
-const MOST = 24; // characters of a label
-const NET = 9; // px, the smallest cell with grid lines
-const FADED = 0.22; // opacity of a pruned head's weights, as on its tile
+const TOP = 62; // height in px of the row of key tokens, as in layout.js
+const LABEL = 12; // px of an axis per token label
+// smallest and usual font size of labels in px; labels are left out only if the smallest does not fit
+const [SMALLEST, USUAL] = [11, 13];
+const MOST = 24; // characters of the longest token label
+const NET = 9; // side in px of the smallest cell with grid lines
 
 /** Empties a canvas and returns its context, in CSS pixels. */
 function prepared(canvas, size) {
@@ -30,7 +30,7 @@ function fitted(context, token, room) {
   return isolateDirection(text);
 }
 
-/** Whether every key's token fits above its column of `cell` px without rotation. */
+/** Returns whether every key's token fits above its column of `cell` px without rotation. */
 export function fitsLevel(columns, cell) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = canvasFont(USUAL);
@@ -113,7 +113,7 @@ export function drawMatrix(canvas, picture, matrix, size, colours) {
   context.fillStyle = colours.panel;
   context.fillRect(x, y, right, bottom);
   context.imageSmoothingEnabled = false;
-  context.globalAlpha = matrix.pruned ? FADED : 1;
+  context.globalAlpha = matrix.opacity;
   context.drawImage(picture, x, y, right, bottom);
   context.globalAlpha = 1;
   context.strokeStyle = colours.line;
@@ -132,7 +132,7 @@ export function drawCrosshair(canvas, at, matrix, size, colours) {
   if (!at) return;
   const { x, y, cell, right, bottom, left } = size;
   const [i, j] = at;
-  context.fillStyle = colours.ground; // behind the two labels, which may be new
+  context.fillStyle = colours.ground; // a background behind the crosshair's two labels, which may cover others
   context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
   if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
   else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);

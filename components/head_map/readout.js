@@ -1,18 +1,19 @@
-// Below the picture of a head: two lines about the cell under the pointer, and the colour scale.
+// The lines below the picture of a head: two about the cell under the pointer, and the colour scale.
 
-import { cellValues, rowStatistics } from '../core/attention/pattern.js';
+import { cellValues, isDifference, rowStatistics } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
 import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 import { termElement } from '../widgets/tip.js';
 
-// The second line while no cell is pointed at.
+// The second line below the picture while the pointer is on no cell.
 const LOOKS = {
   used: N_('A row shows how one query spreads its weight over the keys.'),
   live: N_('The pattern that this head computes from your text, before any change.'),
   constant: N_('The mean of this head over many texts, cut to the length of yours.'),
   difference: N_('Orange: more attention if this head were constant. Blue: less.'),
+  change: N_('Orange: this head passes on more than in the unmodified model. Blue: less.'),
 };
 
 /** Creates {element, say(first, second)}: screen readers announce changed lines. `first` may contain elements. */
@@ -46,7 +47,8 @@ export function createLegend() {
       );
       box.replaceChildren(bar, ...marks);
       const words = `${before.textContent}\n${after.textContent}`;
-      if (words !== said) element.replaceChildren(before, box, after); // otherwise the focus and an open tip stay
+      // an unchanged legend is not replaced, so that the focus and an open tip stay
+      if (words !== said) element.replaceChildren(before, box, after);
       said = words;
     },
   };
@@ -54,19 +56,27 @@ export function createLegend() {
 
 const word = text => make('span', { textContent: text });
 
-/** Returns the legend's content for weights up to `most`, or for differences. */
-export const weightLegend = (most, difference) => ({
-  scale: difference ? 'diverging' : 'sequential',
-  ticks: colourTicks(Number(most.toPrecision(2)), difference),
-  before: difference ? word(_('← live is higher')) : termElement('weight', _('weight')),
-  after: difference ? word(_('constant is higher →')) : termElement('square-root', _('square-root scale')),
-});
+const ENDS = {
+  difference: [N_('← live is higher'), N_('constant is higher →')],
+  change: [N_('← less than before'), N_('more than before →')],
+};
+
+/** Returns the legend's content for the weights of a view, up to `most`. */
+export function weightLegend(most, view) {
+  const [difference, ends] = [isDifference(view), ENDS[view]?.map(text => word(_(text)))];
+  const ticks = colourTicks(Number(most.toPrecision(2)), difference);
+  const [before, after] = ends ?? [
+    termElement('weight', _('weight')),
+    termElement('square-root', _('square-root scale')),
+  ];
+  return { scale: difference ? 'diverging' : 'sequential', ticks, before, after };
+}
 
 /** Returns the two lines about the cell (i, j) of a matrix, or about no cell. */
 export function cellReading({ data, view, values }, i, j) {
   if (i === null || i === undefined)
     return [_('Point at a cell, or use the arrow keys, for its value.'), _(LOOKS[view])];
-  const difference = view === 'difference';
+  const difference = isDifference(view);
   const place = _('query {i} {query} → key {j} {key}:', {
     i: i + 1,
     query: quoteToken(data.rows[i]),
@@ -75,6 +85,11 @@ export function cellReading({ data, view, values }, i, j) {
   });
   const number = make('strong', { textContent: formatWeight(values(i, j), difference) });
   if (!difference) return [[`${place} `, number], rowReading(values, i, data.causal ? i + 1 : data.columns.length)];
+  if (view === 'change') {
+    const [used, base] = ['used', data.base].map(name => formatWeight(cellValues(data, name)(i, j)));
+    const gate = data.gate < 1 ? _('gate {gate} × ', { gate: data.gate.toFixed(2) }) : '';
+    return [[`${place} `, number], _('{gate}{used} − unmodified {base}', { gate, used, base })];
+  }
   const [constant, live] = ['constant', 'live'].map(name => formatWeight(cellValues(data, name)(i, j)));
   return [[`${place} `, number], _('constant {constant} − live {live}', { constant, live })];
 }

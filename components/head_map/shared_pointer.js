@@ -1,4 +1,4 @@
-// Several maps on a page show the same text: a cell under the pointer in one map is marked in all maps.
+// Marks the cell under the pointer in all maps of a page, because several maps show the same text.
 
 import { mounted } from '../runtime/stale.js';
 import { setAttribute } from '../widgets/dom.js';
@@ -19,7 +19,8 @@ export function pointTogether(state, i, j) {
         other.data.columns.length === state.data.columns.length &&
         other.view !== 'mask';
       if (!alike) continue;
-      setAttribute(other.readout.element, 'aria-live', 'off'); // one announcement per key, not one per map
+      // other maps are silent, so that screen readers announce one cell per key and not one per map
+      setAttribute(other.readout.element, 'aria-live', 'off');
       other.matrix.point(i ?? null, j);
     }
   } finally {

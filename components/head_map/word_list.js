@@ -6,9 +6,9 @@ import { tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
-const LONG = 48; // tokens; above, the words are smaller
-const LONGER = 96; // tokens; above, smaller still
-const SCROLLS = 160; // tokens; above, the list scrolls
+const LONG = 48; // number of tokens above which the words are smaller
+const LONGER = 96; // number of tokens above which the words are smallest
+const SCROLLS = 160; // number of tokens above which the list scrolls
 
 /**
  * Creates {element, show(rows, titles, start), paint(content), at(), point(index)}. Words are numbered through all rows:
@@ -19,7 +19,7 @@ export function createWordList(onPoint) {
     className: 'words',
     attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it attends to') },
   });
-  let spans = []; // {span, number (the label's element), step}
+  let spans = []; // one {span, number (the label's element), step} per word
   let [pointed, kept, rest] = [null, null, 0];
   let framed = null;
 
@@ -36,7 +36,7 @@ export function createWordList(onPoint) {
   const boxes = () => spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
 
   element.addEventListener('pointerover', event => {
-    const index = under(event); // null in the gaps between words: the current word stays
+    const index = under(event); // the gaps between words have no index: the current word stays
     if (index !== null && event.pointerType === 'mouse') change(index, kept);
   });
   element.addEventListener('pointerleave', event => {
@@ -53,7 +53,8 @@ export function createWordList(onPoint) {
     const index = under(event);
     const next = index === null ? undefined : nextWord(boxes(), index, event.key);
     if (next === undefined) return;
-    if (next === null && kept === null) return; // Escape then leaves the large type
+    // with no current word, Escape is left to the page, where it ends large type
+    if (next === null && kept === null) return;
     event.preventDefault();
     change(null, next);
     spans[at()].span.focus({ preventScroll: next === null });
@@ -114,20 +115,19 @@ export function createWordList(onPoint) {
     },
     /**
      * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
-     *   faded: boolean, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     *   opacity: number, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
      */
-    paint({ dark, scale, steps, numbers, faded, unseen }) {
+    paint({ dark, scale, steps, numbers, opacity, unseen }) {
       const now = at();
-      element.classList.toggle('faded', faded);
       spans.forEach((word, index) => {
-        const step = steps.get(index) ?? 0;
-        const key = `${dark} ${scale} ${step} ${faded}`;
+        const step = Math.round((steps.get(index) ?? 0) * opacity);
+        const key = `${dark} ${scale} ${step}`;
         if (word.key !== key) {
           word.key = key;
           // A step with the page's background colour is left transparent.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
-          word.span.style.color = bare || faded ? '' : contrastColour(dark, scale, step / 255);
+          word.span.style.color = bare ? '' : contrastColour(dark, scale, step / 255);
         }
         setText(word.number, numbers.get(index) ?? '');
         word.span.classList.toggle('unseen', unseen(index));

@@ -1,6 +1,6 @@
 // The Words view of the large map: tinted words, the choice of heads, and the sentence about the tint.
 
-import { accumulateMask, cellValues } from '../core/attention/pattern.js';
+import { accumulateMask, cellValues, gateOpacity, isDifference } from '../core/attention/pattern.js';
 import {
   fitsThumbnails,
   labelledNumbers,
@@ -18,37 +18,40 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { rowReading, weightLegend } from './readout.js';
 import { createWordList } from './word_list.js';
 
-const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` })); // ticks of the share that F masks
+// ticks of the colour scale for the share that F masks
+const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` }));
 
 /** Creates {element, show(), refresh()}: `show` for new data or choices, `refresh` for new data of the grids. */
 export function createWordsPanel(state, readout, legend) {
   const words = createWordList(() => paint());
   const scopes = scopeButtons(state);
   const element = make('div', { className: 'reading' }, scopes.element, words.element);
-  let now = null; // {what, row(i): the numbers of query i, about, value}; null if there are none
+  let now = null; // the tinted numbers as {what, row(i): the numbers of query i, about, value}; null if there are none
 
   const paint = () => {
     const { data, dark } = state;
     const own = data.columns === data.rows;
     const [n, index] = [data.rows.length, words.at()];
-    const isKey = !own && index >= n; // a word of the second row: the queries that attend to it are tinted
+    // the word belongs to the second row, the keys: the queries that attend to it are tinted
+    const isKey = !own && index >= n;
     const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
     const first = own || isKey ? 0 : n; // position of the first tinted word
-    const pruned = state.mean === 'head' && state.view === 'used' && data.gate === 0;
+    const gate = state.mean === 'head' && state.view === 'used' ? data.gate : 1;
+    const pruned = gate === 0;
     words.paint({
       dark,
       scale: what === 'change' ? 'diverging' : 'sequential',
       steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
-      faded: pruned,
+      opacity: gateOpacity(gate),
       unseen: place => own && data.causal && place > index,
     });
     if (!now) return readout.say(_('All of these heads are pruned: their output is 0.'), '');
     const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
     readout.say(
-      wordSentence({ what, word, words: others, row, self, about: now.about, pruned }),
+      wordSentence({ what, word, words: others, row, self, about: now.about, pruned, view: state.view }),
       secondLine(state, now, isKey ? null : index, row.length),
     );
   };
@@ -63,11 +66,10 @@ export function createWordsPanel(state, readout, legend) {
       const rows = data.columns === data.rows ? [data.rows] : [data.rows, data.columns];
       words.show(rows, titles, data.at ?? data.rows.length - 1);
       paint();
-      const change = view === 'difference';
       legend.show(
         view === 'mask'
           ? { dark, scale: 'sequential', ticks: TAKEN, before: _('masked'), after: '' }
-          : { dark, ...weightLegend(1, change) },
+          : { dark, ...weightLegend(1, view) },
       );
     },
     refresh: () => {
@@ -136,9 +138,11 @@ function tinted(state) {
     const mask = accumulateMask(data.arrays.selected.data, queries);
     return { what: 'taken', row: numbers(maskedShares(mask, queries)) };
   }
-  if (view === 'difference') {
-    const [constant, live] = ['constant', 'live'].map(name => shares(cellValues(data, name)));
-    return { what: 'change', row: i => constant(i).map((value, j) => value - live(i)[j]) };
+  if (isDifference(view)) {
+    const names = view === 'change' ? ['used', data.base] : ['constant', 'live'];
+    const [one, other] = names.map(name => shares(cellValues(data, name)));
+    const factor = view === 'change' ? data.gate : 1;
+    return { what: 'change', row: i => one(i).map((value, j) => factor * value - other(i)[j]) };
   }
   const value = cellValues(data, view);
   return { what: 'share', row: shares(value), value };

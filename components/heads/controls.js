@@ -1,11 +1,11 @@
-// The controls below the grids: state and gate of the selected heads, and the score scale of the whole model.
+// The controls below the grids: pattern and gate of the selected heads, and the score scale of the whole model.
 
 import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { addTip, glossaryText } from '../widgets/tip.js';
 
-// Factor of the scores; for relu² / n, the value of n.
+// The name of each scale policy: a factor of the scores, or for relu² / n the value of n.
 const POLICIES = {
   trained: N_('as trained'),
   sqrt: '1/√d',
@@ -31,7 +31,7 @@ function scaleOf(state) {
     const length = Number(base.value);
     const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
     state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
-    base.value = ''; // `show` writes the valid value
+    base.value = ''; // an invalid number is removed, and `show` writes the valid one
     state.refresh();
   };
   for (const one of radios) one.onchange = () => sendScale(one.value);
@@ -54,10 +54,10 @@ function scaleOf(state) {
         one.parentElement.hidden = !policies.includes(one.value);
       }
       base.parentElement.hidden = now.scale.policy !== 'logn';
-      // Python's note is about the last scale that it has answered.
+      // Python's note is shown only if it is about the current scale.
       const answered = now.scale.policy === scale.policy && now.scale.base === scale.base;
       setText(note, (answered && scale.note) || '');
-      // A value that is being typed stays.
+      // A value that is being typed is not overwritten.
       if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
     },
   };
@@ -80,7 +80,7 @@ export function createHeadControls(state, hint) {
   ];
   for (const [its, change] of changes)
     its.onclick = () => {
-      // Not `disabled`: the button stays reachable by keyboard, with the reason as its description.
+      // The button is not `disabled`, so that it stays reachable by keyboard and its description gives the reason.
       if (its.getAttribute('aria-disabled') !== 'true') send(change());
     };
 
@@ -117,7 +117,7 @@ export function createHeadControls(state, hint) {
     scale.element,
   );
 
-  /** Shows why a button has no effect, if it has none. */
+  /** Shows the reason beside a button that has no effect. */
   const showReasons = ({ can_constant: can, title }, several, states) => {
     const closed = states.length ? '' : _('Learned gates pruned this in training: it cannot be changed');
     const missing = can

@@ -4,7 +4,7 @@ import { gridPicture } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
 import { keySelector } from '../runtime/streamlit.js';
 
-const PATIENCE = 30_000; // ms to wait for the server
+const PATIENCE = 30_000; // ms to wait for the server's file
 
 /** Returns the content of the grids' download menu. */
 export function gridOffer(state) {

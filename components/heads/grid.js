@@ -99,8 +99,8 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
-  let painted = null; // {shape, packed} of the drawn thumbnails
-  let shown = ''; // key of the state that `show` drew
+  let painted = null; // {shape, packed} of the thumbnails that were drawn last
+  let shown = ''; // key of the state that `show` drew last
 
   return {
     element,

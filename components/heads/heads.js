@@ -12,7 +12,7 @@ import { createHeadControls } from './controls.js';
 import { gridOffer } from './download.js';
 import { createHeadGrid } from './grid.js';
 
-const HEIGHT = 400; // px for all tiles
+const HEIGHT = 400; // largest height of all tiles in px
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
@@ -44,7 +44,7 @@ let keysEverywhere = true;
 try {
   keysEverywhere = localStorage.getItem(KEPT) === null;
 } catch {
-  // storage is not allowed: the choice lasts until the page is closed
+  // the browser forbids storage: the choice lasts until the page is closed
 }
 
 function keepKeys(everywhere) {
@@ -53,7 +53,7 @@ function keepKeys(everywhere) {
     if (everywhere) localStorage.removeItem(KEPT);
     else localStorage.setItem(KEPT, 'true');
   } catch {
-    // as above
+    // the browser forbids storage
   }
 }
 
@@ -111,11 +111,11 @@ const targetOf = ({ board }, { kind, scope, layer, head }) =>
 function showGrids(state) {
   const { grids, now, root, board, awaitsText, waiting, data } = state;
   if (!now) return;
-  // An event of another component, or one for all heads, may change every number.
+  // An event of another component, or one for all heads, may change every tile.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
   const all = awaitsText || questions.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
-  // The tab key stops once: at the focused tile, else at the selected head.
+  // The tab key stops once in the grids: at the focused tile, else at the selected head.
   const focused = root.getRootNode().activeElement;
   const { kind, layer, head } = now.selection;
   const chosen = grids[data.grids.findIndex(grid => grid.kind === kind)]?.tiles[layer]?.[head]?.cell;
@@ -164,7 +164,7 @@ function walk(state, event) {
 /** Applies a key to the focused tile, else to the selected heads; returns false if the key changes nothing. */
 function act(state, key, target) {
   const { now, data } = state;
-  const place = target?.closest?.('[data-scope]'); // a tile, or the header of a row, a column or all
+  const place = target?.closest?.('[data-scope]'); // a tile, or the header of a row, of a column, or of all heads
   const address = place ? addressed(now.selection, place.dataset) : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
   const states = selectedStates({ ...now, selection: address });

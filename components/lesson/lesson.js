@@ -1,4 +1,4 @@
-// A step of a lesson. Elements are reused from step to step; the focus moves to the new step's heading.
+// Draws a step of a lesson. Elements are reused from step to step; the focus moves to the new step's heading.
 
 import { choiceMarks, lessonAnswer, lessonKey } from '../core/lesson_text.js';
 import { _, stateQuery } from '../core/texts.js';
@@ -57,7 +57,7 @@ function create(state) {
     const chosen = event.target.closest('button');
     if (chosen) answer(state, Number(chosen.dataset.index));
   });
-  state.root.keys?.abort(); // kept on the element, so that another version of the library can end the listener
+  state.root.keys?.abort(); // the listener is stored on the element, so that another version of the library can end it
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
   return {
@@ -87,7 +87,7 @@ const open = (state, to) => {
   state.send({ type: 'step', to });
 };
 
-/** Goes one step on, counted from the last unanswered step event, so that quick presses are not lost. */
+/** Opens the next or previous step, counted from the last unanswered step event, so that quick presses are not lost. */
 function go(state, way) {
   const { stops } = state.data;
   const on = stops.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
@@ -103,7 +103,7 @@ function answer(state, choice) {
 }
 
 function press(state, event) {
-  if (!state.data || event.defaultPrevented) return; // an Escape that closed a menu or a tip
+  if (!state.data || event.defaultPrevented) return; // Escape has already closed a menu or a tip
   const path = event.composedPath();
   const isOwn = path.includes(state.root) || state.data.teach;
   const way = lessonKey(event, isOwn);
@@ -121,7 +121,8 @@ function update(state, data) {
   setText(state.title, data.title);
   setText(state.count, `${index + 1} / ${stops.length}`);
   setText(state.teach, data.teach ? _('Small type') : _('Large type'));
-  document.documentElement.toggleAttribute('data-teach', data.teach); // see assets/style.css
+  // assets/style.css enlarges the type of a page with this attribute
+  document.documentElement.toggleAttribute('data-teach', data.teach);
   showStops(state, stops, place);
   setText(state.heading, data.heading);
   setStarredText(state.text, data.told);
@@ -130,7 +131,8 @@ function update(state, data) {
   setText(state.tick, data.done ? '✓' : '');
   setText(state.said, data.done ? _('Done') : '');
   showQuestion(state, question, data.teach);
-  setAttribute(state.back, 'aria-disabled', !data.back); // not `disabled`, which loses the focus
+  // the attribute is set and not `disabled`, which would lose the focus
+  setAttribute(state.back, 'aria-disabled', !data.back);
   setAttribute(state.forth, 'aria-disabled', !data.forth);
   setText(state.forth, data.forthTitle);
   state.forth.classList.toggle('ready', data.done);

@@ -1,9 +1,10 @@
-"""The JavaScript and the styles of all components, sent to the browser once a page."""
+"""The JavaScript and the styles of all components, sent to the browser once per page."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from app import texts
 from components.colours import COLOURS
 from components.library.bundle import bundle
 from components.mounting import FOLDER, styles
+from figures import scripts, theme
 
 ENTRY = FOLDER / "main.js"
 
@@ -18,12 +20,13 @@ ENTRY = FOLDER / "main.js"
 def source() -> str:
     """Returns the library as one module, which starts itself and resolves `globalThis.attentionLab`.
 
-    A page that lives through an update of the app gets the library twice. The second one, if it differs, takes the
-    first one's place: components ask for the library whenever they are drawn.
+    A page that stays open during an update of the app receives the library twice. The second version, if it differs,
+    replaces the first, because components request the library whenever they are drawn.
     """
     code = bundle(ENTRY)
     data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
-            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())} }}")
+            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
+            f"figures: {json.dumps(_figures())} }}")
     version = hashlib.sha256((code + data).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
@@ -38,9 +41,15 @@ export default () => undefined;
 """
 
 
+def _figures() -> dict[str, Any]:
+    """Returns what the browser needs to draw charts: the address of Vega, the themes, and the colours that differ."""
+    return {"script": f"app/static/{scripts.vega().name}", "recolouring": theme.recolouring("dark"),
+            "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
+
+
 _mount = st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
 
 
 def library(*, key: str = "library") -> None:
-    """Sends the library. Call it once a visit, outside of fragments; until then, components stay empty."""
+    """Sends the library. Call it once per visit, outside of fragments; until then, components are empty."""
     _mount(key=key, data=True, height=1)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# The forms that this project uses; the linter allows no others. Exports are constants, so copying them is exact.
+# The forms of import that this project uses; the linter allows no others. Exports are constants, so copying them is
+# exact.
 _IMPORT = re.compile(r"^import \{([^}]*)\} from '(\.[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|class|function|async function) (\w+))", re.MULTILINE)
 _OTHER = re.compile(r"^(import|export)\b.*", re.MULTILINE)
-# What browsers do not need: comments on lines of their own, and indentation. Text in several lines keeps both.
+# Comments on separate lines and indentation are removed, because browsers do not need them. Texts of several lines keep
+# both.
 _COMMENT = re.compile(r"^\s*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 _INDENT = re.compile(r"^\s+", re.MULTILINE)
 _TEMPLATE = re.compile(r"`[^`]*`")
@@ -54,7 +56,7 @@ def bundle(entry: Path) -> str:
 
 
 def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:
-    """One module as a function that runs at once and returns its exports."""
+    """Returns one module as a function that runs at once and returns its exports."""
     source = path.read_text("utf-8")
     code = _COMMENT.sub("", source)
     if not any("\n" in text for text in _TEMPLATE.findall(code)):

@@ -1,5 +1,6 @@
-// The links to the pages. A plain click sends an event, in order with all others; other clicks follow the link.
+// The links to the pages. A plain click sends an event, in order with all other events; other clicks follow the link.
 
+import { linkQuery } from '../core/query.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mainElement } from '../runtime/streamlit.js';
@@ -29,8 +30,8 @@ const shown = state => state.waiting().at(-1)?.page ?? state.data.present;
 const address = (query, page, first) => {
   const params = new URLSearchParams(query);
   params.delete('page');
-  // A link without parameters would open the first visit.
-  return `?${new URLSearchParams(page === first && params.size ? params : [['page', page], ...params])}`;
+  // A link without parameters would open the first page of a new visitor, so such a link names the page.
+  return `?${linkQuery(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 
 function update(state, { pages, query }) {

@@ -1,4 +1,4 @@
-"""The line under the text box: how the text was read, or which part of it is wrong."""
+"""The line under the text box: the number of tokens, or the part of the text that is wrong."""
 
 from __future__ import annotations
 

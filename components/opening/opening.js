@@ -1,4 +1,4 @@
-// The experiment of a first visit. Elements are reused, so that bars, arcs and answer move from before to after.
+// Draws the experiment of a first visit. Elements are reused, so that bars, arcs and answer move from before to after.
 
 import { formatPercent } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -6,7 +6,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const LEAST = 0.02; // smaller weights have no arc
+const LEAST = 0.02; // weights below this value have no arc
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
@@ -69,7 +69,7 @@ function update(state, data) {
   if (state.digit.textContent !== data.answer) {
     setText(state.digit, data.answer);
     state.digit.classList.remove('new');
-    void state.digit.offsetWidth; // restarts the animation
+    void state.digit.offsetWidth; // forces a layout, which restarts the animation
     if (changed || state.drawn) state.digit.classList.add('new');
   }
   state.root.classList.toggle('wrong', !data.right);
@@ -129,7 +129,8 @@ function drawArcs({ arcs, line }, { tokens, changed }) {
   arcs.setAttribute('viewBox', `0 0 ${width} ${height}`);
   arcs.setAttribute('width', width);
   arcs.setAttribute('height', height);
-  const count = Math.max(0, tokens.length - 1); // arcs of the unmodified model, followed by as many arcs after the change
+  // number of arcs of the unmodified model; as many arcs of the modified model follow
+  const count = Math.max(0, tokens.length - 1);
   while (arcs.children.length < 2 * count) arcs.append(document.createElementNS(SVG, 'path'));
   while (arcs.children.length > 2 * count) arcs.lastChild.remove();
   const from = middle(line.lastChild);

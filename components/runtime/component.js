@@ -1,4 +1,4 @@
-// A component's life: its style, creating, drawing and redrawing it, and hearing what a payload answers.
+// The life of a component: style, creation, drawing and redrawing, and the acknowledgement of events.
 
 import { pageData } from '../core/page_data.js';
 import { unpack } from '../core/payload.js';
@@ -9,9 +9,9 @@ import { createQueue, onAnswer, restartSession, showConnection } from './events.
 import { markComponent, mounted, questions } from './stale.js';
 import { acknowledgeText } from './text_box.js';
 
-const sheets = new Map(); // by component
+const sheets = new Map(); // style sheets by component
 
-/** Gives the shadow root of a component its style; an older library's goes. */
+/** Gives the shadow root of a component its style and removes that of an older library. */
 export function applyStyle(root, name) {
   if (!sheets.has(name)) {
     const sheet = Object.assign(new CSSStyleSheet(), { isOurs: true });
@@ -23,10 +23,12 @@ export function applyStyle(root, name) {
     root.adoptedStyleSheets = [...worn.filter(its => !its.isOurs), sheets.get(name)];
 }
 
-let dark = null; // of the page, while its components are drawn
+let dark = null; // whether the page's theme is dark, stored while its components are drawn
 
-/** The page's theme. Asked once for all that are drawn together: each question makes the browser lay out what the one
- * before it has changed. */
+/**
+ * Returns whether the page's theme is dark. It is computed once for all components that are drawn together, because
+ * each computation forces a layout of the page.
+ */
 function isDark(host) {
   if (dark === null) {
     dark = getComputedStyle(host).colorScheme === 'dark';
@@ -35,12 +37,12 @@ function isDark(host) {
   return dark;
 }
 
-let heard = null; // the session that the last payload came from
+let heard = null; // id of the session that the last payload came from
 
-let drawn = 0; // serial of the newest answer of the events route
-const newest = new Map(); // key of a mount -> what the events route sent for it last
+let drawn = 0; // serial of the newest drawn answer of the events route
+const newest = new Map(); // key of a mount -> its last payload from the events route
 
-/** Takes note of what a payload answers. */
+/** Records which events and which text a payload answers. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
   if (data.visit !== heard) [drawn] = [0, newest.clear()];
@@ -52,7 +54,7 @@ function hear(data) {
   setAttribute(document.documentElement, 'lang', currentLanguage());
 }
 
-/** Builds what the component shows anew, in another language; the focus stays where it was. */
+/** Creates the component's elements again in another language; the focus stays where it was. */
 function rebuild(state, create, destroy) {
   const inside = () => Array.from(state.root.querySelectorAll('a, button, input, select, summary, [tabindex]'));
   const place = inside().indexOf(state.root.getRootNode().activeElement);
@@ -65,12 +67,13 @@ function rebuild(state, create, destroy) {
 /**
  * Defines a component: {render, unmount} for Streamlit.
  *
- * The state that the functions get has `root`, `dark`, `fresh` (data or theme changed since the last update),
- * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not contain yet. While an answer is awaited,
+ * The state that the functions receive has `root`, `dark`, `fresh` (data or theme changed since the last update),
+ * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not include yet. While an answer is awaited,
  * `state.numbers` (or the root) is aria-busy, the root has the class `old`, and `state.marked()` is called.
  * @param {object} component
- * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`, returns
- *   what is added to the state
+ * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`,
+ * returns
+ *   additional properties of the state
  * @param {(state: any, data: any) => void} component.update called when data or theme change, and by `state.refresh()`
  * @param {(state: any) => void} [component.destroy] called when the component leaves the page
  * @param {('numbers' | 'selection')[]} [component.parts] what its numbers depend on (affectedPart in core/pending.js)
@@ -81,9 +84,9 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
     render({ parentElement, data, setTriggerValue }) {
       let news = states.get(parentElement)?.given === data ? null : unpack(data);
       if (news) {
-        hear(news); // first: what is built needs the language
+        hear(news); // the payload is recorded first, because elements are created in its language
         followVisit(news);
-        // An answer of the events route may have overtaken this payload.
+        // A newer answer of the events route may have arrived before this payload.
         const later = newest.get(news.key);
         if (later && later.serial > (news.serial ?? 0)) news = { ...news, ...later };
       }
@@ -91,7 +94,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       let refocus = null;
       if (!state) {
         const root = rootOf(parentElement);
-        root.replaceChildren(); // what another version of the library may have left
+        root.replaceChildren(); // another version of the library may have left elements in the root
         const events = createQueue();
         state = { root, events, parts, send: events.send, waiting: () => events.waiting };
         state.refresh = () => update(state, state.data);
@@ -119,10 +122,10 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       refocus?.();
       state.fresh = false;
       markComponent(state);
-      state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for it
+      state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for this number
     },
     unmount(parentElement) {
-      // Streamlit also calls this for a drawing that newer data overtook: then the component stays.
+      // Streamlit also calls this for a drawing that newer data replaced: then the component stays.
       if (parentElement.host.isConnected) return;
       const state = states.get(parentElement);
       if (!state) return;
@@ -134,7 +137,10 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
   };
 }
 
-/** Draws an answer of the events route: the components that it has payloads for, and how far all events were handled. */
+/**
+ * Draws an answer of the events route: the components that it has payloads for, and the number of the last handled
+ * event.
+ */
 function drawAnswer(about, payloads) {
   const { serial, answered, visit, language, received } = about;
   if (visit !== heard || serial < drawn) return;

@@ -1,33 +1,34 @@
-// Events to the server's own route (app/route.py): it answers with new payloads, without a run of the Streamlit script.
+// Sends events to the server's own route (app/route.py), which answers with new payloads without a run of the Streamlit
+// script.
 
 import { createSchedule, unpackBlocks } from '../core/direct.js';
 import { unpack } from '../core/payload.js';
 
-const LONGEST = 20_000; // ms until a request is given up
+const LONGEST = 20_000; // ms after which a request is aborted
 
 const schedule = createSchedule();
-let page = { visit: null, direct: false }; // as the newest payload from Streamlit says
-let seen = 0; // serial of the newest answer that was drawn whole
-let isMissing = false; // this server has no events route
+let page = { visit: null, direct: false }; // {visit, direct} of the newest payload from Streamlit
+let seen = 0; // serial of the newest answer that was drawn completely
+let isMissing = false; // whether this server has no events route
 let timer = 0;
 
-/** Takes note of a payload from Streamlit. */
+/** Records the visit and the direct flag of a payload from Streamlit. */
 export function followVisit({ visit, direct }) {
   if (visit !== page.visit) seen = 0;
   page = { visit, direct: Boolean(direct) };
 }
 
-/** Whether events go to the route. */
+/** Returns whether events are sent to the route. */
 export const isDirect = () => page.direct && !isMissing && schedule.isOpen(performance.now());
 
-/** The address of the route, below the app's path. */
+/** Returns the address of the route, below the app's path. */
 const address = () => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${page.visit}/events`;
 
 /**
- * Sends events as soon as the requests under way allow it.
+ * Sends events as soon as the running requests allow it.
  *
- * `gather()` returns the events that wait, of all components, in order. `draw(about, payloads)` draws an answer.
- * `refuse(isLost)` is called where the route does not answer (`isLost`: there is no connection), or leaves the drawing
+ * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` draws an answer.
+ * `refuse(isLost)` is called if the route does not answer (`isLost`: there is no connection), or leaves the drawing
  * to Streamlit.
  */
 export function postEvents({ gather, draw, refuse }) {
@@ -53,7 +54,7 @@ async function post({ gather, draw, refuse }) {
     isMissing ||= response.status === 404 || response.status === 405;
     if (!response.ok) throw new Error(`status ${response.status}`);
     await read(response, payloads => {
-      schedule.end(number); // what follows on this answer keeps no other request waiting
+      schedule.end(number); // the request ends here, because the late part of its answer must not delay other requests
       const [about, ...rest] = payloads;
       if (page.visit === visit && about) draw(about, rest);
     });
@@ -66,7 +67,9 @@ async function post({ gather, draw, refuse }) {
   if (gather({ onlyNew: true }).length) postEvents({ gather, draw, refuse });
 }
 
-/** Reads an answer and hands on its payloads: the first ones together as soon as they are there, then the late ones. */
+/**
+ * Reads an answer and passes its payloads on: the first ones together as soon as they have arrived, then the late ones.
+ */
 async function read(response, hand) {
   let rest = new Uint8Array(0);
   let about = null;
@@ -85,7 +88,7 @@ async function read(response, hand) {
   if (about && !about.layout) seen = Math.max(seen, about.serial);
 }
 
-/** The bytes of an answer: of known length at once, else as they arrive. */
+/** Yields the bytes of an answer: at once if the length is known, else as they arrive. */
 async function* chunks(response) {
   if (response.headers.has('content-length')) {
     yield new Uint8Array(await response.arrayBuffer());

@@ -1,31 +1,34 @@
-// Events on their way to Python. While Python is busy, Streamlit keeps only the last message of a component, so each
-// message repeats all events that Python has not acknowledged (mounting.py), and nothing gets lost.
+// Queues of events for Python. While Python is busy, Streamlit keeps only the last message of a component, so each
+// message repeats all events that Python has not acknowledged (mounting.py), and no event is lost.
 
 import { affectedPart, createFolding } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
 import { choices, markStale, mounted, questions, typing } from './stale.js';
 
 const PAUSE = 60; // ms between two messages of a drag
-const PATIENCE = 600; // ms without an answer after which the next message goes out all the same
-const LOST = 5000; // ms after which a message that an answer knows nothing of is taken for lost, and sent again
+const PATIENCE = 600; // ms without an answer after which the next message is sent without waiting
+const LOST = 5000; // ms after which an unacknowledged message is considered lost and sent again
 const RETRY = 3100; // ms after which events that did not reach the route are sent again
-const BATCH = 256; // events of one message, the oldest first; MAX_EVENTS in mounting.py. The rest follows the answer.
+// largest number of events in one message, oldest first; MAX_EVENTS in mounting.py; the remaining events follow the
+// answer
+const BATCH = 256;
 
-// Counts on over remounts and reloads of the page: a session must never see a number twice.
+// The last event number. It starts at the time, so that it increases over remounts and reloads of the page: a session
+// must never receive a number twice.
 let last = Date.now();
 const queues = new Set();
 const fold = createFolding();
 
 let drawAnswer = (_about, _payloads) => {};
-let again = 0; // timer
+let again = 0; // timer that sends unanswered events again
 
-/** Sets what draws an answer of the events route: `draw(about, payloads)`. */
+/** Sets the function that draws an answer of the events route: `draw(about, payloads)`. */
 export function onAnswer(draw) {
   drawAnswer = draw;
 }
 
 const route = {
-  // Every request has all events that wait, so that one that overtakes another misses none.
+  // Every request has all waiting events, so that a request that overtakes another one misses none.
   gather: ({ onlyNew = false } = {}) =>
     [...queues]
       .flatMap(queue => queue.take(onlyNew).map(event => ({ ...event, key: queue.key })))
@@ -43,23 +46,26 @@ const route = {
   },
 };
 
-/** Shows, in the toolbar, whether the server can be reached. */
+/** Shows in the toolbar whether the server can be reached. */
 export function showConnection(isThere) {
   for (const state of mounted) state.showConnection?.(isThere);
 }
 
-/** What nobody has answered goes out again. */
+/** Sends events again that nobody has answered. */
 function sendAgain() {
   for (const queue of queues) if (queue.waiting.length) queue.again();
 }
 
-/** Leaves the events that wait to Streamlit, which draws the whole page. */
+/** Leaves the waiting events to Streamlit, which draws the whole page. */
 function handOver() {
   const waiting = [...queues].filter(queue => queue.waiting.length);
   for (const queue of waiting) queue.push();
 }
 
-/** Sends what waits in all components, the oldest first: Python must not meet an undo before what it undoes. */
+/**
+ * Sends the waiting events of all components, the oldest first: an undo must not reach Python before the change that it
+ * undoes.
+ */
 export function flushEvents() {
   if (isDirect()) {
     postEvents(route);
@@ -68,11 +74,11 @@ export function flushEvents() {
   for (const queue of [...queues].sort((a, b) => a.first() - b.first())) queue.flush();
 }
 
-/** A queue; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
+/** Creates the queue of a component; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
 export function createQueue() {
-  let waiting = []; // sent or not, not yet acknowledged
+  let waiting = []; // events that are not acknowledged yet, sent or not
   let sent = 0; // sequence number of the last event that was sent
-  let answered = 0; // and of the last one that was acknowledged
+  let answered = 0; // sequence number of the last event that was acknowledged
   let sentAt = 0;
   let timer = 0;
   const unsent = () => waiting.filter(event => event.sequence > sent);
@@ -84,7 +90,7 @@ export function createQueue() {
     sent = Math.max(sent, batch.at(-1).sequence);
     queue.trigger?.('event', batch);
   };
-  // One message is under way at a time: a key held down asks Python for no more than it can answer.
+  // Only one message is sent at a time, so that a key held down requests no more than Python can answer.
   const schedule = pause => {
     clearTimeout(timer);
     if (isDirect()) {
@@ -98,15 +104,15 @@ export function createQueue() {
   };
   const queue = {
     trigger: null,
-    key: '', // of its component's mount
-    /** The events for a request to the events route, which from now on count as sent. */
+    key: '', // key of the component's mount
+    /** Returns the events for a request to the events route, and marks them as sent. */
     take(onlyNew) {
       const taken = onlyNew ? unsent() : waiting.slice(0, BATCH);
       if (!onlyNew && taken.length) [sent, sentAt] = [Math.max(sent, taken.at(-1).sequence), performance.now()];
       return taken;
     },
     push: send,
-    /** Events whose effect the server's data do not show yet, oldest first. */
+    /** Returns the events whose effect is not included in the server's data yet, oldest first. */
     get waiting() {
       return waiting;
     },
@@ -116,14 +122,14 @@ export function createQueue() {
       if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
       else if (waiting.length && performance.now() - sentAt > LOST) send();
     },
-    /** Sends an event, and returns its number; `drag: true` marks one of many, sent at most every 60 ms. */
+    /** Sends an event and returns its number; an event of a drag (`drag: true`) is sent at most every 60 ms. */
     send(event) {
       last += 1;
       waiting = fold(waiting, { ...event, sequence: last });
       questions.ask(last, affectedPart(event));
       if (['undo', 'redo', 'address'].includes(event.type)) typing.turn();
       schedule(event.drag ? PAUSE : 0);
-      // A place that is gone to is drawn first: tiles that look old cost a frame of their own.
+      // A new position is drawn first, because dimming the tiles takes another frame.
       if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
       else markStale();
       return last;
@@ -132,12 +138,12 @@ export function createQueue() {
     flush() {
       if (unsent().length) send();
     },
-    /** To a new session, which has seen nothing. */
+    /** Sends all waiting events to a new session, which has received none. */
     again() {
       [sent, answered] = [0, 0];
       schedule(0);
     },
-    /** The component has gone: what waits can reach no one, and a page that has gone must not be called. */
+    /** Closes the queue of a component that has left the page: its waiting events can reach nobody. */
     close() {
       clearTimeout(timer);
       queues.delete(queue);
@@ -150,7 +156,7 @@ export function createQueue() {
   return queue;
 }
 
-/** Python's session has no memory of this page: it was restarted, or the connection came to another one. */
+/** Handles a new Python session, which has no state of this page: the server restarted, or another server answers. */
 export function restartSession() {
   const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
   questions.restart(open);

@@ -2,12 +2,12 @@
 
 import { choices, mounted } from './stale.js';
 
-/** The place that a component's group is at. */
+/** Returns the position of a component's group. */
 export const groupPosition = ({ group, at, answered }) => choices.shown(group, at, answered ?? 0);
 
 /**
- * All components of the group go to the place at once; Python hears of it, and what it has to compute follows.
- * `drag: false` ends a drag: undo takes back one at a time.
+ * Moves all components of the group to a position at once and sends an event to Python. `drag: false` ends a drag,
+ * because one undo step takes back one drag.
  */
 export function moveGroup({ data: { group }, send }, place, drag = true) {
   choices.choose(group, place, send({ type: 'at', x: place, drag }));

@@ -1,20 +1,20 @@
-// What the components listen for on the page around them: Streamlit's own text box, links to other pages, keys.
+// Listens to the page around the components: Streamlit's text box, links to other pages, keys.
 
 import { onHeadKey } from '../heads/heads.js';
 import { flushEvents } from './events.js';
 import { mainElement } from './streamlit.js';
 import { onTextInput } from './text_box.js';
 
-// What is on its way must be there before the page that it belongs to is left, and before one of Streamlit's buttons
-// changes what it is about. Of our own components only their host is seen here: they send in order by themselves.
+// Waiting events are sent before a link leaves the page, and before a Streamlit button changes the state. Clicks inside
+// our components are seen only as clicks on their host; components send their events in order themselves.
 const onClick = event => {
   const isLink = event.composedPath().some(element => element instanceof HTMLAnchorElement);
   if (isLink || event.target.closest?.('button')) flushEvents();
 };
 
-/** Begins to listen; a page that gets the library again ends what the one before it heard. */
+/** Starts to listen; if a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
-  // Streamlit lets the tab key stop at all of the page; the link that skips to it still can.
+  // Streamlit makes the whole page a stop of the tab key. This removes the stop; the skip link still works.
   mainElement()?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());

@@ -1,9 +1,9 @@
-// Which numbers on the page are out of date: those that answer an older question than the newest one.
+// Finds the numbers on the page that are out of date, because they answer an older question than the newest one.
 
 import { createChoices, createQuestions, createTyping } from '../core/pending.js';
 import { setAttribute } from '../widgets/dom.js';
 
-const DIM_DELAY = 120; // ms without an answer
+const DIM_DELAY = 120; // ms without an answer after which outdated numbers are dimmed
 
 export const questions = createQuestions();
 export const choices = createChoices();
@@ -12,16 +12,16 @@ export const typing = createTyping();
 /** The states of the components on the page. */
 export const mounted = new Set();
 
-/** Marks each component whose numbers answer an older question than the newest one, and only those. */
+/** Marks each component whose numbers answer an older question than the newest one, and no other component. */
 export function markStale() {
   for (const state of mounted) markComponent(state);
 }
 
-/** Marks a component whose numbers are old. */
+/** Marks a component whose numbers are out of date. */
 export function markComponent(state) {
   const { data, parts, numbers, root } = state;
   if (!parts.length || !data) return;
-  // All numbers wait for a text; of events, only those count that change what this component shows.
+  // All numbers wait for a new text; of the events, only those count that change the numbers of this component.
   state.awaitsText = typing.isOld(data.text ?? null);
   const isOld = state.awaitsText || questions.newest(parts) > (data.answered ?? 0);
   root.classList.toggle('old', isOld);
@@ -30,7 +30,7 @@ export function markComponent(state) {
   state.marked?.();
 }
 
-/** Old numbers look old after DIM_DELAY; most answers come before, and nothing flickers. */
+/** Dims outdated numbers after DIM_DELAY ms; most answers arrive earlier, so nothing flickers. */
 function dim(state, isOld) {
   if (isOld) {
     state.dimming ??= setTimeout(() => state.root.classList.add('dimmed'), DIM_DELAY);

@@ -1,32 +1,33 @@
-// Streamlit's page: the only module that uses Streamlit's elements, classes and storage, none of which it documents.
-//
-// tests/test_streamlit.py fails when a new version of Streamlit lacks one of the names below.
+// The only module that uses Streamlit's undocumented elements, classes and storage. tests/test_streamlit.py fails when
+// a new version of Streamlit lacks one of the names below.
 
 import { N_ } from '../core/texts.js';
 
 const MAIN = 'stMain'; // data-testid of the element that scrolls
 const APP = 'stApp'; // class of the element that has the theme's colours
-const MENU = 'stMainMenu'; // data-testid of the main menu, on the page though its bar is hidden (assets/style.css)
+// data-testid of the main menu, which is on the page although its bar is hidden (assets/style.css)
+const MENU = 'stMainMenu';
 const THEME_ENTRY = 'stMainMenuItem-theme-'; // data-testid of a theme's entry in that menu, before the theme's name
-const THEME_KEY = `stActiveTheme-${location.pathname}-v2`; // of the local storage; the chosen theme's name
-const KEY_CLASS = 'st-key-'; // class of a widget or container, before its key
-const MENU_TIME = 5000; // ms until the menu must have opened
+// key of the local storage under which Streamlit stores the chosen theme's name
+const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
+const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
+const MENU_TIME = 5000; // ms within which the menu must open
 
 /** The themes, by Streamlit's names. */
 export const THEMES = { System: N_('As the system'), Light: N_('Light'), Dark: N_('Dark') };
 
 const byTestId = id => /** @type {HTMLElement | null} */ (document.querySelector(`[data-testid="${id}"]`));
 
-/** The element that scrolls the page; null before Streamlit has drawn it. */
+/** Returns the element that scrolls the page; null before Streamlit has drawn it. */
 export const mainElement = () => byTestId(MAIN);
 
-/** The element whose style has the theme's colours. */
+/** Returns the element whose style has the theme's colours. */
 export const appElement = () => document.querySelector(`.${APP}`) ?? document.body;
 
-/** The selector of the widget or container that Python gave a key. */
+/** Returns the selector of the widget or container that Python gave a key. */
 export const keySelector = key => `.${KEY_CLASS}${key}`;
 
-/** [element, key] of the widget or container around an element; null outside of all. */
+/** Returns [element, key] of the widget or container around an element; null if there is none. */
 export function keyedElement(target) {
   const element = target.closest?.(`[class*="${KEY_CLASS}"]`);
   const name = Array.from(element?.classList ?? []).find(each => each.startsWith(KEY_CLASS));
@@ -39,11 +40,11 @@ export function chosenTheme() {
     const stored = JSON.parse(localStorage.getItem(THEME_KEY));
     return Object.hasOwn(THEMES, stored) ? stored : 'System';
   } catch {
-    return 'System'; // nothing is stored, or storage is not allowed
+    return 'System'; // no theme is stored, or the browser forbids storage
   }
 }
 
-/** Returns the first value of `look` that is not empty, frame by frame; null after MENU_TIME. */
+/** Calls `look` in each frame and returns its first value that is not empty; null after MENU_TIME. */
 async function firstValue(look) {
   const until = performance.now() + MENU_TIME;
   while (performance.now() < until) {
@@ -54,7 +55,10 @@ async function firstValue(look) {
   return null;
 }
 
-/** Chooses a theme, a key of THEMES, by pressing its entry in Streamlit's menu: the page changes without a reload. */
+/**
+ * Chooses a theme, a key of THEMES, by pressing its entry in Streamlit's menu, so that the page changes without a
+ * reload.
+ */
 export async function chooseTheme(name) {
   const focused = /** @type {HTMLElement} */ (document.activeElement);
   const page = document.documentElement;
@@ -68,7 +72,7 @@ export async function chooseTheme(name) {
       entry.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
       await firstValue(() => !byTestId(THEME_ENTRY + name));
     } else {
-      // Without the menu: the stored name takes effect when the page is loaded again. The address holds the state.
+      // If the menu does not open, the name is stored and the page reloaded; the address contains the state.
       localStorage.setItem(THEME_KEY, JSON.stringify(name));
       location.reload();
     }

@@ -1,21 +1,22 @@
-// Streamlit's own text box: whether an answer is about what stands in it.
+// Tracks Streamlit's text box, to know whether an answer is about the text in it.
 
 import { fingerprint } from '../core/payload.js';
 import { markStale, typing } from './stale.js';
 import { keySelector } from './streamlit.js';
 
-const BOX = keySelector('text'); // the widget
-const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
-const LONGEST = 20_000; // ms; a text that nobody answered by then is not waited for
+const BOX = keySelector('text'); // selector of the text box
+// ms after a key or an answer at which the box is checked; Streamlit updates it with a delay
+const SETTLE = [300, 1500];
+const LONGEST = 20_000; // ms after which an unanswered text is no longer waited for
 
-let box = null; // the input that was typed in
+let box = null; // the input element in which the visitor typed
 let patience = 0;
 let looks = [];
 
-/** The fingerprint of what stands in the box that was typed in; null if it has gone. */
+/** Returns the fingerprint of the text in the box; null if the box has left the page. */
 export const boxText = () => (box?.isConnected ? fingerprint(box.value) : null);
 
-/** Looks at the box in a while: Python may have put another text into it, what was typed may be gone, or the box. */
+/** Checks the box later: Python may have replaced the text, or the text or the box may be gone. */
 function lookLater() {
   for (const look of looks) clearTimeout(look);
   looks = SETTLE.map(delay =>
@@ -27,14 +28,14 @@ function lookLater() {
   );
 }
 
-/** An answer about `text` came. */
+/** Handles an answer about `text`. */
 export function acknowledgeText(text) {
   if (text === null) return;
   typing.answered(text, boxText());
   if (typing.open) lookLater();
 }
 
-/** Takes note of what is typed. */
+/** Records a text that is being typed. */
 export function onTextInput(event) {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement) || !target.closest(BOX)) return;

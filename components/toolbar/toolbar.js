@@ -1,5 +1,5 @@
-// Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. Embedded in another page, a
-// line that leads to the lab.
+// Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. If the app is embedded in
+// another page, the toolbar is a link to the full app.
 
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -9,7 +9,7 @@ import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';
 
-// Paths in a box of 16 by 16: fonts differ in which arrows they have.
+// Icons as paths in a box of 16 by 16, because fonts contain different arrows.
 const ICONS = {
   undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
   redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
@@ -17,8 +17,8 @@ const ICONS = {
   theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
   copy: 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
-const COPIED = 2000; // ms
-const PATIENCE = 3000; // ms that a link waits for what was just done; a browser lets us copy for five after a press
+const COPIED = 2000; // ms for which the button says that the link was copied
+const PATIENCE = 3000; // ms that copying waits for unanswered events; browsers allow copying until 5 s after a press
 
 function create(state) {
   const button = (path, name, act) =>
@@ -28,7 +28,8 @@ function create(state) {
       iconElement(path),
       make('span', { className: 'text', textContent: name }),
     );
-  // Sent though nothing can be undone yet: what can be may still be on its way, and to Python an empty past is no error.
+  // The event is sent even if nothing can be undone yet: the change may still be on its way, and Python ignores an undo
+  // without history.
   const act = type => () => state.send({ type });
   const undo = button(ICONS.undo, _('Undo'), act('undo'));
   const redo = button(ICONS.redo, _('Redo'), act('redo'));
@@ -61,7 +62,7 @@ function create(state) {
   const link = make('a', { target: '_blank', rel: 'noopener', textContent: _('Open this in Attention Lab ↗') });
   const line = make('p', { className: 'line', hidden: true }, link);
   state.root.append(bar, line);
-  // Kept on the element, not in this file's memory: another version of the library must be able to end it.
+  // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
@@ -72,20 +73,20 @@ function create(state) {
   return { undo, redo, copy, said, theme, bar, line, link, showConnection };
 }
 
-/** For a visit that no link begins, the browser remembers what was chosen. */
+/** The browser stores the chosen language, for visits that do not begin with a link. */
 function choose(state, language) {
   document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
   state.send({ type: 'language', language });
 }
 
-/** The beginning of a language's name for itself, for where there is no room: EN, 中文. */
+/** Returns the first letters of a language's own name, for narrow screens: EN, 中文. */
 const shortest = name => name.slice(0, 2).toUpperCase();
 
-/** A button for each language that is not the present one, by its own name. */
+/** Shows a button for each other language, labelled with the language's own name. */
 function showLanguages(state, languages) {
   const others = languages.filter(([key]) => key !== currentLanguage());
   const place = state.root.querySelector('.languages');
-  if (place.children.length === others.length) return; // they were made in this language
+  if (place.children.length === others.length) return; // the buttons already exist in this language
   place.replaceChildren(
     ...others.map(([language, textContent]) =>
       make(
@@ -107,24 +108,27 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded;
   showLanguages(state, languages);
-  setAttribute(state.undo, 'aria-disabled', !undo); // not `disabled`, which loses the focus
+  // the attribute is set and not `disabled`, which would lose the focus
+  setAttribute(state.undo, 'aria-disabled', !undo);
   setAttribute(state.redo, 'aria-disabled', !redo);
-  // Only a new message says what the address should be; drawing again because of the theme does not.
+  // Only a new payload changes the address; drawing again for another theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
   const wanted = [query, embedding()]
     .filter(Boolean)
     .join('&')
     .replace(/^(?=.)/, '?');
-  const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
-  // A new session has opened what the page was loaded with; what was done since stands in the address.
+  const page = globalThis; // values on this object survive new sessions and remounted components
+  // A new session has opened the address that the page was loaded with; changes since then are in the page's present
+  // address.
   const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
   if ((isNew && location.search !== wanted) || (!page.attentionLabVisit && isUnheard(location.search)))
     page.attentionLabAddress = { query: location.search, sequence: Infinity };
   page.attentionLabVisit = visit;
   if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
     const { query: own } = page.attentionLabAddress;
-    // Sent again if it went with the component that sent it. Until it is answered, what comes is about the older state.
+    // The address event is sent again if its component was removed. Until it is answered, payloads are about the older
+    // state.
     const sent = () => state.waiting().find(({ type }) => type === 'address');
     if (!sent()) state.send({ type: 'address', query: own });
     page.attentionLabAddress.sequence = sent()?.sequence ?? Infinity;
@@ -135,14 +139,14 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   setAttribute(state.link, 'href', stateLink());
 }
 
-/** Writes the address: as a new entry of the browser's history, or in place of the present one. */
+/** Writes the address: as a new entry of the browser's history, or in place of the present entry. */
 function write(wanted, isNew) {
   const address = root() + wanted + location.hash;
   if (isNew) history.pushState({}, '', address);
   else history.replaceState({}, '', address);
 }
 
-/** What of the address is Streamlit's: whether the page is embedded in another one, and how. */
+/** Returns Streamlit's own parameters of the address, which control embedding in another page. */
 function embedding() {
   const kept = Array.from(new URLSearchParams(location.search)).filter(
     ([key]) => key === 'embed' || key === 'embed_options',
@@ -150,19 +154,19 @@ function embedding() {
   return new URLSearchParams(kept).toString();
 }
 
-// Beyond these, Streamlit takes an address for an empty one (runtime/state/query_params.py).
+// Streamlit treats an address with more characters than this as empty (runtime/state/query_params.py).
 const MOST_CHARACTERS = 512 * 1024;
 const MOST_FIELDS = 1000;
 
-/** True for an address that Streamlit does not pass on. */
+/** Returns whether Streamlit ignores this address because of its length. */
 const isUnheard = query => query.length > MOST_CHARACTERS || query.split('&').length > MOST_FIELDS;
 
-/** The app's path: older links had a path for each page, which now stands in the query. */
+/** Returns the app's path. In older links each page had its own path; now the page is a parameter. */
 const root = () => location.pathname.replace(/[^/]*$/, '');
 
-/** Ctrl or Cmd with Z, Shift Z, Y, unless someone types: a text field has an undo of its own. */
+/** Handles Ctrl or Cmd with Z, Shift Z or Y, except in text fields, which have their own undo. */
 function press(state, event) {
-  const key = event.key?.toLowerCase(); // autofill's has none
+  const key = event.key?.toLowerCase(); // events of autofill have no key
   if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
   const target = event.composedPath()[0];
   if (target instanceof HTMLElement && (target.isContentEditable || target.matches(TEXT_INPUTS))) return;
@@ -170,7 +174,7 @@ function press(state, event) {
   state.send({ type: key === 'y' || event.shiftKey ? 'redo' : 'undo' });
 }
 
-/** Whether something was done or typed that the address does not say yet. */
+/** Returns whether there are edits or typed texts that the address does not include yet. */
 const isBehind = ({ data }) =>
   typing.open ||
   questions.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
@@ -183,7 +187,7 @@ async function copyLink(state) {
   try {
     await navigator.clipboard.writeText(location.href);
   } catch {
-    done = copyOld(location.href); // no clipboard on plain http, or no permission
+    done = copyOld(location.href); // the clipboard is missing on plain http or not permitted
   }
   setText(state.said, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');

@@ -1,4 +1,4 @@
-// Drawing on a canvas: the font, and a matrix as pixels.
+// Helpers for canvases: the font, and a matrix as pixels.
 
 import { matrixPixels } from '../core/attention/scales.js';
 

@@ -1,12 +1,12 @@
-// Elements of the page: creating them, and writing to them only when a value changes.
+// Helpers for elements of the page: creating them, and writing to them only when a value changes.
 
 import { joinsPrevious } from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
-const WIDE = 16; // characters of a token
+const WIDE = 16; // characters of a token above which it is wider than its box
 
-/** Elements in which keys type text or choose; there the app's keyboard commands are off. */
+/** Elements in which keys type text or choose; the app's keyboard shortcuts are off while one has the focus. */
 export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
@@ -48,7 +48,7 @@ export function setStarredText(element, text) {
 /** Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. */
 export const tokenElement = token => make('bdi', { textContent: truncate(tokenText(token), 40) });
 
-/** Whether a token is long enough to be wider than its box. */
+/** Returns whether a token is long enough to be wider than its box. */
 export const isWideToken = token => token.length > WIDE;
 
 /** Groups the elements of tokens that must stay on one line in spans: no line begins with a full stop. */

@@ -3,12 +3,13 @@
 import { toCsv } from '../core/csv.js';
 import { standalonePage } from '../core/picture/standalone.js';
 import { fileName, framePicture, toMarkup } from '../core/picture/svg.js';
+import { linkQuery } from '../core/query.js';
 import { _, currentLanguage, N_ } from '../core/texts.js';
 import { make } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
 
-const SIDE = 16_000; // px, the longest side of a canvas that every browser can make
+const SIDE = 16_000; // side in px of the largest canvas that every browser can make
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 
@@ -17,7 +18,7 @@ export function stateLink() {
   const query = new URLSearchParams(location.search);
   query.delete('embed');
   query.delete('embed_options');
-  const text = query.toString();
+  const text = linkQuery(query);
   return location.origin + location.pathname + (text ? `?${text}` : '');
 }
 
@@ -45,19 +46,26 @@ async function rasterised({ width, height, tree }) {
 
 /** Format -> function that makes and saves the file. */
 const MAKE = {
-  svg: ({ framed, name }) =>
-    save(`<?xml version="1.0" encoding="UTF-8"?>\n${toMarkup(framed().tree)}\n`, 'image/svg+xml', name('svg')),
-  png: async ({ framed, name }) => save(await rasterised(framed()), 'image/png', name('png')),
-  csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
-  html: ({ framed, title, name }) =>
+  svg: async ({ figure, frame, framed, name }) =>
     save(
-      standalonePage({
-        title,
-        rest: _('Point at the picture, or use the arrow keys, for its values.'),
-        tree: framed().tree,
-        script: OFFLINE_SCRIPT,
-        language: currentLanguage(),
-      }),
+      `<?xml version="1.0" encoding="UTF-8"?>\n${figure ? await figure.svg(frame) : toMarkup(framed().tree)}\n`,
+      'image/svg+xml',
+      name('svg'),
+    ),
+  png: async ({ figure, frame, framed, name }) =>
+    save(figure ? await figure.png(frame) : await rasterised(framed()), 'image/png', name('png')),
+  csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
+  html: async ({ figure, frame, framed, title, name }) =>
+    save(
+      figure
+        ? await figure.html(frame)
+        : standalonePage({
+            title,
+            rest: _('Point at the picture, or use the arrow keys, for its values.'),
+            tree: framed().tree,
+            script: OFFLINE_SCRIPT,
+            language: currentLanguage(),
+          }),
       'text/html;charset=utf-8',
       name('html'),
     ),
@@ -72,9 +80,10 @@ const NAMES = {
 /**
  * Creates a button with a menu of file formats: {element, close(), rename(name)}.
  * @param {() => {title: string, about: string[], models: string[], what: string,
- *   picture: () => {width: number, height: number, nodes: object[]}, table?: () => object,
+ *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
+ *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},
  *   others?: {text: string, act: () => void}[]}} offered returns the content when the menu is opened; `models` and `what`
- *   name the files; without a table there is no CSV
+ *   name the files; `figure` makes the files of a chart, which has no `picture`; without a table there is no CSV
  * @param {string} name of the button, because a page has several
  */
 export function createDownloadMenu(offered, name = _('Download')) {
@@ -83,7 +92,8 @@ export function createDownloadMenu(offered, name = _('Download')) {
     const [citation, link] = [_('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), stateLink()];
     const name = ending => fileName([...offer.models, offer.what], ending);
     const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
-    return MAKE[kind]({ ...offer, citation, link, name, framed });
+    const frame = { title: offer.title, about: offer.about, citation, link };
+    return MAKE[kind]({ ...offer, citation, link, name, frame, framed });
   };
   return createMenu({
     icon: ICON,

@@ -83,7 +83,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     else if (event.key === 'Escape') close(true);
     else {
       if (event.key === 'Tab') close(true);
-      event.stopPropagation(); // letters are shortcuts of the heads, but not inside a menu
+      event.stopPropagation(); // the key event ends here: letters are shortcuts of the heads, but not inside a menu
       return;
     }
     event.preventDefault();

@@ -7,16 +7,16 @@ import { _ } from '../core/texts.js';
 import { appElement, keyedElement } from '../runtime/streamlit.js';
 import { make, setAttribute } from './dom.js';
 
-const REST = 400; // ms that the pointer rests on an element before its tip opens
-const GRACE = 150; // ms for moving the pointer from the element into the tip
+const REST = 400; // ms that the pointer must rest on an element before its tip opens
+const GRACE = 150; // ms within which the pointer can move from the element into the tip
 const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
-const HOLD = 500; // ms of a long touch on a control; a short touch presses the control
+const HOLD = 500; // ms of a long touch on a control, which opens the tip; a short touch presses the control
 
 let bubble = null;
-let owner = null; // the element whose tip is shown
+let owner = null; // the element whose tip is open
 let timer = 0;
 let settled = 0; // time at which the browser has scrolled to the focused element
-let pressed = ''; // key of the widget that was pressed and that the pointer has not left: its list is open
+let pressed = ''; // key of the pressed widget, whose list is open until the pointer leaves it
 
 /** Returns the explanation of a term of the glossary, in the visitor's language. */
 export const glossaryText = key => _(pageData.glossary[key][1]);
@@ -31,7 +31,8 @@ function show(element, key) {
   hide();
   if (!element.isConnected) return;
   owner = element;
-  const css = getComputedStyle(appElement()); // a widget has no --st-text-color
+  // the colours of the app, because a Streamlit widget has no --st-text-color
+  const css = getComputedStyle(appElement());
   bubble = make('div', {
     className: 'attention-lab-tip',
     textContent: glossaryText(key),
@@ -61,7 +62,8 @@ const later = (act, wait) => {
 
 /** Adds a term's tip to an element: on hover, on keyboard focus, on touch. Returns the element. */
 export function addTip(element, key) {
-  const inside = event => event.composedPath().find(node => node.dataset?.tip) === element; // the innermost tip wins
+  // of nested elements with a tip, the innermost one shows its tip
+  const inside = event => event.composedPath().find(node => node.dataset?.tip) === element;
   element.dataset.tip = key;
   setAttribute(element, 'aria-description', glossaryText(key));
   element.addEventListener('pointerenter', event => {
@@ -121,7 +123,7 @@ function onWidget(event) {
   if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
   if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(found[1]));
-  // A tip would cover the text field that has the focus: there only the pointer opens it.
+  // The tip of a text field opens only by pointer: on focus it would cover the field.
   if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
   later(() => show(...found), REST);
 }
@@ -145,7 +147,7 @@ export function listenForTips() {
   const options = { signal, capture: true };
   const onKey = event => {
     if (event.key !== 'Escape' || !owner) return;
-    event.preventDefault(); // Escape closes the tip and nothing else
+    event.preventDefault(); // Escape closes the tip and has no other effect
     hide();
   };
   document.addEventListener('keydown', onKey, options);

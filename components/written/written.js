@@ -21,7 +21,7 @@ function update({ trained, planned }, { before, after }) {
   show(planned, changed ? _('With your changes') : '', 'ins', now);
 }
 
-/** Writes a live region only if its text changes. */
+/** Writes the text only if it changes, because screen readers announce each write to a live region. */
 function show(line, name, tag, pieces) {
   const said = JSON.stringify([name, pieces]);
   if (line.dataset.said === said) return;

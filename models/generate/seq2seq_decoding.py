@@ -18,10 +18,10 @@ from models.generate import beam as beams
 from models.generate.beam import Hypothesis
 from models.generate.decoding import rows_of
 from models.kind import CROSS, DECODER
-from models.nets.attention.base import Keys
+from models.nets.attention.base import Intervention, Keys
 from models.nets.attention.cache import Cache
 from models.nets.config import END, PADDING, START
-from models.nets.seq2seq import Interventions, Seq2Seq
+from models.nets.seq2seq import Interventions, Records, Seq2Seq
 
 
 def longest_of(tokens: int, limit: int) -> int:
@@ -37,12 +37,16 @@ class Writer:
         texts: (T, M) ids, padded.
         interventions: kind -> one a layer, the decoder's for as many queries as will be read; None as trained.
         cached: False for a whole pass a token, which is slower and gives the same.
+        sources: (T, M) ids of the second prompts that patched heads take their values from; None without patches. The
+            decoder reads the same candidates for both.
     """
 
     @torch.inference_mode()
     def __init__(self, model: Seq2Seq, texts: Tensor, interventions: Interventions | None = None,
-                 cached: bool = True) -> None:
+                 cached: bool = True, sources: Tensor | None = None) -> None:
         self.model, self.read = model, 0
+        self.source = None if sources is None else Writer(model, sources, cached=cached)
+        self._records: Records | None = None  # of the newest pass of the decoder, for the writer whose source this is
         self.memory = model.encode(texts, interventions)
         self.cached = cached and not model.decoder[0].attention.selects
         self._prefixes = torch.zeros(len(texts), 0, dtype=torch.int64)
@@ -57,12 +61,16 @@ class Writer:
         if not is_same:
             self._reorder(parents)
         self._prefixes = torch.cat((self._prefixes, ids.unsqueeze(1)), 1)
+        if self.source is not None:
+            self.source._records = {DECODER: [], CROSS: []}
+            self.source.step(ids, parents)
         if self.cached:
             caches = [(Keys(first=self.read, cache=own), replace(self.memory, cache=seen))
                       for own, seen in self._caches]
-            hidden = self.model.decode(ids.unsqueeze(1), self.memory, self._now(self.read, 1), caches=caches)[:, 0]
+            hidden = self.model.decode(ids.unsqueeze(1), self.memory, self._now(self.read, 1), self._records,
+                                       caches)[:, 0]
         else:
-            hidden = self.model.decode(self._prefixes, self.memory, self._now(0, self.read + 1))[:, -1]
+            hidden = self.model.decode(self._prefixes, self.memory, self._now(0, self.read + 1), self._records)[:, -1]
         self.read += 1
         return self.model.logits(hidden).log_softmax(-1)
 
@@ -75,13 +83,22 @@ class Writer:
 
     def _now(self, first: int, count: int) -> Interventions:
         """The interventions of these queries."""
-        return {kind: [rows_of(intervention, first, count) for intervention in layers]
+        return {kind: [self._patched(rows_of(intervention, first, count), kind, layer)
+                       for layer, intervention in enumerate(layers)]
                 for kind, layers in self._interventions.items()}
+
+    def _patched(self, intervention: Intervention, kind: str, layer: int) -> Intervention:
+        """The intervention with the values that the second prompts have for the same queries."""
+        if intervention.patch is None or self.source is None or self.source._records is None:
+            return intervention
+        return replace(intervention, patch=intervention.patch.with_values(
+            self.source._records[kind][layer].patch_values))
 
 
 @torch.inference_mode()
 def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventions: Interventions | None = None,
-          limit: int | None = None, cached: bool = True) -> list[Hypothesis]:
+          limit: int | None = None, cached: bool = True,
+          sources: Sequence[Sequence[int]] | None = None) -> list[Hypothesis]:
     """The best hypothesis of each text.
 
     Args:
@@ -89,8 +106,11 @@ def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventio
         beam: candidates; 1 for greedy.
         interventions: as in Writer, the decoder's for `limit` queries.
         limit: most tokens that are written; those of the longest target of training if left out.
+        sources: second prompts, of the texts' lengths; as in Writer.
     """
-    padded = pad_sequence([torch.tensor(text) for text in texts], batch_first=True, padding_value=PADDING)
+    padded, second = (None if rows is None else pad_sequence([torch.tensor(row) for row in rows], batch_first=True,
+                                                             padding_value=PADDING) for rows in (texts, sources))
+    assert padded is not None
     longest = [longest_of(len(text), limit or model.config.longest_target) for text in texts]
-    writer = Writer(model, padded, interventions, cached)
+    writer = Writer(model, padded, interventions, cached, second)
     return [found[0] for found in beams.search(writer.step, longest, beam, START, END)]

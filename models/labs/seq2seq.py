@@ -18,11 +18,11 @@ from typing_extensions import override
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import GatedLogProbabilities
-from models.labs.trained import TrainedLab, gates_of_layers, stacked
+from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
 from models.nets.attention.base import Intervention, Record
 from models.nets.config import END, START
 from models.nets.seq2seq import Seq2Seq
-from models.plan import Address, HeadPlan
+from models.plan import PATTERN, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
 from models.tasks.pairs import BEAM, PairReader
 from models.trace import Output, Trace, fixed
@@ -49,16 +49,32 @@ class Seq2SeqLab(TrainedLab):
         """Most tokens that the decoder reads; `start` is one of them."""
         return self.model.target_limit(self.task.target_limit)
 
-    def interventions(self, plan: HeadPlan, text: int, target: int) -> dict[str, list[Intervention]] | None:
+    def interventions(self, plan: HeadPlan, text: int, target: int,
+                      source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, for `text` input and `target` decoder tokens; None for the empty
         plan; raises as `check`.
         """
-        return self.interventions_of(plan, {TEXT: text, TARGET: target})
+        return self.interventions_of(plan, {TEXT: text, TARGET: target}, source)
+
+    @torch.inference_mode()
+    def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues | None:
+        """Returns what patched heads take, by a pass over the second prompt and the same decoder tokens; None for a
+        plan without patches.
+        """
+        source = prompt.source_for(plan)
+        if source is None:
+            return None
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        self.model(torch.tensor([source.ids]), torch.tensor([target]), records=records)
+        return {kind: [record.patch_values for record in layers] for kind, layers in records.items()}
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
         """Ids of what the model writes under the plan, `end` included where it came to one."""
-        interventions = self.interventions(plan, len(prompt.ids), self.target_limit)
-        return write(self.model, [prompt.ids], beam, interventions, self.target_limit)[0].ids
+        source = prompt.source_for(plan)
+        interventions = self.interventions(plan, len(prompt.ids), self.target_limit,
+                                           self.source_values(prompt, plan, (START,)))
+        return write(self.model, [prompt.ids], beam, interventions, self.target_limit,
+                     sources=None if source is None else [source.ids])[0].ids
 
     @override
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
@@ -95,17 +111,17 @@ class Seq2SeqLab(TrainedLab):
         is_anchored = isinstance(prompt, TargetPrompt)
         target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
-        interventions = self.interventions(plan, len(prompt.ids), len(target))
+        interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
         hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
         live = {kind: stacked(record.live[0] for record in its) for kind, its in records.items()}
-        constant = {kind for (kind, _, _), state in plan.heads.items() if state.constant}
+        changed = {kind for (kind, _, _), state in plan.heads.items() if state.constant or state.patch == PATTERN}
         mask = records[DECODER][0].mask
         return Trace(
             rows={TEXT: prompt.tokens, TARGET: tuple(self.task.labels[i] for i in target)},
             scores={kind: stacked(record.scores[0] for record in its) for kind, its in records.items()},
             live=live,
-            weights={kind: stacked(record.weights[0] for record in its) if kind in constant else live[kind]
+            weights={kind: stacked(record.weights[0] for record in its) if kind in changed else live[kind]
                      for kind, its in records.items()},
             mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
             norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},

@@ -15,13 +15,13 @@ from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
 from models.lab import GatedLogProbabilities, Touch, Watch
-from models.labs.trained import TrainedLab, gates_of_layers, stacked
+from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.selective import selection
 from models.nets.transformer import Transformer
-from models.plan import TRAINED, HeadPlan, Scale
+from models.plan import PATTERN, TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
 from models.trace import Output, Trace, fixed
 
@@ -63,17 +63,33 @@ class StackLab(TrainedLab):
         decoder = decoding.Decoder(self.model, 1, longest, budgets, self.interventions(plan, longest))
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
-    def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
+    def interventions(self, plan: HeadPlan, n: int, source: SourceValues | None = None) -> list[Intervention] | None:
         """Returns one Intervention per layer for a text of n tokens, or None for the empty plan; raises as `check`."""
-        by_kind = self.interventions_of(plan, {TEXT: n})
+        by_kind = self.interventions_of(plan, {TEXT: n}, source)
         return None if by_kind is None else by_kind[SELF]
 
     @torch.inference_mode()
+    def source_values(self, prompt: Prompt, plan: HeadPlan) -> SourceValues | None:
+        """Returns what patched heads take, by a pass over the second prompt; None for a plan without patches."""
+        source = prompt.source_for(plan)
+        if source is None:
+            return None
+        records: list[Record] = []
+        self.model(torch.tensor([source.ids]), records=records)
+        return {SELF: [record.patch_values for record in records]}
+
+    @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """One forward pass over a batch that holds the prompt once for each plan; only the last may be no empty one."""
+        """One forward pass over a batch that holds the prompt once for each plan; only the last may be no empty one.
+
+        With patches, each plan has a pass of its own, because the position in a batch changes the last bits: patching
+        from the same prompt then changes nothing.
+        """
+        if plans[-1].patches and len(plans) > 1:
+            return [trace for plan in plans for trace in self.run(prompt, [plan])]
         records: list[Record] = []
         n = len(prompt.ids)
-        interventions = self.interventions(plans[-1], n)
+        interventions = self.interventions(plans[-1], n, self.source_values(prompt, plans[-1]))
         if interventions and len(plans) > 1:
             trained = [block.attention.factor(TRAINED, n) for block in self.model.blocks]
             interventions = [with_baseline(*pair) for pair in zip(interventions, trained, strict=True)]
@@ -93,12 +109,12 @@ class StackLab(TrainedLab):
         live = stacked(record.live[row] for record in records)
         masks = [record.mask[row] for record in records if record.mask is not None]
         gates = [record.gates[row] for record in records if record.gates is not None]
-        constants = any(state.constant for state in plan.heads.values())
+        is_changed = any(state.constant or state.patch == PATTERN for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
             scores={SELF: stacked(record.scores[row] for record in records)},
             live={SELF: live},
-            weights={SELF: stacked(record.weights[row] for record in records) if constants else live},
+            weights={SELF: stacked(record.weights[row] for record in records) if is_changed else live},
             mask=stacked(masks) if masks else None,
             norms={SELF: stacked(record.norms[row] for record in records)},
             gates={SELF: stacked(gates)} if gates else {},
@@ -131,10 +147,13 @@ class StackLab(TrainedLab):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`."""
+        """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`. Heads are
+        patched at the prompt's positions only.
+        """
         ids = list(prompt.ids)
+        source = self.source_values(prompt, plan)
         for _ in range(min(count, self.limit - len(ids))):
-            hidden = self.model(torch.tensor([ids]), self.interventions(plan, len(ids)))[0, -1]
+            hidden = self.model(torch.tensor([ids]), self.interventions(plan, len(ids), source))[0, -1]
             ids.append(sampling.choose(self.model.logits(hidden), len(ids)))
             if ids[-1] == 0:
                 return

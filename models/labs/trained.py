@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +14,18 @@ from typing_extensions import override
 
 from models.kind import Kind
 from models.lab import Lab
+from models.messages import message
 from models.nets.attention import kinds_of
 from models.nets.attention.base import Intervention
+from models.nets.attention.patching import Values, patch_of
 from models.nets.constants import normalised
 from models.nets.transformer import Model
 from models.plan import TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import fixed
+
+SourceValues = Mapping[str, Sequence[Values]]  # block -> one per layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,27 +87,35 @@ class TrainedLab(Lab):
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self.constant_pattern(kind, layer, queries, keys, scale).numpy()
 
-    def interventions_of(self, plan: HeadPlan, lengths: Mapping[str, int]) -> dict[str, list[Intervention]] | None:
+    def interventions_of(self, plan: HeadPlan, lengths: Mapping[str, int],
+                         source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan.
 
         Args:
             lengths: token sequence (TEXT, TARGET) -> tokens.
+            source: block -> what each layer computed for the second prompt; None for a plan without patches.
 
         Raises:
-            ValueError: the plan names a head, a constant pattern or a scale that this model does not have.
+            ValueError: the plan names a head, a constant pattern or a scale that this model does not have, or patches
+                heads without `source`.
         """
         if not plan:
             return None
         self.check(plan)
-        return {kind.name: [self._intervention(plan, kind, layer, lengths) for layer in range(kind.layers)]
+        if plan.patches and source is None:
+            raise ValueError(message("this computation reads no second prompt, so that it cannot patch heads"))
+        return {kind.name: [self._intervention(plan, kind, layer, lengths, source) for layer in range(kind.layers)]
                 for kind in self.kinds}
 
-    def _intervention(self, plan: HeadPlan, kind: Kind, layer: int, lengths: Mapping[str, int]) -> Intervention:
+    def _intervention(self, plan: HeadPlan, kind: Kind, layer: int, lengths: Mapping[str, int],
+                      source: SourceValues | None) -> Intervention:
         queries, keys = lengths[kind.query_row], lengths[kind.key_row]
         states = [plan.state(kind.name, layer, head) for head in range(kind.heads)]
         constant, gates = [state.constant for state in states], [state.gate for state in states]
         attention = self.model.attentions(kind.name)[layer]
+        patch = None if source is None else patch_of([state.patch for state in states], source[kind.name][layer])
         return Intervention(
+            patch=patch,
             is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
             constant=self.constant_pattern(kind.name, layer, queries, keys, plan.scale) if any(constant) else None,
             gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,

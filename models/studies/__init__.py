@@ -1,1 +1,1 @@
-"""What is measured over corpora: each study a measure, a file of numbers, and a command."""
+"""Measurements over corpora: each study has a measure, a file of numbers, and a command."""

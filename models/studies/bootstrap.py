@@ -49,7 +49,8 @@ def limits_of_mean(values: Sequence[float] | ndarray, share: float) -> tuple[flo
     mean, own, drawn = studentised
     if not own:
         return mean, mean
-    low, high = numpy.quantile(drawn, (share, 1 - share), method="nearest")  # no mean of infinities
+    # `nearest`, because a mean of infinities is NaN
+    low, high = numpy.quantile(drawn, (share, 1 - share), method="nearest")
     return float(mean - high * own), float(mean - low * own)
 
 
@@ -74,18 +75,20 @@ def chances_of_mean(values: Sequence[float] | ndarray, limit: float) -> tuple[fl
 
 
 def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarray] | None:
-    """Returns the mean, its standard error, and (draws,) t-values: the distance of each drawn mean from the mean,
-    divided by the standard error of that draw. Returns None for fewer than two texts. The standard error is 0 if all
-    values are equal."""
+    """Returns the mean, its standard error, and (draws,) t-values; None for fewer than two texts.
+
+    A t-value is the distance of a drawn mean from the mean, divided by the standard error of that draw. The standard
+    error is 0 if all values are equal.
+    """
     values = numpy.asarray(values, float)
     mean, count = values.mean(), len(values)
     apart = values - mean
     if count < 2:
         return None
-    if numpy.abs(apart).max() <= 1e-12 * abs(mean):  # all equal up to rounding
+    if numpy.abs(apart).max() <= 1e-12 * abs(mean):  # the values are equal up to rounding
         return float(mean), 0.0, numpy.zeros(DRAWS)
     drawn = resampled(apart)
-    # Variance within each draw: the mean of squares minus the squared mean; rounding may make it negative.
+    # Variance within each draw: the mean of squares minus the squared mean, which rounding can make negative.
     errors = ((resampled(apart**2) - drawn**2).clip(0) / (count - 1)) ** 0.5
     with numpy.errstate(divide="ignore", invalid="ignore"):
         away = numpy.where(drawn == 0, 0.0, drawn / errors)

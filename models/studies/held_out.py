@@ -15,8 +15,8 @@ from models.tasks.masked import MASK_ID, MaskedCorpus
 from models.tasks.pairs import PairCorpus, as_batch, first_of_each
 from models.tasks.stories import StoriesCorpus
 
-TOKENS = 8192  # default total of a sample of texts
-AT_ONCE = 2048  # tokens per forward pass
+TOKENS = 8192  # default total number of tokens of a sample of texts
+AT_ONCE = 2048  # number of tokens per forward pass
 
 
 @torch.inference_mode()

@@ -1,5 +1,4 @@
-"""Training speed of each attention type as a ratio to softmax's, measured by `python -m models.studies.claims
-training_speed`.
+"""Training speed of each attention type as a ratio to softmax's: `python -m models.studies.claims training_speed`.
 
 Steps of both models alternate on the same batches, so that other load on the machine slows both alike.
 """
@@ -21,8 +20,8 @@ from models.training.trainer import faster_precision, objective_of, optimisers_o
 PLAIN = "translation-softmax-one-pass"
 COMPARED = tuple(name for name, recipe in RECIPES.items()
                  if name.startswith("translation-") and recipe.steps == SHORT["translation"] and name != PLAIN)
-BLOCKS = 30  # interleaved pairs of steps
-UNTIMED = 2  # first steps, which compile kernels and allocate memory
+BLOCKS = 30  # number of interleaved pairs of steps
+UNTIMED = 2  # number of untimed first steps, which compile kernels and allocate memory
 
 
 class Training:
@@ -69,7 +68,8 @@ def training_speed(data: Path, runs: Path) -> dict[str, Any]:
     precision = faster_precision(torch.device("cpu"))
     rows = []
     for name in COMPARED:
-        torch.compiler.reset()  # the compiler caches few versions of a function and runs further ones uncompiled
+        # the compiler's cache is cleared: it keeps few versions of a function and runs further ones uncompiled
+        torch.compiler.reset()
         plain, its = Training(PLAIN, precision), Training(name, precision)
         ratios = [plain.seconds(batch) / its.seconds(batch) for batch in batches][UNTIMED:]
         first, median, third = statistics.quantiles(ratios, n=4)

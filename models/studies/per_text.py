@@ -45,7 +45,8 @@ class Texts:
         return numpy.array_equal(self.counts, other.counts)
 
 
-# Reads values per text from a training's metric; raises KeyError if there are none, ValueError if damaged.
+# a function that reads values per text from a training's metric; raises KeyError if there are none, ValueError if
+# damaged
 Reader = Callable[[Mapping[str, Any]], Texts]
 
 

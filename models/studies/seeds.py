@@ -38,8 +38,8 @@ from models.tasks.stories import StoriesMetric
 from models.training.recipes import SHORT, is_current
 
 SEEDS = Path(__file__).with_name("seed_metrics")
-TEXT = 1024  # tokens per text of a story or book, for the standard error by the choice of texts
-# Attention type -> scale policies under which a claim evaluates it, beside the trained one.
+TEXT = 1024  # number of tokens per text of a story or book, for the standard error by the choice of texts
+# attention type -> scale policies under which a claim evaluates it, in addition to the trained one
 READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
 
 
@@ -188,8 +188,7 @@ def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]
 
 
 def is_enough(name: str, steps: int) -> bool:
-    """Returns whether a training of this length counts: the spread of shorter trainings need not be that of longer
-    ones.
+    """Returns whether a training has enough steps to count: shorter trainings may have another spread over seeds.
 
     Args:
         name: of the model; its family decides.

@@ -8,7 +8,7 @@ from models import catalogue
 from models.info import DASHES, style_of_unknown
 from models.nets.attention import TYPES
 
-# Series that are no model and no attention type -> whose style it has, and by how much its dashes are moved.
+# series that are neither a model nor an attention type -> the name whose style they have, and the shift of their dashes
 _SERIES = {
     "log n": ("log-n", 0), "factorised random": ("factorized-random", 0),
     "memory loss": ("stories-selective-memory", 0),
@@ -18,9 +18,10 @@ _SERIES = {
     "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
     "memory loss, the oldest go": ("stories-selective-memory", 2), "softmax, the oldest go": ("softmax", 2),
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
-_ENCODERS = {"small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # of models/studies/transfer/encoders.py
+# series of the encoders of models/studies/transfer/encoders.py
+_ENCODERS = {"small": (2, 3), "middle": (4, 1), "large": (5, 4)}
 _STYLES = {f"masked-{size}{moment}": style for size, style in _ENCODERS.items() for moment in ("", "-900")}
-_REFERENCE = "ln n"  # what a bound's name begins with
+_REFERENCE = "ln n"  # the beginning of the name of a bound
 
 
 def style(name: str, reading: int = 0) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def style(name: str, reading: int = 0) -> dict[str, Any]:
 
     Args:
         name: of a model, an attention type, or a series of a claim.
-        reading: 0 for the model as trained; another inference setting moves the dashes on.
+        reading: 0 for the model as trained; another number, for another inference setting, shifts the dashes.
     """
     if name.startswith(_REFERENCE):
         return {"colour": "faint", "dash": 2, "kind": "plain"}

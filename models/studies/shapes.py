@@ -1,6 +1,6 @@
-"""Shapes of the measurements: what each kind of file must hold before a page or a verdict reads it.
+"""Shapes of the measurements: the keys that each type of file must have before a page or a verdict reads it.
 
-Other keys may stand beside these. A kind that is not listed is a JSON object of any content.
+A file may have other keys too. A type that is not listed is a JSON object of any content.
 """
 
 from __future__ import annotations
@@ -170,8 +170,10 @@ class _Card(TypedDict):
 
 @_OPEN
 class _Header(TypedDict):
-    """Of a measurement: the weights by their SHA-256, or in older files the card's metric; neither of a model that is
-    not released."""
+    """The header of a measurement: the SHA-256 of the weights, or in older files the card's metric.
+
+    A model that is not released has neither.
+    """
 
     version: NotRequired[int]
     elsewhere: NotRequired[bool]

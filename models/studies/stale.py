@@ -21,13 +21,13 @@ from models.studies.shapes import CARD, HEADER, MEASURED
 from models.tasks import TASKS
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
-# Kind of measurement -> tasks whose models all need it.
+# type of measurement -> tasks all of whose models need it
 EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",)}
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """Yields (name, kind, reason) of each measurement to run, with kinds in the order of store.COMMANDS. Damaged files
-    are included.
+    """Yields (name, kind, reason) of each measurement to run, in the order of store.COMMANDS; damaged files are
+    included.
 
     Args:
         measurements, checkpoints: folders; the repository's own by default.

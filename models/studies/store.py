@@ -22,13 +22,16 @@ from models.studies.shapes import CARD, HEADER, MEASURED, SHAPES
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 # Increase a version when a measure is corrected so that old and new numbers cannot be compared. Default 1.
-VERSIONS = {"length": 2, "pieces": 2,  # length 2: same tokens at every length; pieces 2: other words beside names
-            "papa": 2, "transfer": 2}  # probes trained to convergence on shuffled batches of mixed lengths
+# length 2: the same tokens at every length; pieces 2: another set of words is compared with names
+VERSIONS = {"length": 2, "pieces": 2,
+            # papa 2 and transfer 2: probes trained to convergence on shuffled batches of mixed lengths
+            "papa": 2, "transfer": 2}
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """Returns the content of NAME.KIND.json; None if it is missing, of replaced weights, or of an older version of the
-    measure.
+    """Returns the content of NAME.KIND.json; None if it is missing or outdated.
+
+    A file is outdated if its weights were replaced or its measure has a newer version.
 
     Args:
         name: of the model.
@@ -55,8 +58,9 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 
 
 def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) -> bool:
-    """Returns whether the measurement is of the card's weights. False if the card is missing or damaged: the page that
-    reads the card reports the damage.
+    """Returns whether the measurement is of the card's weights.
+
+    False if the card is missing or damaged: the page that reads the card reports the damage.
 
     Raises:
         ValidationError: the measurement has no metric.
@@ -82,7 +86,8 @@ def found(name: str, kind: str) -> dict[str, Any] | None:
         return None
 
 
-# Kind -> module whose command measures it, given the model's name. Later kinds may depend on earlier ones.
+# type of measurement -> the module whose command measures it, given the model's name; later types may depend on earlier
+# ones
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "corpus.blimp", "sink": "corpus.sinks",
     "memory": "corpus.forgetting", "pieces": "corpus.word_pieces", "sentences": "corpus.sentences",
@@ -134,8 +139,8 @@ def is_older(measured: Mapping[str, Any], kind: str) -> bool:
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
-    """Returns modification times in ns, 0 for a missing file, as a cache key of the measurement, the card and other
-    files.
+    """Returns modification times in ns as a cache key of the measurement, the card and other files; 0 for a missing
+    file.
 
     Args:
         name, kind: as in `read`.
@@ -146,8 +151,7 @@ def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
 
 
 def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or an intermediate state of a
-    training.
+    """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or a checkpoint during training.
 
     Args:
         name: of the model.

@@ -1,4 +1,4 @@
-"""The tasks. A new one is one file here, of three classes, and one line in TASKS."""
+"""The tasks. A new task is one file here, with three classes, and one line in TASKS."""
 
 from models.tasks.assignment import AssignmentCorpus, AssignmentMetric, AssignmentReader
 from models.tasks.base import TaskParts

@@ -27,27 +27,27 @@ from models.tasks.base import Batch, Corpus, Metric, Reader
 from models.trace import Output
 
 LETTERS = string.ascii_lowercase
-VARIABLES, VALUES = 8, 10  # different variables in a text; values 0 to 9
-TRAINED_EVENTS = 24  # longest text seen in training
+VARIABLES, VALUES = 8, 10  # largest number of different variables in a text, and number of values (0 to 9)
+TRAINED_EVENTS = 24  # events of the longest training text
 BATCH = 96
 TEST_EVENTS = (6, 12, 24, 48, 96)
 TEST_TEXTS = 1000
-GROUPS = 50  # that texts are put in where they are drawn again, each of which counts as one
-QUARTERS = 4  # of a long text; questions late in it are the ones that length makes hard
-ALL, LATE, ELSEWHERE = "all", "last quarter", "elsewhere"  # what verdicts are about, of the questions of a text
-TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run's own seed
+GROUPS = 50  # number of groups of texts; the bootstrap draws groups, each of which counts as one text
+QUARTERS = 4  # number of parts of a long text; late questions are harder, because more events precede them
+ALL, LATE, ELSEWHERE = "all", "last quarter", "elsewhere"  # the sets of questions that verdicts are about
+TEST_SEED = 10_007  # a seed that no training has, because training texts are drawn with the training's own seed
 VALIDATION_SEED = 10_039
-VALIDATION_TEXTS = 250  # at each of three lengths
+VALIDATION_TEXTS = 250  # number of validation texts at each of three lengths
 
 START = 0
-SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
+SET, ASK, DIGIT = 1, 27, 53  # first token id of `a=`, of `a=?`, and of `0`
 
 
 class AssignmentReader(Reader):
     name = "assignment"
     title = N_("Variables")
     line = N_("Says which value a variable has now.")
-    vocabulary = 64  # 63 are used; a multiple of 8
+    vocabulary = 64  # 63 ids are used; 64 is a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
     labels = (message("start"), *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
@@ -65,7 +65,8 @@ class AssignmentReader(Reader):
         ids, targets = [START], [-1]
         values: dict[str, int] = {}
         asked: list[int] = []
-        answer: int | None = None  # of the last question, a token of the text once something follows it
+        # the last question's answer, which becomes a token of the text if another event follows
+        answer: int | None = None
         left_out = read_chars = 0
         for start, event in _events(text):
             variable, value = _parse(text, start, event)
@@ -106,7 +107,7 @@ class AssignmentReader(Reader):
         return message("Answer to {token}", token=token)
 
     def shown(self, before: Output, after: Output) -> list[int]:
-        """Returns all ten digits in their order, so that rows keep their places."""
+        """Returns all ten digits in order, so that the rows of a prediction keep their positions."""
         return list(range(DIGIT, DIGIT + VALUES))
 
 
@@ -119,7 +120,8 @@ class AssignmentCorpus(Corpus):
         longest = 2 + round((TRAINED_EVENTS - 2) * min(1.0, 2 * step / steps))
         events = int(torch.randint(2, longest + 1, (), generator=random))
         tokens, answers = draw(BATCH, events, random)
-        # Few shapes, as each new one costs a compilation of kernels; but no longer than tables are.
+        # Texts are padded to few lengths, because each new shape costs a compilation; the padding stays within the
+        # tables.
         padding = min(-tokens.shape[1] % 8, self.reader.trained_length - tokens.shape[1])
         tokens = functional.pad(tokens, (0, padding))
         return Batch(tokens, functional.pad(answers, (0, padding), value=-1))
@@ -130,7 +132,7 @@ class AssignmentCorpus(Corpus):
                 for events in (TRAINED_EVENTS // 4, TRAINED_EVENTS // 2, TRAINED_EVENTS)]
 
     def typical(self, count: int) -> Tensor:
-        # Longer than any text of training, so that there is a matrix for every text that may be typed.
+        # The texts are longer than any training text, so that the constant matrices cover every input text.
         events = (self.reader.limit + 1) // 2
         return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.reader.limit]
 
@@ -144,7 +146,7 @@ class AssignmentMetric(Metric):
         result = {}
         for events in TEST_EVENTS:
             if 2 * events + 1 > (model.longest or math.inf):
-                continue  # the model has no weights for so long a text
+                continue  # the model has no weights for texts of this length
             tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
             guesses = torch.cat([model.logits(model(part)).argmax(-1) for part in tokens.split(100)])
             result[events] = Answered(events, tokens, answers, guesses == answers)
@@ -154,9 +156,11 @@ class AssignmentMetric(Metric):
         return self.scores_of(self.answered(model))
 
     def scores_of(self, answered: Mapping[int, Answered]) -> dict[str, Any]:
-        """Returns the share of right answers by number of events; by how often the variable had been set; in long texts
-        by the quarter of the question; and where the event before names another variable. `blind` is the baseline that
-        repeats the last digit."""
+        """Returns the share of right answers by number of events and by the number of assignments to the variable.
+
+        Long texts also have it by the quarter of the question, and for questions after an event with another variable.
+        `blind` is the baseline that repeats the last digit.
+        """
         by_quarter: dict[str, list[float]] = {}
         by_overwrites: dict[str, float] = {}
         blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
@@ -257,7 +261,7 @@ def others_before(tokens: Tensor) -> Tensor:
 
 
 def overwrites(tokens: Tensor) -> Tensor:
-    """Returns (B, N) at each query: how often its variable had been set again after the first time."""
+    """Returns (B, N), at each query: the number of assignments to its variable after the first."""
     letters = (tokens - SET) % 26
     sets = (tokens >= SET) & (tokens < ASK)
     asks = (tokens >= ASK) & (tokens < DIGIT)

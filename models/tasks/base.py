@@ -15,7 +15,7 @@ from models.prompt import Prompt
 from models.storage.datasets import DATA
 from models.trace import Output
 
-ROWS = 8  # likeliest answers that are shown of a prediction
+ROWS = 8  # number of answers that a prediction shows, the most probable ones
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Pairs(Batch):
-    """A batch of texts and what is to be written of them: `tokens` is what the decoder reads, one place behind.
+    """A batch of texts and targets; `tokens`, the decoder's input, is the target shifted by one.
 
     Attributes:
         texts: (B, M) int64 ids that the encoder reads, padded.
@@ -43,26 +43,26 @@ class Pairs(Batch):
 
 
 class Reader:
-    """How a model reads texts, and how its answers read. What stands here is a causal language model's.
+    """Turns texts into tokens and predictions into texts. The methods here fit a causal language model.
 
     Attributes:
-        name: what a family of models is called.
-        title, line: for people, what is asked of the model; and the same in one plain sentence.
+        name: of the task's family of models.
+        title, line: the task in a few words and in one plain sentence, for visitors.
         vocabulary: V.
-        limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
-        trained_length: most tokens that a text of training has, BOS included.
-        labels: V texts, one a token id.
-        examples: texts that show something, (title, text); the first is what a newcomer is shown.
-        unsaid: the text of a link that names none, which stays when examples change; empty for the first example.
-        data: what the models are trained on: dicts with name, licence, attribution.
+        limit: largest number of tokens of an input text, BOS included; also the size of the constant matrices.
+        trained_length: largest number of tokens of a training text, BOS included.
+        labels: V texts, one per token id.
+        examples: (title, text); the first is shown to a new visitor.
+        unsaid: the text of a link without one, which stays when examples change; empty for the first example.
+        data: the training data: dicts with name, licence, attribution.
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
-        writes: True if the model can write on from the text.
+        writes: True if the model can continue a text.
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
-        only_english: True if all that it was trained to read is English.
+        only_english: True if its training data is English only.
         controls: words that are read as control tokens when they are typed, like [SEP].
-        target_limit: most tokens of a generated text, of an encoder-decoder; 0 for `limit`.
-        cuts_oldest: True if of a text over the limit the oldest turns are left out, not the end.
+        target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
+        cuts_oldest: True if a text over the limit loses its oldest turns, not its end.
     """
 
     name: str
@@ -85,48 +85,54 @@ class Reader:
     cuts_oldest = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        """Raises InputError if there is nothing in `text` that could be read.
+        """Returns the prompt of a text.
 
         Args:
-            limit: most tokens that are read, where a model reads fewer than its family.
+            text: input text.
+            limit: largest number of tokens to read, for a model that reads fewer than its family.
+
+        Raises:
+            InputError: the text has nothing that can be read.
         """
         raise NotImplementedError
 
     def join(self, tokens: Sequence[str]) -> str:
-        """Tokens without BOS as a person would write them."""
+        """Returns the text of tokens without BOS."""
         return "".join(tokens)
 
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
-        """Of each token whether it is one of the text, False for those that stand around it, as BOS does."""
+        """Returns, for each token, whether it is part of the text; False for special tokens such as BOS."""
         return tuple(place > 0 for place in range(len(ids)))
 
     def headline(self, output: Output, token: str) -> str:
-        """What is predicted after (or at) `token`: the title of a prediction."""
+        """Returns the title of a prediction after (or at) `token`."""
         return message("Next token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
-        """A token of the text as a person knows it: the hidden word where it is hidden only from the model."""
+        """Returns the token at a position as the visitor typed it: the hidden word if it is hidden from the model."""
         return prompt.tokens[place]
 
     def shown(self, before: Output, after: Output) -> list[int]:
-        """Ids whose probabilities are shown: the likeliest under either plan, the likeliest before first."""
+        """Returns the token ids whose probabilities are shown: the most probable under either plan, those of `before`
+        first.
+        """
         most = numpy.maximum(before.distribution, after.distribution)
         chosen = numpy.argpartition(-most, ROWS)[:ROWS] if len(most) > ROWS else range(len(most))
         return sorted((int(i) for i in chosen), key=lambda i: -before.distribution[i])
 
 
 class HidesWords:
-    """What a reader says of words that it hides from its model."""
+    """The part of a reader for models whose input has hidden words."""
 
     labels: tuple[str, ...]
 
     def headline(self, output: Output, token: str) -> str:
-        """As in Reader: what is hidden there, where that is known."""
+        """Returns the title of a prediction, with the hidden word if it is known."""
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
         return message("Hidden: {answer}", answer=answer) if answer else message("Hidden token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
-        """As in Reader."""
+        """Returns the token at a position as in Reader."""
         target = prompt.targets[place]
         return self.labels[target] if target >= 0 else prompt.tokens[place]
 
@@ -140,10 +146,11 @@ class Corpus:
             length.
     """
 
-    reader: Any  # narrowed by each corpus to its own reader
+    reader: Any  # each corpus narrows the type to its own reader
 
     def __init__(self, reader: Any, data: Path = DATA, cache: Path | None = None) -> None:
-        """
+        """Reads nothing yet.
+
         Args:
             reader: of the same task.
             data: folder of the data sets.
@@ -153,12 +160,12 @@ class Corpus:
         self.trained_length: int = reader.trained_length
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        """Returns the training data of step `step` of `steps`: the same for the same three numbers."""
+        """Returns the training data of step `step` of `steps`; it depends only on the three numbers."""
         raise NotImplementedError
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns a fixed sample that is neither trained on nor part of the metric: for learning curves and for choices
-        of rates.
+        """Returns a fixed sample that is used neither for training nor for the metric, but for learning curves and
+        rates.
 
         Args:
             times: size of the sample as a multiple of the usual one.
@@ -167,7 +174,10 @@ class Corpus:
 
     def typical(self, count: int) -> Any:
         """Returns (count, limit) ids of training texts, over which constant matrices are averaged; of pairs two such
-        tensors. The texts are as long as typed texts may be, and nothing in them is hidden."""
+        tensors.
+
+        The texts are as long as the longest input text, and nothing in them is hidden.
+        """
         raise NotImplementedError
 
 
@@ -178,13 +188,13 @@ class Metric:
         corpus: has the texts.
     """
 
-    corpus: Any  # narrowed by each metric to its own corpus
+    corpus: Any  # each metric narrows the type to its own corpus
 
     def __init__(self, corpus: Any) -> None:
         self.corpus = corpus
 
     def evaluate(self, model: Any) -> dict[str, Any]:
-        """Returns the card's scores of a Transformer or a Seq2Seq; the headline first."""
+        """Returns the card's scores of a Transformer or a Seq2Seq; the main score comes first."""
         raise NotImplementedError
 
     @staticmethod
@@ -195,7 +205,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """What the models of a family are trained for.
+    """The training task of a family of models.
 
     Attributes:
         reader: how texts and answers are read.
@@ -209,7 +219,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """Name of the family."""
+        """The name of the family."""
         return self.reader.name
 
 
@@ -221,7 +231,7 @@ class TaskParts(NamedTuple):
     metric: type[Metric]
 
     def build(self, data: Path = DATA, cache: Path | None = None, **options: Any) -> Task:
-        """Returns the task on a folder of data sets; `options` are its corpus's own."""
+        """Returns the task on a folder of data sets; `options` are arguments of its corpus."""
         reader = self.reader()
         corpus = self.corpus(reader, data, cache, **options)
         return Task(reader, corpus, self.metric(corpus))

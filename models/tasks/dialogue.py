@@ -3,7 +3,8 @@
     I am a plumber. I have three children. | Hi there! | Hello! | How old are you?    ->    I'm 40 years old.
 
 Bars separate the profile from the turns and the turns from one another. The last turn is always by the other person.
-Where all is too long for the model the oldest turns are left out. The split is the data set's own, by profile.
+If profile and turns are too long for the model, the oldest turns are left out. The split is the data set's own, by
+profile.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from models.tasks.text_scores import bleu_of_order, rouge
 TOKENIZER = Path(__file__).with_name("dialogue_tokenizer.json")
 VOCABULARY = 4000
 BAR = "|"
-LENGTH = 96  # tokens of a profile and the turns after it, `start` and `end` included: a profile of the 95th percentile
-# and four turns of median length
-TARGET_LENGTH = 40  # of a reply: the 99th percentile
+# tokens of a profile and its turns, `start` and `end` included: a profile of the 95th percentile, four median turns
+LENGTH = 96
+TARGET_LENGTH = 40  # tokens of a reply, the 99th percentile
 SHAPES = ((LENGTH, 12), (LENGTH, 20), (LENGTH, TARGET_LENGTH))
-TOKENS = 3072  # of profiles and turns, a step
+TOKENS = 3072  # number of tokens of profiles and turns per step
 
 
 class DialogueReader(PairReader):
@@ -66,7 +67,7 @@ class DialogueReader(PairReader):
     )
 
     def clean(self, text: str) -> str:
-        """As in PairCorpus, PairMetric, PairReader, with one bar between parts and none at the ends."""
+        """Returns the cleaned text with one bar between parts and none at the ends."""
         return f" {BAR} ".join(part for part in map(clean, text.split(BAR)) if part)
 
     @functools.cached_property
@@ -76,7 +77,7 @@ class DialogueReader(PairReader):
         return bar
 
     def cut(self, ids: Sequence[int], most: int) -> list[int]:
-        """The profile and as many of the last turns as fit; the first tokens of a text without such turns."""
+        """Returns the profile and as many of the last turns as fit; the first tokens of a text without turns."""
         bars = [place for place, token in enumerate(ids) if token == self._bar]
         if len(ids) <= most or not bars:
             return list(ids[:most])
@@ -85,7 +86,7 @@ class DialogueReader(PairReader):
                     list(ids[:most]))
 
     def _read_chars(self, text: str, count: int) -> int:
-        return len(text)  # the last turns are read
+        return len(text)  # the last turns are read, so the end of the text is included
 
 
 class DialogueCorpus(PairCorpus):
@@ -102,7 +103,7 @@ class DialogueMetric(PairMetric):
     """BLEU and ROUGE of replies."""
 
     def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
-        """BLEU and ROUGE over all test replies, by beam search and greedily."""
+        """Returns BLEU and ROUGE over all test replies, by beam search and greedily."""
         texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for suffix, beam in (("", BEAM), ("_greedy", 1)):
@@ -119,11 +120,12 @@ class DialogueMetric(PairMetric):
 
 @functools.cache
 def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
-    """Cleaned pairs (profile and turns, reply) of a split, in the order of the file; the first turn of a conversation
-    is no reply.
+    """Returns the cleaned pairs (profile and turns, reply) of a split, in the order of the file.
+
+    The first turn of a conversation is not a reply.
 
     Raises:
-        FileNotFoundError: the data set is not there.
+        FileNotFoundError: the data set is missing.
     """
     path, = files(data, f"synthetic_persona_chat/{split}.jsonl.gz")
     pairs = []
@@ -137,7 +139,7 @@ def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
 
 
 def train_tokenizer(data: Path = DATA) -> Tokenizer:
-    """Byte-level BPE of 4,000 tokens on profiles and turns of the training split, joined by bars."""
+    """Trains byte-level BPE of 4,000 tokens on profiles and turns of the training split, joined by bars."""
     pairs = read_pairs(data, "train")
     profiles = dict.fromkeys(text.partition(f" {BAR} ")[0] for text, _ in pairs)
     return train_bpe([*profiles, *(f"{BAR} {reply}" for _, reply in pairs)], VOCABULARY)

@@ -28,26 +28,28 @@ from models.tasks.base import Batch, HidesWords, Metric
 from models.tasks.stories import StoriesCorpus, StoriesReader, token_labels
 
 MASK = "[MASK]"
-MASK_ID = 4096  # after the tokens of stories
-LENGTH = 64  # tokens a text of training, BOS included
-TOKENS = 4096  # a step, whatever the length
+MASK_ID = 4096  # the id after those of stories
+LENGTH = 64  # tokens per training text, BOS included
+TOKENS = 4096  # number of tokens per step, whatever the length
 MIXED = (16, 32, 64, 128)  # lengths of the mixed training; 60 tokens on average over steps
-SHARE = 0.15  # of tokens that are asked for, as in BERT (Devlin et al. 2019): of ten, eight are hidden, one is
-KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
+SHARE = 0.15  # share of tokens that are predicted, as in BERT (Devlin et al. 2019)
+KEPT, EXCHANGED = 0.1, 0.1  # shares of the predicted tokens that stay or are exchanged; the others are hidden
 TEST_LENGTHS = (32, 64, 128, 256, 512)
-TEST_TOKENS = 16_384  # of each corpus, the same ones at every length
-DRAWS = 3  # of what is hidden of them, again the same at every length
-STRETCH = 512  # of these that stand together, and are one text where texts are drawn again: neighbours are alike
+TEST_TOKENS = 16_384  # number of test tokens of each corpus, the same tokens at every length
+DRAWS = 3  # number of draws of the hidden tokens, the same at every length
+STRETCH = 512  # number of adjacent test tokens that the bootstrap counts as one text, because neighbours are alike
 TEST_SEED = 10_009
 VALIDATION_SEED = 10_037
-VALIDATION_TOKENS = 32_768  # one in seven is asked for
+VALIDATION_TOKENS = 32_768  # number of validation tokens, one in seven of which is hidden
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Guessed(NamedTuple):
-    """The predictions at K hidden tokens, (K,) each: loss in nats, True where the top-1 token is right, and the stretch
-    of the corpora that the token is in."""
+    """The predictions at K hidden tokens, (K,) each.
+
+    They are the loss in nats, True if the top-1 token is right, and the stretch of the corpora that contains the token.
+    """
 
     losses: Tensor
     right: Tensor
@@ -65,7 +67,7 @@ class MaskedReader(HidesWords, StoriesReader):
     predicts_next = False
     writes = False
     hides = True
-    vocabulary = 4104  # 4,097 are used; a multiple of 8
+    vocabulary = 4104  # 4,097 ids are used; 4,104 is a multiple of 8
     limit = 128
     trained_length = LENGTH
     examples = (
@@ -78,14 +80,14 @@ class MaskedReader(HidesWords, StoriesReader):
     unsaid = ""
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
         valid = readable(text)
         ids, targets, stops = [0], [-1], [0]
-        place = 0  # in the text
+        place = 0  # position in the text
         for piece in re.split(r"( ?\[MASK\])", valid):
             if piece.endswith(MASK):
                 ids.append(MASK_ID)
@@ -107,7 +109,7 @@ class MaskedReader(HidesWords, StoriesReader):
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Appends the tokens of a piece without [MASK]; tokens inside brackets are hidden."""
         plain, hidden = "", []
-        origin: list[int] = []  # where each character stands in the piece
+        origin: list[int] = []  # position of each character in the piece
         last = 0
         for match in _HIDDEN.finditer(piece):
             plain += piece[last:match.start()]
@@ -122,11 +124,11 @@ class MaskedReader(HidesWords, StoriesReader):
         ends = [right for _, right in hidden]
         closed = set(ends)
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            nearest = bisect.bisect_right(ends, start)  # the first that ends after the token's start
+            nearest = bisect.bisect_right(ends, start)  # the first word that ends after the token's start
             is_hidden = nearest < len(hidden) and hidden[nearest][0] < stop
             ids.append(MASK_ID if is_hidden else token)
             targets.append(token if is_hidden else -1)
-            # A bracket that closes is read with the word before it.
+            # a closing bracket is read with the word before it
             stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
 
 
@@ -137,7 +139,8 @@ class MaskedCorpus(StoriesCorpus):
 
     def __init__(self, reader: MaskedReader, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
-        """
+        """Reads nothing yet.
+
         Args:
             lengths: of the training texts.
             tokens: per step.
@@ -159,8 +162,10 @@ class MaskedCorpus(StoriesCorpus):
         return hide(texts, random, KEPT, EXCHANGED)
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns texts of the family's length, also for models of other training lengths; all chosen tokens are
-        hidden, as in the metric."""
+        """Returns texts of the family's length, also for models of other training lengths.
+
+        All chosen tokens are hidden, as in the metric.
+        """
         batches: list[Batch] = []
         for corpus in ("books", "stories"):
             stream, length = self.stream(corpus, "validation"), LENGTH - 1
@@ -172,19 +177,24 @@ class MaskedCorpus(StoriesCorpus):
         return batches
 
     def held_out(self, length: int) -> Tensor:
-        """Returns (B, length) ids: TEST_TOKENS of each corpus, in stretches at even distances in its test split, cut
-        into texts that begin with BOS. A text is part of one stretch."""
+        """Returns (B, length) ids: TEST_TOKENS of each corpus, cut into texts that begin with BOS.
+
+        The tokens come in stretches, evenly spaced in the test split; each text is part of one stretch.
+        """
         return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
     def asked(self, length: int, draw: int) -> Tensor:
-        """Returns (B, length) bool, True where a token of `held_out` is hidden: SHARE of the tokens, drawn by position
-        in the stretch, and only tokens that the texts of every length contain."""
+        """Returns (B, length) bool, True where a token of `held_out` is hidden.
+
+        SHARE of the tokens is drawn by position in the stretch, and only among tokens that the texts of every length
+        contain.
+        """
         common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
         drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
         return _rows([(its < SHARE) & (torch.arange(STRETCH) < common) for its in drawn], length).bool()
 
     def _stretches(self, corpus: str) -> Tensor:
-        """(TEST_TOKENS / STRETCH, STRETCH) ids."""
+        """Returns (TEST_TOKENS / STRETCH, STRETCH) ids."""
         stream = self.stream(corpus, "test")
         starts = torch.linspace(0, len(stream) - STRETCH, TEST_TOKENS // STRETCH).long()
         return torch.stack([stream[start:start + STRETCH] for start in starts.tolist()])
@@ -224,8 +234,9 @@ class MaskedMetric(Metric):
             message("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
     def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
-        """Returns a model's predictions in held-out texts of this length. The same tokens are hidden at every length,
-        so that two lengths differ only in the context.
+        """Returns a model's predictions in held-out texts of this length.
+
+        The same tokens are hidden at every length, so that two lengths differ only in the context.
 
         Args:
             model: to evaluate.

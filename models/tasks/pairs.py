@@ -1,8 +1,7 @@
-"""Tasks of two texts: the encoder reads one, the decoder writes the other. What translation, summaries and dialogues
-have in common: tokens, batches, beam search.
+"""Tasks of an encoder-decoder, which reads one text and writes another: tokens, batches, beam search.
 
 The encoder reads `start`, the tokens, `end`. The decoder reads `start` and the tokens so far, and predicts the next
-token, or `end`.
+token, or `end`. Translation, summary and dialogue are built on these classes.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ _CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fr
 
 
 class PairReader(Reader):
-    """Reads the text of an encoder-decoder, and what the decoder generates.
+    """Reads the text of an encoder-decoder, and the text that the decoder generates.
 
     Attributes:
         tokenizer_file: the byte-level BPE of both texts.
-        target_limit: most tokens of a generated text, `start` or `end` included; the size of the decoder's constant
-            matrices.
-        request: shown where nothing was typed.
+        target_limit: largest number of tokens of a generated text, `start` or `end` included; the size of the decoder's
+            constant matrices.
+        request: shown for an empty input.
     """
 
     tokenizer_file: Path
@@ -58,15 +57,15 @@ class PairReader(Reader):
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
         tokenizer = tokenizer_from(self.tokenizer_file)
-        tokenizer.encode_special_tokens = True  # a typed <|end|> is text
+        tokenizer.encode_special_tokens = True  # a typed <|end|> is ordinary text
         return tokenizer
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return token_labels(self.tokenizer, (message("start"), message("end"), message("padding")))
 
     def clean(self, text: str) -> str:
-        """A text of the data set, or a typed one, in the characters that the models were trained on."""
+        """Returns a text of the data set, or an input text, in the characters of the training data."""
         return clean(text)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -82,11 +81,13 @@ class PairReader(Reader):
                       self._read_chars(valid, encoding.offsets[len(kept) - 1][1]) if left_out else len(valid))
 
     def cut(self, ids: Sequence[int], most: int) -> list[int]:
-        """At most `most` of a text's tokens: the first."""
+        """Returns the first tokens of a text, at most `most`."""
         return list(ids[:most])
 
     def _read_chars(self, text: str, count: int) -> int:
-        """Characters of `text` that its first `count` cleaned characters come from, or a few more."""
+        """Returns the number of characters of `text` that its first `count` cleaned characters come from, or a few
+        more.
+        """
         low, high = 0, len(text)
         while low < high:
             middle = (low + high) // 2
@@ -94,7 +95,7 @@ class PairReader(Reader):
         return low
 
     def written(self, ids: Iterable[int]) -> str:
-        """Tokens of the decoder, without `start` and `end`, as a person would write them."""
+        """Returns the text of the decoder's tokens, without `start` and `end`."""
         return self.tokenizer.decode([i for i in ids if i > PADDING]).strip()
 
     def join(self, tokens: Sequence[str]) -> str:
@@ -111,9 +112,9 @@ class PairCorpus(Corpus):
     """Pairs of a text and its target.
 
     Attributes:
-        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have these shapes and no others: a
-            pair is padded to the first shape that it fits.
-        step_tokens: of the texts of one batch.
+        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have only these shapes: a pair is
+            padded to the first shape that it fits.
+        step_tokens: number of tokens of the texts of one batch.
     """
 
     reader: PairReader
@@ -125,12 +126,14 @@ class PairCorpus(Corpus):
         self._order: tuple[tuple[int, int], list[tuple[int, Tensor]]] = ((-1, -1), [])
 
     def pairs(self, split: str) -> list[tuple[str, str]]:
-        """Cleaned pairs (text, target) of a split: train, validation or test."""
+        """Returns the cleaned pairs (text, target) of a split: train, validation or test."""
         raise NotImplementedError
 
     def batch(self, step: int, steps: int, seed: int) -> Pairs:
-        """Whole passes over the pairs, each in an order of its own; what does not fill a last batch of its shape is
-        left out of that pass."""
+        """Returns the batch of a step. Each epoch has its own order of all pairs.
+
+        Pairs at the end of an epoch that do not fill a batch of their shape are left out of that epoch.
+        """
         sizes = [self.pairs_per_batch(shape) for shape in self.shapes]
         each = sum(len(bucket) // size for bucket, size in zip(self._buckets, sizes, strict=True))
         done, place = divmod(step, each)
@@ -145,7 +148,7 @@ class PairCorpus(Corpus):
         return as_batch(self._buckets[number][rows], self.shapes[number][0])
 
     def pairs_per_batch(self, shape: tuple[int, int]) -> int:
-        """As many pairs as make about the same number of tokens whatever their length."""
+        """Returns the number of pairs per batch, so that all batches have about the same number of tokens."""
         return self.step_tokens // shape[0]
 
     @functools.cached_property
@@ -165,17 +168,18 @@ class PairCorpus(Corpus):
         return self.buckets(first_of_each(self.pairs("validation")))
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """A quarter of the validation texts, each with its first target; all of them for 4 times and more."""
+        """Returns a quarter of the validation texts, each with its first target; all of them for `times` of 4 or more.
+        """
         return [as_batch(part, shape[0]) for shape, bucket in zip(self.shapes, self._validation, strict=True)
                 for part in bucket[:-(-len(bucket) * min(times, 4) // 4)].split(self.pairs_per_batch(shape))
                 if len(part)]
 
     def fit(self, ids: Sequence[int]) -> list[int] | None:
-        """A text's tokens as training reads them; None for a text that is left out."""
+        """Returns the tokens of a text as training reads them; None for a text that is left out."""
         return self.reader.cut(ids, self.trained_length - 2)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-        """Ids of both sides without `start` and `end`; pairs that are too long are left out."""
+        """Returns the ids of both sides without `start` and `end`; pairs that are too long are left out."""
         encode = self.reader.tokenizer.encode_batch_fast
         sides = [[e.ids for e in encode([pair[i] for pair in pairs], add_special_tokens=False)] for i in (0, 1)]
         fitted = ((self.fit(text), target) for text, target in zip(*sides, strict=True))
@@ -185,8 +189,11 @@ class PairCorpus(Corpus):
         return len(target) + 2 <= self.shapes[-1][1]
 
     def buckets(self, pairs: Sequence[tuple[str, str]]) -> list[Tensor]:
-        """Pairs by shape, each (count, M + N) int16: the text as the encoder reads it, then the target as the decoder
-        should predict it, both padded. The decoder reads `start` before the target, without the last token."""
+        """Returns the pairs by shape, each (count, M + N) int16.
+
+        A row is the encoder's input, then the decoder's targets, both padded. The decoder's input is `start` and the
+        targets without the last token.
+        """
         rows: list[list[list[int]]] = [[] for _ in self.shapes]
         for text, target in self.encode(pairs):
             sides = [[START, *text, END], [*target, END]]
@@ -198,8 +205,8 @@ class PairCorpus(Corpus):
                 for shape, its in zip(self.shapes, rows, strict=True)]
 
     def typical(self, count: int) -> tuple[Tensor, Tensor]:
-        """Pairs of the training data, padded: (count, limit) ids that the encoder reads and (count, target_limit) ids
-        that the decoder should predict."""
+        """Returns padded training pairs: (count, limit) ids for the encoder and (count, target_limit) ids as targets.
+        """
         pairs = self.pairs("train")
         chosen = torch.randperm(len(pairs), generator=generator(1))[:count].tolist()
         buckets = self.buckets([pairs[i] for i in chosen])
@@ -210,7 +217,7 @@ class PairCorpus(Corpus):
         return sides[0], sides[1]
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
-        """Texts of a split and the targets of each; `count` of them at even distances in the file's order."""
+        """Returns texts of a split and the targets of each; `count` of them, evenly spaced in the file's order."""
         found: dict[str, list[str]] = {}
         for text, target in self.pairs(split):
             found.setdefault(text, []).append(target)
@@ -227,8 +234,15 @@ class PairMetric(Metric):
 
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
                   interventions: Any = None, together: int = 64) -> list[str]:
-        """What the model writes for each text, `together` at once; `interventions` as in Seq2Seq, without constant
-        matrices."""
+        """Returns the generated text of each text, in batches of `together`.
+
+        Args:
+            model: to evaluate.
+            texts: inputs.
+            beam: candidates of the beam search.
+            interventions: as in Seq2Seq, without constant matrices.
+            together: texts per batch.
+        """
         ids = [self.corpus.reader.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         found: list[str] = [""] * len(ids)
@@ -240,19 +254,19 @@ class PairMetric(Metric):
 
 
 def as_batch(rows: Tensor, text_length: int) -> Pairs:
-    """(B, M + N) padded pairs as a batch; M is `text_length`."""
+    """Returns padded pairs (B, M + N) as a batch; M is `text_length`."""
     texts, targets = rows.long().split((text_length, rows.shape[1] - text_length), 1)
     return Pairs(read_by_decoder(targets), targets.masked_fill(targets == PADDING, -1), texts)
 
 
 def read_by_decoder(targets: Tensor) -> Tensor:
-    """(B, N) what the decoder should predict, padded -> (B, N) what it reads: `start`, and the tokens but `end`."""
+    """Returns the decoder's input (B, N) for targets (B, N): `start`, and the targets without `end`."""
     shifted = functional.pad(targets, (1, -1), value=START)
     return shifted.masked_fill(shifted == END, PADDING)
 
 
 def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """One pair per text, the first."""
+    """Returns the first pair of each text."""
     found: dict[str, str] = {}
     for text, target in pairs:
         found.setdefault(text, target)
@@ -260,13 +274,18 @@ def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def clean(text: str) -> str:
-    """One line: NFC; curly, low and angle quotes become straight ones; narrow and hard spaces become spaces, soft
-    hyphens and characters of no width are removed; spaces are single, none at the ends."""
+    """Returns a text as one line of normalised characters (NFC).
+
+    Curly, low and angle quotes become straight; narrow and hard spaces become spaces; soft hyphens and characters of no
+    width are removed; repeated spaces become one, and there are none at the ends.
+    """
     return " ".join(unicodedata.normalize("NFC", text).translate(_CHARACTERS).split())
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> Tokenizer:
-    """Byte-level BPE on these texts; a word at the beginning has its space too."""
+    """Trains a byte-level BPE tokenizer on these texts. The first word of a text gets a leading space, like other
+    words.
+    """
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()

@@ -33,18 +33,19 @@ from models.tasks.base import Batch, Corpus, Metric, Reader
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
-BOS = "<|endoftext|>"  # id 0: starts every window and stands between documents
-CONTEXT = 256  # tokens a window, BOS included
-TOKENS = 2048  # a step, whatever the context
-VALIDATION_TOKENS = 16_384  # that each point of a learning curve is measured on, half of them from each corpus
-# What a word processor makes of typed text -> the same as the data has it.
+BOS = "<|endoftext|>"  # token id 0, which starts every window and separates documents
+CONTEXT = 256  # number of tokens per window, BOS included
+TOKENS = 2048  # number of tokens per step, whatever the context
+# number of tokens on which each point of a learning curve is measured, half of them from each corpus
+VALIDATION_TOKENS = 16_384
+# characters that word processors insert -> the characters of the data
 TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), "\u2060": "", "\ufeff": "", "…": "...", "ﬀ": "ff", "ﬁ": "fi",
          "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
-HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
+HELD_OUT_BOOKS = (  # books without a sequel or prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
 )
-VALIDATION_BOOKS = (  # three other authors, and again no sequel or prequel among the training books
+VALIDATION_BOOKS = (  # books of three other authors, again without a sequel or prequel among the training books
     "charles-dickens_a-christmas-carol", "eleanor-h-porter_pollyanna", "robert-louis-stevenson_kidnapped",
 )
 SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
@@ -92,7 +93,9 @@ class StoriesReader(Reader):
 
     @functools.cached_property
     def typed(self) -> Tokenizer:
-        """Returns the tokenizer of typed texts: characters that the data does not have become those that it has."""
+        """The tokenizer of typed texts: characters that the data does not have are replaced by similar ones that it
+        has.
+        """
         tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True
         tokenizer.normalizer = normalizers.Sequence([
@@ -100,7 +103,7 @@ class StoriesReader(Reader):
         return tokenizer
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return token_labels(self.tokenizer)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -122,7 +125,8 @@ class StoriesCorpus(Corpus):
 
     def __init__(self, reader: StoriesReader, data: Path = DATA, cache: Path | None = None,
                  context: int = CONTEXT) -> None:
-        """
+        """Reads nothing yet.
+
         Args:
             reader: has the tokenizer.
             data: folder of both data sets.
@@ -284,17 +288,17 @@ def tokenizer_from(file: Path) -> Tokenizer:
     """Loads a tokenizer of a task; raises CheckpointError."""
     try:
         return Tokenizer.from_str(file.read_text(encoding="utf-8"))
-    except Exception as error:  # tokenizers raises no error of its own
+    except Exception as error:  # the library tokenizers raises plain exceptions
         what = message("is damaged") if file.exists() else message("is missing")
         raise broken(Path(*file.parts[-3:]), what) from error
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("start"),)) -> tuple[str, ...]:
-    """Returns the text of each token of the vocabulary; part of a character as its bytes, `\\xe2`.
+    r"""Returns the text of each token of the vocabulary; part of a character as its bytes, `\xe2`.
 
     Args:
         tokenizer: byte-level BPE.
-        special: names of the first tokens, which are no text.
+        special: names of the first tokens, which are not text.
     """
     alphabet = bytes_of_characters()
     names = list(special)

@@ -1,8 +1,8 @@
-"""Summary: the probable cause of an aviation accident, from its narrative, both written by investigators of the U.S.
-National Transportation Safety Board.
+"""Summary: the probable cause of an aviation accident, from its narrative (U.S. National Transportation Safety Board).
 
-The split is the data set's own: no two of its parts share a narrative. Narratives are cut to the trained length, which
-nine in ten fit; pairs whose cause is longer than the target's limit, one in fifty, are not trained on.
+Investigators wrote both texts. The split is the data set's own: no two of its parts share a narrative. Narratives are
+cut to the trained length, which nine in ten fit; pairs whose cause is longer than the target's limit, one in fifty, are
+not used for training.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from models.tasks.text_scores import rouge
 TOKENIZER = Path(__file__).with_name("summary_tokenizer.json")
 VOCABULARY = 4000
 LENGTH = 224  # tokens of a narrative, `start` and `end` included: the 90th percentile
-TARGET_LENGTH = 48  # of a cause: the 97th percentile
+TARGET_LENGTH = 48  # tokens of a cause: the 97th percentile
 SHAPES = ((104, 32), (144, 32), (144, 48), (184, 48), (LENGTH, 32), (LENGTH, TARGET_LENGTH))
-TOKENS = 3072  # of narratives, a step
-# ROUGE-1, -2, -L of the test texts' nearest training text's cause (by TF-IDF), and of a random one: SOURCE.txt.
+TOKENS = 3072  # number of tokens of narratives per step
+# ROUGE-1, -2, -L of two baselines, from SOURCE.txt: the cause of the nearest training text (by TF-IDF), and a random
+# cause
 NEAREST, RANDOM = (38.0, 19.0, 32.9), (25.2, 7.9, 21.4)
 
 
@@ -78,7 +79,7 @@ class SummaryMetric(PairMetric):
     """ROUGE of causes."""
 
     def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
-        """ROUGE over all test texts, by beam search and greedily."""
+        """Returns ROUGE over all test texts, by beam search and greedily."""
         texts, references = self.corpus.test()
         return {**rouge(self.translate(model, texts), references),
                 **{f"{name}_greedy": value for name, value in rouge(self.translate(model, texts, 1),
@@ -95,10 +96,10 @@ class SummaryMetric(PairMetric):
 
 @functools.cache
 def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
-    """Cleaned pairs (narrative, cause) of a split, in the order of the file.
+    """Returns the cleaned pairs (narrative, cause) of a split, in the order of the file.
 
     Raises:
-        FileNotFoundError: the data set is not there.
+        FileNotFoundError: the data set is missing.
     """
     path, = files(data, f"ntsb_probable_cause/{split}.tsv.gz")
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
@@ -106,5 +107,5 @@ def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
 
 
 def train_tokenizer(data: Path = DATA) -> Tokenizer:
-    """Byte-level BPE of 4,000 tokens on narratives and causes of the training split."""
+    """Trains byte-level BPE of 4,000 tokens on narratives and causes of the training split."""
     return train_bpe([text for pair in read_pairs(data, "train") for text in pair], VOCABULARY)

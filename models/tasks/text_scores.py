@@ -14,7 +14,7 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
 def bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
-    """Corpus BLEU in percent with several references a sentence, and sacrebleu's signature (Post 2018).
+    """Returns corpus BLEU in percent with several references per sentence, and sacrebleu's signature (Post 2018).
 
     Raises:
         FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
@@ -24,12 +24,14 @@ def bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[flo
 
 
 def _streams(references: Sequence[Sequence[str]]) -> Any:
-    """The first reference of each text, the second ones, ...; None for a text that has fewer, which sacrebleu reads."""
+    """Returns the first reference of each text, then the second ones, ...; None for a missing one, as sacrebleu
+    expects.
+    """
     return [[its[i] if i < len(its) else None for its in references] for i in range(max(map(len, references)))]
 
 
 def sacrebleu(**options: Any) -> BLEU:
-    """Its measure, with its own settings but for `options`; raises as `bleu` does."""
+    """Returns sacrebleu's BLEU with its default settings except `options`; raises as `bleu` does."""
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
@@ -38,12 +40,14 @@ def sacrebleu(**options: Any) -> BLEU:
 
 
 def bleu_of_order(found: Sequence[str], references: Sequence[Sequence[str]], order: int) -> float:
-    """Corpus BLEU in percent over n-grams up to `order`; raises as `bleu` does."""
+    """Returns corpus BLEU in percent over n-grams up to `order`; raises as `bleu` does."""
     return sacrebleu(max_ngram_order=order).corpus_score(list(found), _streams(references)).score
 
 
 def rouge(found: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Mean ROUGE-1, -2 and -L F1 in percent, in lower case without stemming; of several references the best (Lin 2004).
+    """Returns mean ROUGE-1, -2 and -L F1 in percent, in lower case without stemming; the best of several references.
+
+    The definition is that of Lin (2004).
 
     Raises:
         FileNotFoundError: rouge-score, which only measuring needs, is not installed.

@@ -1,6 +1,6 @@
-"""Makes the tokenizers that ship again, from the data: `python -m models.tasks.tokenizers`.
+"""Trains the released tokenizers again from the data: `python -m models.tasks.tokenizers`.
 
-All are byte for byte what is in the repository, as `make verify` shows: models were trained on their ids.
+The result equals the files in the repository byte for byte, as `make verify` checks: models were trained on their ids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from models.tasks import dialogue, stories, summary, translation
 
 
 def made(data: Path) -> dict[Path, str]:
-    """File -> what it holds."""
+    """Returns file -> its content."""
     return {its.TOKENIZER: its.train_tokenizer(data).to_str(pretty=True)
             for its in (stories, translation, summary, dialogue)}
 

@@ -1,10 +1,10 @@
 """Translation: English to German, on the sentence pairs of Tatoeba, with one byte-level BPE for both languages.
 
-A pair is dropped if one side is empty, if it is there already, or if one side has more tokens than the trained length.
+A pair is dropped if one side is empty, if it is a duplicate, or if one side has more tokens than the trained length.
 
-Split by English sentence: sentences that are the same but for case and punctuation stay together, and go in the order
-of their SHA-256 to test until it has 2,000 sentences, then to validation until it has 1,000, then to training. A
-German sentence may stand in several splits, as a translation of different English ones.
+The split is by English sentence. Sentences that differ only in case and punctuation stay together. In the order of
+their SHA-256, they are added to test until it has 2,000 sentences, then to validation until it has 1,000, then to
+training. A German sentence can be in several splits, as a translation of different English sentences.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from models.tasks.text_scores import bleu
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
 SOURCE = "tatoeba_deu_eng/deu.txt.gz"
 VOCABULARY = 4000
-LENGTH = 64  # tokens of either side, `start` and `end` included
+LENGTH = 64  # largest number of tokens of either side, `start` and `end` included
 LENGTHS = (12, 18, 28, LENGTH)
-TOKENS = 3072  # of either side, a step
-TEST, VALIDATION = 2000, 1000  # English sentences
+TOKENS = 3072  # number of tokens of either side per step
+TEST, VALIDATION = 2000, 1000  # numbers of English sentences
 
 
 class TranslationReader(PairReader):
@@ -76,7 +76,8 @@ class TranslationMetric(PairMetric):
     """BLEU of translations."""
 
     def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
-        """BLEU over all test sentences with all their translations as references, by beam search and greedily."""
+        """Returns BLEU over all test sentences with all their translations as references, by beam search and greedily.
+        """
         texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for name, beam in (("bleu", BEAM), ("bleu_greedy", 1)):
@@ -93,16 +94,16 @@ class TranslationMetric(PairMetric):
 
 
 def split_key(text: str) -> str:
-    """What sentences have in common that stay in one split: letters and digits, in lower case."""
+    """Returns the letters and digits of a sentence in lower case; sentences with the same key stay in one split."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 @functools.cache
 def read_pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
-    """Split -> cleaned pairs, English first, in the order of the file.
+    """Returns split -> cleaned pairs, English first, in the order of the file.
 
     Raises:
-        FileNotFoundError: the data set is not there.
+        FileNotFoundError: the data set is missing.
     """
     path, = files(data, SOURCE)
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
@@ -124,7 +125,7 @@ def read_pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 def train_tokenizer(data: Path = DATA) -> Tokenizer:
-    """Byte-level BPE of 4,000 tokens on both sides of the training split."""
+    """Trains byte-level BPE of 4,000 tokens on both sides of the training split."""
     pairs = read_pairs(data)["train"]
     return train_bpe([*dict.fromkeys(text for text, _ in pairs), *dict.fromkeys(target for _, target in pairs)],
                      VOCABULARY)

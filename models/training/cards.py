@@ -1,7 +1,7 @@
 """Writes card.json: shape, data, training and scores of a model; the scores are those of the released weights.
 
-    python -m models.training.cards NAME ...                 # measures again, where a measure has changed, and writes
-    the card python -m models.training.cards NAME ... --only masses   # of relu², what its rows weigh
+    python -m models.training.cards NAME ...                 # measures again if a measure has changed; writes the card
+    python -m models.training.cards NAME ... --only masses   # only the row sums of relu² attention
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from models.tasks.base import Pairs, Task
 from models.training import variants
 from models.training.recipes import RECIPES, PairRecipe, task_of
 
-MASS_TEXTS = 64  # training texts over which row sums are averaged
-GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
+MASS_TEXTS = 64  # number of training texts over which row sums are averaged
+GAU_COUNTERPART_HEADS = 8  # heads of the softmax model that has as many parameters as gated attention units of one head
 
 
 def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
@@ -47,7 +47,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     Args:
         name: a key of RECIPES.
         model: as released.
-        task: that it was trained for.
+        task: of the model.
         folder: of the training's log and learning curve; the scores of other seeds are read from the folders beside it.
         seed: of the training.
         metric: scores of this seed.

@@ -65,9 +65,9 @@ from models.training.resume import SAVE_EVERY, restore_state, save_state
 from models.training.trainer import CLIP, pair_loss_of
 
 KINDS = (ENCODER, DECODER, "cross")
-INITIAL = 2.0  # ln a of each gate at first
-STREAM = 77  # of the gates' random numbers, which are no step's data
-REPORT_EVERY = 50  # steps
+INITIAL = 2.0  # initial ln a of each gate
+STREAM = 77  # seed of the gates' random numbers, which no step's data uses
+REPORT_EVERY = 50  # number of steps between two lines of the log
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,17 @@ class Pruning:
 
     @property
     def gated(self) -> tuple[str, ...]:
-        """Attention blocks whose heads have gates; none for the control."""
+        """The attention blocks whose heads have gates; none for the control."""
         return self.kinds if self.strength else ()
 
 
-# The number is that of the heads that are left in the whole model.
+# the number in the name is that of the heads left in the whole model
 SHIPPED = {"translation-pruned-60": Pruning("translation-softmax", (ENCODER,), 0.0275, steps=600),
            "translation-pruned-55": Pruning("translation-softmax", KINDS, 0.02, steps=600)}
 
 
 class Gates(nn.Module):
-    """A model and ln a of each gate: kind -> (L, H)."""
+    """A model and ln a of each gate: attention block -> (L, H)."""
 
     def __init__(self, model: Seq2Seq, kinds: Sequence[str]) -> None:
         super().__init__()
@@ -118,11 +118,11 @@ class Gates(nn.Module):
                                        for kind in kinds})
 
     def interventions(self, gates: Mapping[str, Tensor]) -> dict[str, list[Intervention]]:
-        """Kind -> (L, H) gates as what a pass takes."""
+        """Returns the gates, attention block -> (L, H), as interventions of a forward pass."""
         return {kind: [Intervention(gate=row[:, None, None]) for row in its] for kind, its in gates.items()}
 
     def loss(self, batch: Pairs, pruning: Pruning, step: int) -> Tensor:
-        """Of a step of training: one draw of gates for the whole batch."""
+        """Returns the loss of a training step, with one draw of gates for the whole batch."""
         random = generator(STREAM, pruning.seed, step)
         gates = {kind: hard_concrete.sample(log_a, random) for kind, log_a in sorted(self.log_a.items())}
         loss = pair_loss_of(self.model, batch.texts, batch.tokens, batch.targets, pruning.label_smoothing,
@@ -133,7 +133,7 @@ class Gates(nn.Module):
 
     @property
     def plan(self) -> HeadPlan:
-        """Gates of 0 for the heads that are closed at test."""
+        """Returns the plan with gates of 0 for the heads that are closed at test time."""
         return HeadPlan().with_heads([(kind, layer, head) for kind, log_a in self.log_a.items()
                                       for layer, row in enumerate(hard_concrete.decided(log_a).tolist())
                                       for head, is_open in enumerate(row) if not is_open], gate=0.0)
@@ -165,7 +165,8 @@ def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) ->
         for step in range(first, pruning.steps):
             loss = gates.loss(corpus.batch(step, pruning.steps, pruning.seed), pruning, step)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(weights, CLIP)  # of the weights: gates must not be held back by them
+            # only the gradient of the weights is clipped: it must not slow the gates down
+            torch.nn.utils.clip_grad_norm_(weights, CLIP)
             optimiser.step()
             optimiser.zero_grad()
             now = time.perf_counter()
@@ -181,7 +182,7 @@ def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) ->
 
 
 def trained(model: Seq2Seq, kinds: Sequence[str]) -> list[nn.Parameter]:
-    """Yields the weights that are trained: all, or only the encoder's if no other heads have gates."""
+    """Returns the weights that are trained: all, or only the encoder's if no other heads have gates."""
     if tuple(kinds) == (ENCODER,):
         return [parameter for name, parameter in model.named_parameters() if name.startswith("encoder")]
     return list(model.parameters())
@@ -209,8 +210,8 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
     found = task.metric.translate(gates.model, texts, beam)
     score, signature = bleu(found, references)
     apart = {}
-    if not pruning.gated:  # a control does not ship; what ships has its sentences in a file of its own
-        with contextlib.suppress(ValueError):  # no sentence has a value where BLEU is 0
+    if not pruning.gated:  # the control is not released; released models have a separate file of sentences
+        with contextlib.suppress(ValueError):  # with a BLEU of 0 no sentence has a value
             apart["sentence_bleu"] = sentence_bleu(found, references)
     return {**asdict(pruning), "kinds": list(pruning.kinds),
             "heads_left": {kind: int(hard_concrete.decided(gates.log_a[kind]).sum()) if kind in gates.log_a
@@ -279,7 +280,8 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         write(folder / "model", gates.model, constants_of(gates.model, task))
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
-    with alone(store.MEASUREMENTS):  # beside what other runs of these weights came to, here or on another machine
+    # the results are added to those of other runs of these weights, on this or another machine
+    with alone(store.MEASUREMENTS):
         found, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"
         series = [*found.get(place, []), read_json(folder / "result.json")]
         results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}

@@ -1,7 +1,7 @@
 """The training recipe of each released model.
 
-Models of a family have the same data, steps and seed, so that two of them differ in the attention type alone. Learning
-rates are each type's own and chosen by one rule (models/training/sweeps).
+Models of a family have the same data, steps and seed, so that two of them differ in the attention type alone. Each type
+has its own learning rates, which one rule chooses for all types (models/training/sweeps).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Recipe:
         table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than weights.
         initial_std, embedding_std: standard deviations of fresh weights, see Transformer.
         memory_loss: weight of selective attention's memory loss; 0 for none.
-        lengths: of the training texts, where they differ from the family's usual length.
-        compiled: True to train under torch.compile, which pays where every step has the same shape.
+        lengths: of the training texts, if they differ from the family's usual length.
+        compiled: True to train under torch.compile, which is faster if every step has the same shape.
     """
 
     config: Config
@@ -83,31 +83,31 @@ def _pair_config(reader: type[PairReader]) -> PairConfig:
                       trained_length=reader.trained_length, encoder_layers=3, target_length=shorter)
 
 
-# Rates here are those of types that models/sweeps has no choice for. Steps: 1.6 passes over the texts for stories and
-# for masked; with 1,200 and 900, the budgets of the seeds below, orderings still moved from step to step.
-# What decides whether variable assignment is learned at all, measured with selective attention at 24 events:
-# embeddings that start at 0.02 instead of 1, 0.66 after 4,000 steps; learning rate 2e-3 and beta2 0.95, 0.64
-# after 3,000 steps; as here, above 0.99 after 2,000.
+# These rates are for types without a result in models/training/sweeps. Steps: 1.6 passes over the texts for stories and
+# for masked; with 1,200 and 900, the steps of the seeds below, the ranking of types still changed from step to step.
+# Three settings decide whether variable assignment is learned at all. Selective attention at 24 events reached an
+# accuracy of 0.66 after 4,000 steps if embeddings start at 0.02 instead of 1; 0.64 after 3,000 steps with learning rate
+# 2e-3 and beta2 0.95; above 0.99 after 2,000 steps with these settings.
 _assignment = Recipe(Config("", vocabulary=64, width=128, layers=3, heads=4, output_scale=0.1,
                             trained_length=2 * TRAINED_EVENTS + 1), steps=3000,
                      learning_rate=1e-3, beta2=0.99, weight_decay=0.01, embedding_std=1.0)
-# Muon: after 300 steps of 16 texts, perplexity 24.9 on stories and 99 on books; AdamW at its best rate 32.7 and 119.
-# 8 texts a step and twice the steps: 19.7 and 89.
+# After 300 steps of 16 texts, Muon has perplexity 24.9 on stories and 99 on books, AdamW at its best rate 32.7 and 119.
+# Muon with 8 texts per step and 600 steps has 19.7 and 89.
 _stories = Recipe(Config("", vocabulary=StoriesReader.vocabulary, width=192, layers=4, heads=8, trained_length=CONTEXT),
                   steps=4800, learning_rate=8e-3, muon=True, initial_std=0.02, compiled=True)
 _masked = replace(_stories, steps=2400, config=replace(
     _stories.config, vocabulary=MaskedReader.vocabulary, causal=False, trained_length=LENGTH))
 
-# Five passes over the pairs; label smoothing is Vaswani et al.'s (2017), section 5.4. Their dropout is for many more
-# passes, and makes a step half as long again (1.8 s for 1.2 on one core).
+# Five passes over the pairs; label smoothing is that of Vaswani et al. (2017), section 5.4. Their dropout is meant for
+# many more passes, and makes a step half as long again (1.8 instead of 1.2 s on one core).
 _translation = PairRecipe(_pair_config(TranslationReader),
                           steps=4000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
-# What is compared with one another has one pass over the pairs: three seeds of nine models are eight hours of a core,
-# and would be thirty-six with five passes each.
+# Models that are compared with each other are trained for one pass over the pairs: three seeds of nine models take
+# eight hours of a core, and would take thirty-six with five passes each.
 _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
-# 1.6 and 1.3 passes over the pairs: what half a core trains in an hour. The learning rate is
-# the one that the sweep of translation chose for all its types, whose models have this shape. Not compiled: each shape
-# of batches costs a minute and saves a sixth of a step.
+# 1.6 passes (summary) and 1.3 passes (dialogue) over the pairs, which half a core trains in an hour. The learning rate
+# is the one that the sweep of translation chose for all its types, whose models have this shape. Not compiled: each
+# shape of batches costs a minute and saves a sixth of a step.
 _summary = replace(_translation, steps=1600, learning_rate=8e-3, warmup=100, compiled=False,
                    config=_pair_config(SummaryReader))
 _dialogue = replace(_summary, steps=1200, config=_pair_config(DialogueReader))
@@ -123,7 +123,7 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
     """
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation,
               "summary": _summary, "dialogue": _dialogue}[family]
-    # Two gated attention units have about the parameters of one block, a tenth more.
+    # Two gated attention units have about a tenth more parameters than one block.
     shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
     own = sweeps.chosen(family, swept) if swept else {}
     changes = (own or sweeps.chosen(family, attention)) | changes
@@ -141,7 +141,7 @@ RECIPES = {
         "softmax", "log-n", "scalable-softmax", "selective", "gated", "dense", "random", "fixed-random",
         "factorized-dense", "factorized-random", "random-dense", "dense-softmax", "random-softmax")},
     "stories-selective-memory": _with("stories", "selective", "selective-memory", memory_loss=0.1),
-    # Twice the heads, each as wide as the family's.
+    # A model with twice the heads, each as wide as the family's.
     "stories-softmax-wide": _as(_with("stories", "softmax", "softmax-wide"), heads=16, attention_width=384),
     "stories-softmax-512": _as(_with("stories", "softmax"), trained_length=512),
     "stories-selective-512": _as(_with("stories", "selective"), trained_length=512),
@@ -149,7 +149,7 @@ RECIPES = {
     **{f"masked-{name}": _with("masked", name) for name in (
         "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
         "gau-log-n")},
-    # Beside masked-gau-softmax, which is read there and was not trained there.
+    # For comparison with masked-gau-softmax, which is evaluated at this length without training at it.
     "masked-gau-softmax-128": _as(_with("masked", "gau-softmax", lengths=(128,)), trained_length=128),
     "masked-gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED),
     "translation-softmax": _with("translation", "softmax"),
@@ -163,8 +163,8 @@ RECIPES = {
 }
 
 
-# Steps of trainings with other seeds, which show how much chance decides: equal and shorter for a family. Assignment is
-# the exception: before 2,000 steps it is not learned at all.
+# Steps of trainings with other seeds, which measure the spread over seeds; the same for all models of a family, and
+# shorter than the family's. Assignment is the exception: before 2,000 steps it is not learned at all.
 SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800, "summary": 800, "dialogue": 800}
 
 
@@ -174,7 +174,7 @@ def short_recipe(name: str) -> Recipe:
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
-    """Returns False if a training had other rates than the sweep chooses now. Such a model is compared with no other.
+    """Returns False if a training had other rates than the sweep chooses now; such a model is not compared with others.
 
     Args:
         name: of the model.

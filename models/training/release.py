@@ -15,14 +15,14 @@ from models.tasks.base import Task
 from models.tasks.pairs import read_by_decoder
 from models.training.cards import make_card
 
-CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
-CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64  # the same of pairs of at most 64 tokens, few of which have a 30th token; of
-# longer pairs fewer, with as many tokens in all
+CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
+# number of training pairs of at most 64 tokens, few of which have a 30th token; of longer pairs fewer, with as many
+# tokens in total
+CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64
 
 
 def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
-    """Returns the constant matrices by attention block, (L, H, queries, keys): the means over texts of the training
-    data."""
+    """Returns the constant matrices by attention block, (L, H, queries, keys): the means over training texts."""
     limit = model.limit(task.reader.limit)
     if isinstance(model, Seq2Seq):
         texts, targets = task.corpus.typical(CONSTANT_PAIRS * PAIR_TOKENS // task.reader.limit)
@@ -32,7 +32,9 @@ def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
-    """After the last step: constants, files, numbers measured on what ships, and the card."""
+    """Releases a trained model: computes constant matrices, writes the files, measures the released weights, writes the
+    card.
+    """
     write(target, model, constants_of(model, task))
     shipped = read_model(target)
     card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-SAVE_EVERY = 60.0  # seconds
+SAVE_EVERY = 60.0  # seconds between two saves
 
 
 def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:

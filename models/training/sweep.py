@@ -22,12 +22,14 @@ from models.training import sweeps
 from models.training.recipes import RECIPES, Recipe, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, validation_loss
 
-SCORED_ON = 4  # times the sample of a learning curve
+SCORED_ON = 4  # size of the validation sample, as a multiple of that of a learning curve
 
 
 def types_of(family: str) -> list[str]:
-    """Returns the attention types of a family that a recipe is named after. Other models have the rates of their type,
-    unless they are swept by name."""
+    """Returns the attention types of a family that a recipe is named after.
+
+    Other models have the rates of their type, unless they are swept by name.
+    """
     attentions = [recipe.config.attention for recipe in RECIPES.values()]
     return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
 
@@ -46,8 +48,10 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float, se
 
 def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
           precision: str | None = None, folder: Path | None = None) -> None:
-    """Trains all trials of a type that the table lacks: every learning rate, then every table rate at the best learning
-    rate, then the second round."""
+    """Trains all trials of a type that the table lacks.
+
+    The order is: every learning rate, then every table rate at the best learning rate, then the second round.
+    """
     def attempt(rate: float, table_rate: float, second: bool = False) -> None:
         recipe = trial_recipe(family, attention, rate, table_rate, second)
         trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}
@@ -56,7 +60,8 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
             return
         name = f"{family}-{attention}"
         corpus = task_of(name, data, runs).corpus
-        # The best of the second round is then what --short --seed 0 asks for, and is not trained twice.
+        # The best trial of the second round is also the training of `--short --seed 0`, so that it is not trained
+        # twice.
         place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
             runs / "sweep" / name / f"{rate:g}-{table_rate:g}"
         model = train(recipe, corpus, place, sweeps.SEED, device, precision_for(place, device, precision))
@@ -68,7 +73,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
     for rate in rates:
         attempt(rate, sweeps.USUAL_TABLE_RATE)
     best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
-    assert best is not None  # all rates were tried
+    assert best is not None  # a best rate exists, because all rates have a trial
     if has_tables(RECIPES[f"{family}-{attention}"]):
         for table_rate in sweeps.TABLE_RATES:
             attempt(best, table_rate)

@@ -1,14 +1,13 @@
-"""Trains models, and resumes where it was stopped.
+"""Trains models; a stopped training resumes where it stopped.
 
     python -m models.training stories-softmax stories-selective
     python -m models.training assignment-selective --seed 1
     python -m models.training stories-softmax --seed 1 --short
 
-Progress is a plain file, runs/NAME/seed-0/log.txt; the state beside it is written once a minute, and curve.json has
-the loss on the validation split. The finished model goes to models/checkpoints/NAME for seed 0 (or where --target
-says), to runs/NAME/seed-K for the others, whose numbers the card of seed 0 shows as spread. With --short a fraction of
-the steps is trained and no model is kept, only its numbers, in models/studies/seed_metrics/NAME.json. On a GPU if
-there is one.
+The log is runs/NAME/seed-0/log.txt. The state in the same folder is written once a minute, and curve.json has the loss
+on the validation split. The finished model is written to models/checkpoints/NAME for seed 0 (or to --target), and to
+runs/NAME/seed-K for other seeds, whose metrics the card of seed 0 shows as spread. With --short a fraction of the steps
+is trained and only the metrics are stored, in models/studies/seed_metrics/NAME.json. A GPU is used if there is one.
 """
 
 from __future__ import annotations
@@ -42,10 +41,11 @@ from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, t
 from models.training.release import finish
 from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 
-REPORT_EVERY = 50  # steps
-CLIP = 1.0  # norm of the gradient
+REPORT_EVERY = 50  # number of steps between two lines of the log
+CLIP = 1.0  # largest norm of the gradient, to which it is clipped
 BETA1 = 0.9
-CURVE_EARLY, CURVE_EVERY = (50, 100), 200  # steps after which, and after the last, the learning curve has a point
+# the learning curve has a point after these steps, then every so many steps, and after the last step
+CURVE_EARLY, CURVE_EVERY = (50, 100), 200
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -69,7 +69,8 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
     """
     records: list[Record] | None = [] if memory_loss else None
     hidden = model(tokens, records=records).flatten(0, 1)
-    # Logits only where they count: in variable assignment that is one token in four, of masked words one in seven.
+    # Logits are computed only at positions with a target: one token in four in variable assignment, one in seven of
+    # masked words.
     hidden = hidden if len(places) == len(hidden) else hidden[places]
     loss = functional.cross_entropy(model.logits(hidden).float(), answers)
     if records is None:
@@ -154,7 +155,7 @@ def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> l
     adam: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
     if not recipe.muon:
         return [torch.optim.AdamW([g for g in (decayed, *groups) if g["params"]], **adam)]
-    # Jordan et al. 2024; with the step size of Liu et al. 2025, arXiv 2502.16982, AdamW's rates can be kept.
+    # Muon (Jordan et al. 2024) with the step size of Liu et al. 2025, arXiv 2502.16982, can use AdamW's learning rates.
     matrix_steps = torch.optim.Muon([decayed], lr=recipe.learning_rate, adjust_lr_fn="match_rms_adamw") \
         if precision == "bfloat16" else Muon([decayed], lr=recipe.learning_rate)
     return [matrix_steps,
@@ -174,13 +175,14 @@ def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
 
 
 def faster_precision(device: torch.device) -> str:
-    """Returns the key of PRECISIONS whose matrix products are faster here, timed for a fifth of a second.
+    """Returns the key of PRECISIONS whose matrix products are faster on this machine, timed for a fifth of a second.
 
     It is bfloat16 on a GPU, with AMX, and on AMD's Zen 5. A resumed run keeps its precision, see precision_for.
 
-    A step of stories-softmax on one core, compiled: of a Xeon with AVX512_BF16 and without AMX, float32 716 ms and
-    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them differs by
-    about what seeds do: after all 4,800 steps perplexity 35.8 and 35.4 of one seed, and curves that cross all the way.
+    A compiled step of stories-softmax on one core takes 716 ms in float32 and 920 ms in bfloat16 on a Xeon with
+    AVX512_BF16 and without AMX; 640 and 266 ms on a Zen 5, whose float32 products have half its width. The results
+    differ about as much as those of two seeds: after 4,800 steps the perplexity of one seed is 35.8 and 35.4, and the
+    learning curves cross.
     """
     if device.type == "cuda":
         return "bfloat16"
@@ -242,7 +244,7 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch
     with open(folder / "log.txt", "a") as log:
         for step in range(first, recipe.steps):
             batch = corpus.batch(step, recipe.steps, seed)
-            if dropout:  # what is left out is the step's own, so that a run that stopped goes on as it would have
+            if dropout:  # dropout depends on the step's number, so that a resumed run continues exactly
                 torch.manual_seed(generator(seed, step).initial_seed())
             loss = update(model, batch, recipe, optimisers, objective, rate(step, recipe), precision)
             if after is not None:
@@ -284,7 +286,9 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
 
 
 def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
-    """Returns the folder of a short training. Its name holds the rates, so that a sweep's second round reuses it."""
+    """Returns the folder of a short training. The folder's name has the rates, so that a sweep's second round reuses
+    it.
+    """
     return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
 
 

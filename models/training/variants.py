@@ -1,6 +1,6 @@
-"""Variants: descriptions of the models that differ from the base model of their attention type in more than the seed.
+"""Descriptions of the variants: models that differ from the base model of their attention type in more than the seed.
 
-`python -m models.training.variants` writes them into the cards of the models that ship.
+`python -m models.training.variants` writes them into the cards of the released models.
 """
 
 from __future__ import annotations

@@ -163,6 +163,32 @@ def test_length_marks_where_each_was_trained():
     assert any("trained at 256, 512 tokens" in caption.value for caption in app.caption)
 
 
+def test_a_translators_effect_is_shown_where_it_is_largest():
+    """With all cross-attention pruned the translation is nonsense, while its last token, the full stop, stays."""
+    link = {"model": "translation-softmax", "text": "I am here."}
+    heads = [("cross", layer, head) for layer in range(3) for head in range(8)]
+    pruned = str(models.HeadPlan().with_heads(heads, gate=0.0))
+    assert sent(opened("explore", **link), "effect")[0][0]["index"] == -1
+    header, _ = sent(opened("explore", **link, plan=pruned), "effect")[0]
+    moved = [its["kl"] for its in header["predictions"]]
+    assert header["index"] == numpy.argmax(moved) and moved[header["index"]] > 1
+    chosen, _ = sent(opened("explore", **link, plan=pruned, ask="0"), "effect")[0]
+    assert chosen["index"] == 0
+
+
+def test_the_change_of_a_map_is_against_the_unmodified_model():
+    plain, _ = sent(opened("explore", model="stories-softmax", text="The cat sat."), "head_map")[0]
+    assert "changed" not in plain
+    link = {"model": "stories-softmax", "text": "The cat sat.", "at": "3.0"}
+    base = sent(opened("explore", **link), "head_map")[0][1]["live"]
+    header, arrays = sent(opened("explore", **link, plan="self-0.0~7g0"), "head_map")[0]
+    assert header["changed"] and header["base"] == "base"
+    numpy.testing.assert_allclose(arrays["base"], base, atol=1e-6)
+    assert numpy.abs(arrays["live"] - base).max() > 0.01
+    header, _ = sent(opened("explore", **link, plan="self-3.0g0.5"), "head_map")[0]
+    assert header["base"] == "live" and header["gate"] == 0.5  # the gate comes after the pattern
+
+
 def test_length_says_of_a_translation_why_there_is_nothing():
     app = opened("length", model="translation-softmax", text="I am here.")
     assert not app.exception and not app.error
@@ -231,7 +257,7 @@ def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: s
         assert grid["closed"] == [[gate == 0 for gate in row] for row in grid["gates"]]
     assert not sent(app, "effect")[0][0]["changed"]
     assert (sent(app, "head_map")[0][0]["gate"] == 0) == is_closed
-    assert any("have closed this head" in caption.value for caption in app.caption) == is_closed
+    assert any("have closed this head" in remark for remark in sent(app, "head_map")[0][0]["remarks"]) == is_closed
     kind, layer, place = sorted(closed)[0]
     before, after = (models.run(lab, "I am here.", models.HeadPlan().gate(kind, layer, place, gate))
                      for gate in (1.0, 0.5))

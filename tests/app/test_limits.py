@@ -22,7 +22,7 @@ from tests.app.visitors import visiting
 
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
-    """What time it is, to be changed."""
+    """Replaces the clock; the test sets its time."""
     now = [1000.0]
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
@@ -30,7 +30,7 @@ def clock(monkeypatch) -> list[float]:
 
 @pytest.fixture
 def visitor(monkeypatch, clock) -> dict:
-    """A session without Streamlit, on a host."""
+    """Yields a session without Streamlit, on a host."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     return visiting(monkeypatch).allowances
 
@@ -44,15 +44,15 @@ def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, c
     assert f"{what.most:,}" in str(error.value) and " s you can go on" in str(error.value)
     seconds = int(str(error.value).split(" In ")[1].split(" s")[0])
     clock[0] += seconds
-    spend(what)  # as it was told
-    for _ in range(3 * what.most):  # one each time that one has come back, for three minutes
+    spend(what)  # after the wait that the message states
+    for _ in range(3 * what.most):  # one request whenever one unit is refilled, for three minutes
         clock[0] += 60 / what.most
         spend(what)
     with pytest.raises(LimitError):
         spend(what, 2 + what.most // 10)
     clock[0] += 3600
     with pytest.raises(LimitError):
-        spend(what, what.most + 1)  # what was not used is not saved up
+        spend(what, what.most + 1)  # unused units do not accumulate beyond the limit
     assert limits.asked[what.name] - asked == what.most + 1 + 3 * what.most
     assert limits.refused[what.name] - refused == 3
 
@@ -72,7 +72,7 @@ def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
     fresh.address = "192.0.2.1"
     with pytest.raises(LimitError):
         spend(GENERATIONS)
-    assert GENERATIONS.name not in fresh.allowances  # a refusal charges nothing
+    assert GENERATIONS.name not in fresh.allowances  # a refused request uses no units
     visiting(monkeypatch).address = "192.0.2.2"
     spend(GENERATIONS, GENERATIONS.most)
 
@@ -87,7 +87,9 @@ def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
 
 
 def test_a_download_is_counted_and_never_refused(visitor):
-    """It is made in a thread without a session, where all visitors would share one allowance."""
+    """A download is counted and never refused, because its thread has no session and all visitors would share one
+    allowance.
+    """
     asked = limits.asked[PASSES.name]
     with limits.counted_alone():
         spend(PASSES, PASSES.most + 1)
@@ -118,7 +120,7 @@ def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
 
 
 def meets(monkeypatch, what: limits.Allowance, least: int = 1) -> None:
-    """From now on this allowance is used up, for what is counted as `least` or more."""
+    """Uses the allowance up, for requests that count as at least `least` units."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     spend = limits.spend
 

@@ -60,7 +60,7 @@ def test_a_scope_is_of_one_kind():
     assert len(Selection(0, 0, "all", "encoder").heads(THREE)) == 8
     assert Selection(2, 3, "head", "encoder").within(THREE) == Selection(1, 3, "head", "encoder")
     # this model has no block named `self`
-    assert Selection(2, 3, "row").within(THREE) == Selection(1, 3, "row", "encoder")
+    assert Selection(2, 3, "row").within(THREE) == Selection(2, 1, "row", "cross")
 
 
 # links from before a head's address contained its block, each with the state that it opens
@@ -72,7 +72,7 @@ OLD = [
               selection=Selection(1, 2, "row"))),
     ({"model": "stories-softmax", "plan": "self-1.0~3c_scale-logn64", "open": "entropy"},
      LabState("stories-softmax", plan=HeadPlan().with_heads([("self", 1, h) for h in range(4)], constant=True)
-              .with_scale("logn", 64), section="entropy")),
+              .with_scale("logn", 64), selection=Selection(1, 0), section="entropy")),
     ({"model": "assignment-softmax", "with": "assignment-selective", "n": "97", "at": "2.1.all"},
      LabState("assignment-softmax", compared=("assignment-selective",), length=97, selection=Selection(2, 1, "all"))),
     ({"keep": "8-8-8-8", "ask": "1"}, LabState("stories-selective", budgets=(8, 8, 8, 8), asked=1)),

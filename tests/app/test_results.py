@@ -39,6 +39,7 @@ from models.studies.claims.judge import judge
 from models.studies.series import style
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
+from tests.figures.specs import labels, looks, rows, table
 
 
 def opened() -> AppTest:
@@ -86,11 +87,11 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     assert len(app.table) == len(distinct) + parts + bool(claim.trainings) + bool(claim.rates)
     assert shown.count("those of the table above") == len(tables) - len(distinct)
     assert len(app.get("download_button")) == len(claim.statements)
-    drawn = [header for header, _ in all_sent(app, "chart")]
+    drawn = [header for header, _ in all_sent(app, "figure")]
     assert {header["models"][0] for header in drawn if header["what"] == "results"} == \
         {its.key for its in claim.statements if its.chart is not None}
     assert ("curves" in [header["what"] for header in drawn]) == (claim.curves is not None)
-    assert all(header["alt"] and header["spec"]["series"] for header in drawn)
+    assert all(header["alt"] and header["spec"]["datasets"]["rows0"] for header in drawn)
     for name in claim.models:
         if name in models.names():
             assert name in "".join(str(table.value) for table in app.table).replace("\\", "")
@@ -127,7 +128,7 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
-    assert not all_sent(app, "chart")
+    assert not all_sent(app, "figure")
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
@@ -140,7 +141,7 @@ def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     claim = replace(made_up()[0], key="curves", curves=CHARTS[1])
     monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
     app = opened()
-    assert "curves" in [header["what"] for header, _ in all_sent(app, "chart")]
+    assert "curves" in [header["what"] for header, _ in all_sent(app, "figure")]
     assert "before learning curves were kept" not in texts(app)
     monkeypatch.setattr(results, "_found", lambda stamp: keyed([replace(claim, key="none", curves=None)]))
     assert "before learning curves were kept" in texts(opened())
@@ -188,13 +189,12 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
 
 def test_charts_hold_every_number():
     dots, lines = map(results.drawn, CHARTS)
-    assert [(dots["rows"][row], dots["series"][series]["name"], value) for row, series, value in dots["points"]] == \
+    assert [(row["name"], row["which"], row["value"]) for row in rows(dots)] == \
         [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
-    assert dots["rule"] == {"at": 1.0, "label": "equal"}
-    (panel,) = lines["panels"]
+    assert labels(dots) == ["equal"]
     # the points are the means of two seeds
-    assert [line["points"] for line in panel["lines"]] == [[[64, 32.0], [128, 64.0]]] * 2
-    assert {(seed["x"], seed["y"], seed["note"]) for seed in panel["seeds"]} == {
+    assert table(lines) == {name: [(64, 32.0), (128, 64.0)] for name in "ab"}
+    assert {(row["x"], row["y"], row["note"]) for row in rows(lines, form="dot")} == {
         (x, x / 2, f"seed {seed}") for x in (64, 128) for seed in (0, "source")}
 
 
@@ -204,9 +204,8 @@ def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
     """
     for claim in read():
         for statement in claim.statements:
-            series = results.drawn(statement.chart)["series"] if statement.chart else []
-            looks = [(one["colour"], one["dash"]) for one in series]
-            assert len(set(looks)) == len(looks), (statement.key, series)
+            series = looks(results.drawn(statement.chart)) if statement.chart else {}
+            assert len(set(series.values())) == len(series), (statement.key, series)
     assert style("stories-softmax") == style("masked-softmax") == style("softmax") == style("1/√d")
     for name in models.names():
         family = [style(other) for other in catalogue.family(name)]

@@ -179,10 +179,31 @@ def test_undo_and_redo_are_inverse(visited):
     last, steps = history.present, len(history.past)
     for _ in range(steps):
         history.undo()
-    assert history.present == LabState()
+    assert replace(history.present, selection=Selection()) == LabState()
     for _ in range(steps):
         history.redo()
     assert history.present == last
+
+
+def test_undo_passes_over_mere_selections():
+    """A head that was only looked at is no change of the experiment; what was undone can still be redone."""
+    history = History()
+    history.do(LabState(plan=HeadPlan().gate("self", 0, 1, 0.0)))
+    for head in range(4):
+        history.do(replace(history.present, selection=Selection(2, head)), merge="selecting")
+    history.undo()
+    assert not history.present.plan and not history.past
+    history.do(replace(history.present, selection=Selection(1, 1)))
+    history.redo()
+    assert history.present.plan
+
+
+def test_a_link_without_a_selection_selects_a_head_that_its_plan_changes():
+    assert read_query({"plan": "self-1.3g0-2.0c"})[0].selection == Selection(1, 3)
+    assert read_query({"plan": "self-1.3g0", "at": "0.2"})[0].selection == Selection(0, 2)
+    translator = {"model": "translation-softmax"}
+    assert read_query(translator)[0].selection == Selection(kind="cross")
+    assert read_query({**translator, "plan": "decoder-1.2g0"})[0].selection == Selection(1, 2, kind="decoder")
 
 
 def test_a_change_after_undo_forgets_what_was_undone():

@@ -8,12 +8,12 @@ from playwright.sync_api import Page
 
 
 def query(page: Page) -> dict[str, str]:
-    """What the address says."""
+    """Returns the parameters of the page's address."""
     return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def type_text(page: Page, text: str, delay: int = 15) -> None:
-    """Types in place of the text that is there, `delay` ms a letter."""
+    """Replaces the text in the box by typing, `delay` ms per letter."""
     box = page.get_by_label("Text", exact=True)
     box.click()
     box.press("Control+a")

@@ -1,8 +1,8 @@
-"""The components with arrays that tests know, and without a model: `streamlit run tests/e2e/components_app.py`.
+"""The components with known arrays and without a model: `streamlit run tests/e2e/components_app.py`.
 
-In the address: `case` (a name of CASES), `form` (of the large map; the matrix if none is named), `slow` (seconds that
-each answer takes), `cut` (characters of the typed text that are kept). What Python has done stands in the page as JSON,
-for tests to read.
+Parameters of the address: `case` (a name of CASES), `form` (of the large map; default: the matrix), `slow` (seconds
+that each answer takes), `cut` (number of characters kept of the input text). The page shows the state of Python as
+JSON, which the tests read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from models.thumbnails import thumbnails  # noqa: E402
 
 
 class Shape(NamedTuple):
-    """One kind: `tokens` are its rows, queries and keys."""
+    """The shape of one attention block; `tokens` are its rows, queries and keys."""
 
     title: str
     layers: int
@@ -49,7 +49,8 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def weights(case: str, kind: str, constant: bool = False) -> ndarray:
-    """(L, H, N, M) float32: rows that sum to 1, a few entries large and many small."""
+    """Returns attention weights (L, H, N, M) in float32: rows sum to 1, with a few large entries and many small ones.
+    """
     _, layers, count, (queries, keys), causal, _ = CASES[case][kind]
     random = numpy.random.default_rng([len(kind), layers, constant])
     scores = random.normal(0, 2, (layers, count, len(ROWS[queries]), len(ROWS[keys])))
@@ -59,13 +60,13 @@ def weights(case: str, kind: str, constant: bool = False) -> ndarray:
 
 
 def used(case: str, kind: str, state: dict[str, Any]) -> ndarray:
-    """The live weights, with the constant ones where the state says so."""
+    """Returns the computed weights, replaced by the constant ones for the heads that the state makes constant."""
     constant = numpy.array(state["constant"][kind], dtype=bool)
     return numpy.where(constant[..., None, None], weights(case, kind, constant=True), weights(case, kind))
 
 
 def begin(case: str) -> dict[str, Any]:
-    """What the visitor has not changed yet."""
+    """Returns the state before any change."""
     kinds = CASES[case]
     return {"constant": {name: [[False] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
             "gates": {name: [[1.0] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
@@ -102,7 +103,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
 
 
 def changed(state: dict[str, Any]) -> int:
-    """How many heads are not as trained."""
+    """Returns the number of modified heads."""
     return sum(constant or gate < 1 for kind in state["gates"]
                for row in zip(state["constant"][kind], state["gates"][kind], strict=True)
                for constant, gate in zip(*row, strict=True))
@@ -151,7 +152,7 @@ def draw_map(case: str, state: dict[str, Any]) -> None:
 
 
 def draw_effect(state: dict[str, Any], text: str) -> None:
-    """Numbers that say what they are about: how many heads were changed, and the text."""
+    """Draws an effect panel whose numbers encode their input: the number of modified heads and the text."""
     count = changed(state)
     if st.session_state.case == "three":
         written(key="written", before="Die Katze schläft.", after=f"Die {HOSTILE} schläft." if count else None)

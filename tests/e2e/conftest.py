@@ -29,16 +29,18 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """visit(**state) opens a link in a new profile, the free lab without one, and waits for its picture;
-    visit(phone=True) on a phone, visit(first=True) at the bare address.
+    """Returns visit(**state), which opens a link in a new browser profile and waits for its picture.
 
-    Fails the test afterwards if a page logged an error, opened a dialog, or asked another host for anything.
+    Without arguments it opens the free lab; visit(phone=True) opens a phone, visit(first=True) the bare address. The
+    test fails afterwards if a page logged an error, opened a dialog, or sent a request to another host.
     """
     contexts, complaints = [], []
 
     def open_page(phone: bool = False, dark: bool = False, wait: bool = True, first: bool = False,
                   **state: str) -> Page:
-        context = browser.new_context(  # Playwright's wait_for_function evaluates text, which the gate's policy forbids
+        # the content security policy is bypassed, because it forbids the evaluation that Playwright's wait_for_function
+        # needs
+        context = browser.new_context(
             bypass_csp=True, viewport={"width": 390, "height": 844} if phone else SCREEN,
             has_touch=phone, color_scheme="dark" if dark else "light",
             permissions=["clipboard-read", "clipboard-write"])

@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA by axe-core, on every page, in both themes and all languages: no violation.
+"""WCAG 2.2 AA by axe-core on every page, in both themes and all languages: no violation.
 
     pytest tests/e2e/test_accessibility.py
 """
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 SOURCE = Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
-# What Streamlit draws and we cannot reach: rule -> the start of each element's selector, and why it stands here.
+# violations inside Streamlit's own elements: rule -> (start of each selector, reason why it is accepted)
 KNOWN: dict[str, tuple[tuple[str, ...], str]] = {}
 
 STATES = {
@@ -31,7 +31,7 @@ STATES = {
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds on the page as it is, a line each."""
+    """Returns the violations that axe finds on the page, one line each."""
     page.evaluate(SOURCE.read_text("utf-8"))
     found = page.evaluate("tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", TAGS)
     lines = []
@@ -45,15 +45,15 @@ def violations(page: Page) -> list[str]:
 
 
 def test_axe_finds_what_is_wrong(visit):
-    """The check itself: a page with a known mistake has a violation."""
+    """The check can fail: a page with a known mistake has a violation."""
     page = visit()
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><button></button>')")
     found = "\n".join(violations(page))
     assert "image-alt" in found and "button-name" in found
 
 
-# Each page in each language and in each theme, the pairs by turns from page to page: texts and colours do not depend on
-# each other, and a page takes axe seconds.
+# each page in each language, with the theme alternating: texts and colours are independent, and axe takes seconds per
+# page
 PAIRS = [(name, language, (place + index) % 2 == 1)
          for place, name in enumerate(PAGES) for index, language in enumerate(LANGUAGES)]
 
@@ -88,7 +88,7 @@ def test_no_violation_on_a_phone_and_with_a_menu_open(visit):
 
 
 def test_letters_can_be_kept_to_the_grid(visit):
-    """Character key shortcuts (2.1.4), which axe cannot see."""
+    """Character key shortcuts can be limited to the grid (WCAG 2.1.4), which axe cannot check."""
     page = visit(model="assignment-selective")
     box = page.get_by_label("on the whole page")
     page.get_by_role("button", name="Reset", exact=True).focus()
@@ -103,7 +103,7 @@ def test_letters_can_be_kept_to_the_grid(visit):
     assert "plan" not in query(page)
     page.reload()
     page.locator(".tile").first.wait_for()
-    expect(box).not_to_be_checked()  # the browser remembers
+    expect(box).not_to_be_checked()  # the browser stores the setting
     page.locator(".tile").first.click()
     page.keyboard.press("p")
     page.wait_for_url("**plan=*")

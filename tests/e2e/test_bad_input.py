@@ -1,4 +1,4 @@
-"""Invalid input that people type, paste or open: a clear message, no lost state, nothing executed.
+"""Invalid input that is typed, pasted or opened: a clear message, no lost state, nothing executed.
 
     pytest tests/e2e/test_bad_input.py
 """
@@ -79,7 +79,8 @@ def test_broken_links_open_and_say_so(visit, state, told):
 def test_a_link_of_ten_thousand_characters_opens(visit):
     page = visit(text="word " * 2000)
     expect(alert(page)).to_contain_text("left out")
-    expect(page.get_by_label("Text", exact=True)).to_have_value("word " * 2000)  # the box is filled a moment later
+    # the text box is filled a moment after the page
+    expect(page.get_by_label("Text", exact=True)).to_have_value("word " * 2000)
 
 
 def test_a_damaged_model_is_named_with_its_cure(visit, browser, tmp_path):

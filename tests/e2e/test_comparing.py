@@ -18,7 +18,7 @@ PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
 
 
 def go(page: Page, name: str) -> None:
-    """By the link in the header, as people do."""
+    """Opens a page by its link in the header."""
     page.get_by_role("link", name=name, exact=True).click()
     page.wait_for_function("key => new URLSearchParams(location.search).get('page') === key", arg=name.lower())
 
@@ -27,7 +27,7 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     page = visit(**PAIR)
     go(page, "Compare")
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
-    for model in PAIR.values():  # told apart by whoever does not see where they stand
+    for model in PAIR.values():  # the two models are labelled by name, for people who do not see their position
         expect(page.get_by_role("grid", name=f"Heads: {model}", exact=True)).to_have_count(1)
     first = page.get_by_role("gridcell", name=re.compile("^layer 2, head 3,"))
     expect(first).to_have_count(2)
@@ -36,7 +36,7 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     expect(page.get_by_role("gridcell", name="layer 2, head 3, constant", exact=True)).to_have_count(2)
     expect(page.get_by_role("heading", name=re.compile("Layer 2, head 3"))).to_have_count(2)
     page.wait_for_function("location.search.includes('plan=self-1.2c')")
-    # What came of it stands beside the action, before and after, for both.
+    # the action's table has the prediction before and after, for both models
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     for row in rows.all():
@@ -106,7 +106,7 @@ def test_the_length_is_dragged(visit):
     slider.press("ArrowRight")
     expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=97')")
-    # A place in a chart is a length too, by the pointer and by keys.
+    # a length can be selected in a chart, by pointer and by keys
     charts = page.locator('[data-part="chart"] [role="application"]').first
     charts.focus()
     page.keyboard.press("Home")
@@ -156,7 +156,8 @@ def test_results_open_and_say_what_they_are_measured_by(visit):
     go(page, "Results")
     page.get_by_text("Details: rule, reason, table, chart").first.click()
     page.get_by_role("button", name="Measure it again").locator("visible=true").first.click()
-    command = page.get_by_text("python -m models.", exact=False).locator("visible=true")  # of one popover of many
+    # the command is in one of many popovers
+    command = page.get_by_text("python -m models.", exact=False).locator("visible=true")
     expect(command.first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")
     page.get_by_text("Normalisation", exact=True).click()

@@ -1,4 +1,4 @@
-"""The Constant page in a real browser: the slider, the charts, the typed text.
+"""The Constant page in a real browser: the slider, the charts, the input text.
 
     pytest tests/e2e/test_constant_by_hand.py
 """

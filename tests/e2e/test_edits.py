@@ -32,7 +32,8 @@ def test_one_selection_walks_through_all_kinds(visit):
         page.keyboard.press(key)
         expect(named(page, f"{name}, live")).to_have_attribute("aria-selected", "true")
         expect(page.locator('[role="gridcell"][aria-selected="true"]')).to_have_count(1)
-    for _ in range(4):  # past the header of Cross to Decoder, and to its header; passing a header selects nothing
+    # four presses: past the header of Cross and its heads to the header of Decoder; passing a header selects nothing
+    for _ in range(4):
         page.keyboard.press("ArrowUp")
     expect(named(page, "Decoder, layer 1, head 1, live")).to_have_attribute("aria-selected", "true")
     expect(page.locator('.board [tabindex="0"]')).to_have_count(1)
@@ -61,14 +62,14 @@ def test_keys_work_wherever_the_focus_is(visit):
     page.get_by_role("button", name="All heads of layer 3").click()
     page.keyboard.press("c")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant"))).to_have_count(4)
-    page.evaluate("document.activeElement.blur()")  # nowhere at all
+    page.evaluate("document.activeElement.blur()")  # no element has the focus
     page.keyboard.press("-")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant, gate 0.90"))).to_have_count(4)
     page.keyboard.press("+")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant$"))).to_have_count(4)
     page.get_by_role("radio", name="log n").check()
     page.get_by_label("Base length").focus()
-    page.keyboard.press("p")  # what is typed into a field is no key of ours
+    page.keyboard.press("p")  # a letter typed into a field is not a shortcut
     page.get_by_label("Text", exact=True).focus()
     page.keyboard.press("p")
     expect(page.get_by_role("gridcell", name=re.compile("pruned"))).to_have_count(0)
@@ -93,7 +94,7 @@ def test_forty_quick_edits_arrive_while_the_server_is_slow(visit):
 
 def test_forty_quick_clicks_arrive_while_the_server_is_slow(visit):
     page = visit(case="large", slow="2")
-    # Clicks as fast as they can be: on the tile, then on the button below.
+    # clicks without any pause, on the tile and then on the button below it
     page.evaluate(f"""() => {{ {ROOT}
         const prune = [...root('heads').querySelectorAll('.buttons button')].at(-1);
         const tiles = [...root('heads').querySelectorAll('.tile')];
@@ -109,7 +110,8 @@ def test_numbers_that_are_computed_anew_look_so(visit):
     boxes = [part(page, name).bounding_box() for name in ("heads", "head_map", "effect")]
     tile = named(page, "layer 1, head 2, live")
     tile.click()
-    expect(part(page, "head_map").locator(".panel")).to_have_attribute("aria-busy", "true")  # another head's numbers
+    # the panel still waits for the numbers of the new head
+    expect(part(page, "head_map").locator(".panel")).to_have_attribute("aria-busy", "true")
     expect(values).to_have_attribute("aria-busy", "false")
     expect(part(page, "head_map").locator(".panel")).to_have_attribute("aria-busy", "false")
     page.keyboard.press("p")
@@ -129,7 +131,7 @@ def test_numbers_that_are_computed_anew_look_so(visit):
     assert float(values.evaluate("e => getComputedStyle(e).opacity")) == 1
 
 
-# Notes each frame that differs: whether the effect is marked, its title, and what stands in the text box.
+# JavaScript: records each frame that differs, with the marking of the effect, its title, and the text box
 WATCH = f"""() => {{ {ROOT}
     globalThis.seen = [];
     const look = () => {{
@@ -183,7 +185,7 @@ def test_a_text_that_python_changes_is_not_waited_for_in_vain(visit):
     expect(part(page, "effect").locator("h2")).to_have_text("more than tw: 0")
     expect(values).to_have_attribute("aria-busy", "false")
     box.press("End")
-    box.press("x")  # and now what Python keeps is what it kept before
+    box.press("x")  # from here on Python keeps the text that it had before
     expect(values).to_have_attribute("aria-busy", "false")
 
 
@@ -215,7 +217,7 @@ def test_an_edit_just_before_the_page_is_left_arrives(visit):
 
 
 def test_r_never_loses_the_focus(visit):
-    """The plan becomes empty with it: Streamlit's own R would run the page again, and put the focus nowhere."""
+    """The key R empties the plan without losing the focus; Streamlit's own R would rerun the page."""
     page = visit(case="one")
     named(page, "layer 1, head 1, live").click()
     for _ in range(10):
@@ -229,13 +231,13 @@ def test_r_never_loses_the_focus(visit):
 
 
 def test_what_is_undone_was_done_before_however_slow_the_server_is(visit):
-    """Streamlit calls back the older of two messages last that it answers with one run; events keep their order."""
+    """Undo applies after the edits before it, although Streamlit handles the older of two messages of one run last."""
     page = visit(case="one", slow="2")
     select(page, "self", 1, 1)
     page.keyboard.press("c")
-    page.wait_for_timeout(300)  # its run has begun
+    page.wait_for_timeout(300)  # the run of the event has begun
     page.keyboard.press("p")
-    page.wait_for_timeout(700)  # sent, and waiting for the run to end
+    page.wait_for_timeout(700)  # the event is sent and waits for the end of the run
     page.get_by_role("button", name="Reset").click()
     expect(named(page, "layer 1, head 1, live")).to_be_visible(timeout=20_000)
     page.wait_for_timeout(3000)

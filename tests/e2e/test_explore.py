@@ -95,7 +95,7 @@ def test_link_restores_everything_in_another_browser(visit):
 
 
 def test_what_was_just_done_can_be_undone_at_once(visit):
-    """Before Python has said that there is anything to undo."""
+    """An edit can be undone before Python has reported that there is something to undo."""
     page = visit(**SELECTIVE)
     cell(page, 2, 2).click()
     page.keyboard.press("p")
@@ -148,7 +148,7 @@ def test_keyboard_alone(visit):
 def test_scale_of_log_n(visit):
     page = visit(model="stories-softmax")
     page.get_by_role("radio", name="log n").check()
-    page.wait_for_function("location.search.includes('scale-logn9')")  # half of the text's 19 tokens
+    page.wait_for_function("location.search.includes('scale-logn9')")  # the suggested n is half of the 19 tokens
     expect(page.locator('.scale .note')).to_contain_text('× 1.34 at the last of 19 tokens')
     page.get_by_label("Base length").fill("64")
     page.get_by_label("Base length").press("Enter")
@@ -192,15 +192,18 @@ def test_a_click_while_the_continuation_streams(visit):
 
 
 def test_what_is_written_does_not_push_the_page_about(visit):
-    """To the model's limit: all is as high as before, and in the end the beginnings can be seen, where the texts
-    part."""
+    """While text is generated, up to the model's limit, the page keeps its height.
+
+    At the end both continuations are visible where they begin to differ.
+    """
     page = visit(model="stories-softmax", text="Once upon a time", draw="0.9-0.95-3", plan="self-0.1c")
     work = page.locator(".st-key-work")
     page.locator('[data-part="effect"][data-drawn]').wait_for()
-    page.wait_for_timeout(1000)  # until all that is drawn has found its height
+    page.wait_for_timeout(1000)  # until all elements have their final height
     before = work.bounding_box()["height"]
     page.get_by_role("button", name="Continue the text").click()
-    expect(page.get_by_text("As trained", exact=True)).to_be_visible(timeout=90_000)  # no seconds are left
+    # the remaining time is no longer shown
+    expect(page.get_by_text("As trained", exact=True)).to_be_visible(timeout=90_000)
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible()
     expect(page.get_by_text("As trained", exact=True)).to_be_in_viewport()
     written = page.get_by_text(re.compile(r"^…"))
@@ -289,13 +292,13 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     dialog.get_by_role("link", name=re.compile("^Softmax")).click()
     page.wait_for_function("location.search.includes('model=assignment-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("y=7; x=1; x=3; z=5; x=?")
-    page.keyboard.press("c")  # in no dialog any more
+    page.keyboard.press("c")  # all dialogs are closed
     expect(named(page, "layer 1, head 1, constant")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Model: Variables, Softmax")).press("Enter")
     dialog.get_by_role("tab", name="Variables").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    page.keyboard.press("p")  # a key of the heads, which are not what one looks at
+    page.keyboard.press("p")  # a shortcut of the heads, which must not act on another page
     dialog.get_by_role("link", name=re.compile("^Softmax Each word")).click()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
@@ -318,7 +321,7 @@ def test_the_first_screen_shows_the_sentence_and_what_its_last_word_looks_at(vis
 def test_what_a_press_does_is_on_the_screen_that_it_is_pressed_on(visit, phone):
     page = visit(phone=phone)
     if not phone:
-        page.set_viewport_size({"width": 853, "height": 800})  # 1280 at 150%
+        page.set_viewport_size({"width": 853, "height": 800})  # a screen of 1280 px at 150%
     page.wait_for_timeout(300)
     press = page.get_by_role("button", name="Constant", exact=True)
     effect = page.locator(".rows")
@@ -349,14 +352,17 @@ def test_no_stop_of_the_tab_key_is_useless(visit):
 
 
 def test_another_seed_writes_on_and_moves_nothing_else(visit):
-    """The first run's own things go with the second run, and what stands below them stays; nothing is offered where
-    there is nothing to continue."""
+    """A new seed replaces the first continuation and moves nothing below it.
+
+    Where the text cannot be continued, no button is shown.
+    """
     page = visit(text="The little dog")
     box, another = page.get_by_label("Text", exact=True), page.get_by_role("button", name="Another seed")
     before = box.bounding_box()
     another.click()
     expect(page.locator(".st-key-goes-on")).to_contain_text("As trained")
-    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # it has ended
+    # the generation has ended
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)
     assert box.bounding_box() == before
     box.fill("")
     expect(another).to_be_disabled()

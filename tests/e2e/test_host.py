@@ -1,5 +1,4 @@
-"""The app in hosted mode: every page works with the security headers, closed routes are closed, and embedding works
-where the host allows it.
+"""The app in hosted mode: pages work with the security headers, closed routes are closed, allowed sites can embed it.
 
     pytest tests/e2e/test_host.py
 """
@@ -27,7 +26,7 @@ BLOCKED = """addEventListener('securitypolicyviolation',
 
 
 class School(BaseHTTPRequestHandler):
-    """A page of another site with the app in a frame."""
+    """A page of another site that has the app in a frame."""
 
     app = ""
 
@@ -39,12 +38,12 @@ class School(BaseHTTPRequestHandler):
         self.wfile.write(f'<iframe src="{source}" width="1200" height="800"></iframe>'.encode())
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the test's output is not the place."""
+        """Prints nothing, to keep the test's output short."""
 
 
 @pytest.fixture(scope="module")
 def schools() -> Iterator[list[str]]:
-    """Addresses of two other sites."""
+    """Yields the addresses of two other sites."""
     servers = [ThreadingHTTPServer(("127.0.0.1", 0), School) for _ in range(2)]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -55,7 +54,7 @@ def schools() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def numbers() -> int:
-    """A free port."""
+    """Returns a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -63,7 +62,7 @@ def numbers() -> int:
 
 @pytest.fixture(scope="module")
 def host(schools: list[str], numbers: int) -> Iterator[str]:
-    """The app behind its gate; the first of the schools may embed it."""
+    """Yields the address of the app behind its gate; only the first of the schools may embed it."""
     server = Server("app/host.py", ATTENTION_LAB_FRAMES=schools[0], ATTENTION_LAB_METRICS=str(numbers),
                     ATTENTION_LAB_HOSTS="127.0.0.1")
     try:
@@ -124,7 +123,7 @@ def test_health_and_numbers(host: str, numbers: int):
     code, text = status(f"http://127.0.0.1:{numbers}/metrics")
     assert code == 200 and "attention_lab_sessions" in text and "process_resident_memory_bytes" in text
     assert status(f"{host}/_stcore/metrics")[0] == 404
-    assert status(f"{host}/metrics")[1].lstrip().startswith("<!")  # no numbers: the app's page
+    assert status(f"{host}/metrics")[1].lstrip().startswith("<!")  # the answer is the app's page, without any metrics
 
 
 def test_a_forged_host_gets_nothing(host: str):

@@ -18,12 +18,12 @@ from tests.e2e.components_page import ROOT, named
 pytestmark = pytest.mark.browser
 
 MODEL = {"model": "assignment-selective"}
-BACK = 40_000  # ms; seconds on a quiet machine, and no test is a stopwatch
+BACK = 40_000  # timeout in ms; a quiet machine needs seconds
 
 
 @pytest.fixture
 def mortal() -> Iterator[Server]:
-    """A server of one's own, to be killed."""
+    """Yields a separate server that the test may kill."""
     server = Server()
     try:
         server.start()
@@ -55,7 +55,7 @@ def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Brow
     one.wait_for_timeout(1000)
     mortal.start()
 
-    for page, visit in zip((one, two), visits, strict=True):  # until then it shows what it showed
+    for page, visit in zip((one, two), visits, strict=True):  # the page keeps its content until the server is back
         page.wait_for_function("visit => attentionLabVisit !== visit", arg=visit, timeout=BACK)
     expect(one.get_by_label("Text", exact=True)).to_have_value("q=4; q=8; q=?", timeout=BACK)
     expect(named(one, "layer 2, head 3, pruned")).to_have_attribute("aria-selected", "true", timeout=BACK)
@@ -65,7 +65,7 @@ def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Brow
         page.wait_for_timeout(500)
         assert query(page) == its
         expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-    # And it goes on from there.
+    # the visit continues after the restart
     named(one, "layer 1, head 1, live").click()
     one.keyboard.press("p")
     one.wait_for_function("location.search.includes('plan=self-0.0g0-1.0g0-1.2g0')")
@@ -105,14 +105,14 @@ def test_heads_clicked_right_after_a_link_raise_nothing(visit):
         page.wait_for_timeout(400)
         expect(page.locator('[data-testid="stException"]')).to_have_count(0)
         page.get_by_role("link", name="Explore", exact=True).click()
-        page.wait_for_function("!location.search.includes('page=')")  # Compare has heads of its own
+        page.wait_for_function("!location.search.includes('page=')")  # the page Compare has its own heads
         expect(page.get_by_role("gridcell")).to_have_count(12)
         expect(page.locator('[role="gridcell"][aria-selected="true"]')).to_have_count(1)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
 
 def test_a_link_that_streamlit_does_not_pass_on_opens_all_the_same(visit):
-    """It takes an address of more than 1,000 parts for an empty one."""
+    """A link with more than 1,000 parameters opens, although Streamlit treats it as an empty address."""
     page = visit(text="a=1; a=?", **MODEL, **{f"x{i}": "" for i in range(1001)})
     expect(page.get_by_label("Text", exact=True)).to_have_value("a=1; a=?")
     expect(page.get_by_role("gridcell")).to_have_count(12)
@@ -123,7 +123,7 @@ def test_a_link_that_streamlit_does_not_pass_on_opens_all_the_same(visit):
 def test_forty_four_quick_edits_end_in_the_right_address(visit):
     page = visit(model="stories-softmax")
     expect(page.get_by_role("gridcell")).to_have_count(32)
-    # Every second head of each layer, twice over the grid, a click and an edit every 25 ms.
+    # clicks and edits every second head of each layer, twice over the grid, one every 25 ms
     page.evaluate(f"""() => {{ {ROOT}
         const buttons = [...root('heads').querySelectorAll('.buttons button')];
         const prune = buttons.find(button => button.textContent.trim() === 'Prune');

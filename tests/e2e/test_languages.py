@@ -18,7 +18,7 @@ from tests.e2e.test_explore import cell, query, type_text
 pytestmark = pytest.mark.browser
 
 def title(language: str) -> str:
-    """The heading of a first visit."""
+    """Returns the heading of the first page."""
     texts.speak(language)
     try:
         return start.words(HeadPlan(), True)["title"]
@@ -27,7 +27,7 @@ def title(language: str) -> str:
 
 
 def meaning(term: str) -> str:
-    """The first words of a tip, as the page shows them."""
+    """Returns the explanation of a tip, as the page shows it."""
     return texts.glossary()[term][1].replace("*", "")
 
 
@@ -53,7 +53,7 @@ def test_the_language_changes_and_nothing_else(visit):
     expect(page.get_by_role("button", name="English", exact=True)).to_be_focused()
     page.wait_for_function("location.search.includes('lang=zh')")
     assert query(page) == before | {"lang": "zh"}
-    page.get_by_role("button", name="撤销", exact=True).click()  # of the experiment, not of the language
+    page.get_by_role("button", name="撤销", exact=True).click()  # the experiment is undone, not the language
     expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 动态")).to_be_visible()
     assert query(page)["lang"] == "zh"
     page.get_by_role("button", name="English", exact=True).click()
@@ -98,11 +98,11 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
         "aria-description", re.compile("^" + re.escape(meaning("live"))))
     page.mouse.move(0, 0)
     entropy = page.get_by_role("radio", name="Entropy", exact=True)
-    entropy.hover()  # a widget of Streamlit's, which knows no colours of the theme
+    entropy.hover()  # a Streamlit widget, which does not have the theme's colours
     expect(tip).to_contain_text(meaning("section").replace("*", ""))
     assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
         "e => getComputedStyle(e).color")
-    entropy.click()  # what it opened stands where the tip would, as long as the pointer stays there
+    entropy.click()  # the popover covers the tip's position while the pointer stays there
     expect(page.get_by_role("application", name=re.compile("^Entropy of each row"))).to_be_visible()
     page.get_by_role("radio", name="Forgetting", exact=True).hover()
     page.wait_for_timeout(800)

@@ -1,5 +1,4 @@
-"""A first visit, and the six lessons done from beginning to end by clicks, in every language; the first one by the
-keyboard alone.
+"""A first visit and the six lessons, done from beginning to end by clicks in every language; lesson 1 also by keyboard.
 
     pytest tests/e2e/test_lessons_done.py
 """
@@ -28,7 +27,7 @@ def panel(page: Page) -> Locator:
 
 
 def at(page: Page, place: Place) -> None:
-    """Waits for a step, and for the tick that it has not."""
+    """Waits for a step that is not ticked off yet."""
     expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(place), timeout=60_000)
     expect(panel(page).locator(".task")).not_to_have_class(re.compile("done"))
 
@@ -38,19 +37,19 @@ def ticked(page: Page) -> None:
 
 
 def linked(page: Page, key: str, value: str) -> None:
-    """Waits until the address has it: then Python has answered, and nothing of an older answer is still to come."""
+    """Waits until the address has the value, which means that Python has answered and no older answer is under way."""
     page.wait_for_function("([key, value]) => new URLSearchParams(location.search).get(key) === value",
                            arg=[key, value], timeout=20_000)
     page.wait_for_timeout(150)
 
 
 def tile(page: Page, layer: int, head: int) -> Locator:
-    """A head's tile, whatever the language calls it; counted from 0."""
+    """Returns the tile of a head (counted from 0), in any language."""
     return page.locator(f'[role="gridcell"][data-layer="{layer}"][data-head="{head}"]')
 
 
 def set_plan(page: Page, wanted: HeadPlan) -> None:
-    """Heads as a step wants them: all at once, a layer at once, or one by one."""
+    """Sets the heads that a step asks for: all at once, per layer, or one by one."""
     heads = list(wanted.heads)
     (state,) = {str(its) for its in wanted.heads.values()}
     layers = {layer for _kind, layer, _head in heads}
@@ -66,7 +65,7 @@ def set_plan(page: Page, wanted: HeadPlan) -> None:
 
 
 def do(page: Page, step: Step) -> None:
-    """What a step asks for, by the controls of the page."""
+    """Performs the task of a step with the controls of the page."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
     if "page" in what:
         page.locator('nav a[data-page="length"]').click()
@@ -101,12 +100,13 @@ def do(page: Page, step: Step) -> None:
         page.wait_for_timeout(500)  # a list that opens while the page scrolls closes again
         box.click()
         page.get_by_role("option", name=_("Writing keeps {budget} tokens a layer", budget=8)).click()
-        expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)  # at its end
+        # the generation has reached its end
+        expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)
 
 
 @pytest.fixture(params=LANGUAGES)
 def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A language, in which this test speaks of the page's controls."""
+    """Yields a language, in which this test looks up the names of controls."""
     texts.speak(request.param)
     yield request.param
     texts.speak(texts.ENGLISH)
@@ -127,7 +127,7 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
             expect(panel(page).locator(".because")).to_have_text(_(step.question.because).replace("*", ""))
         if number < len(steps):
             panel(page).get_by_role("button", name=_("Next"), exact=True).click()
-    assert steps[-1].question  # a lesson ends with one
+    assert steps[-1].question  # every lesson ends with a question
     expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
 
 
@@ -156,7 +156,7 @@ def test_a_guess_is_told_once_the_step_is_done_and_a_wrong_last_answer_can_be_co
 
 
 def tab_to(page: Page, matches: str, back: bool = False) -> None:
-    """Presses Tab until what has the focus matches a selector."""
+    """Presses Tab until the element with the focus matches a selector."""
     for _press in range(60):
         page.keyboard.press("Shift+Tab" if back else "Tab")
         if page.evaluate("""selector => { let e = document.activeElement;
@@ -178,7 +178,7 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
         what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
         if "plan" in what or "at" in what:
             tab_to(page, '[role="gridcell"]')
-            if "at" in what:  # a head to the left, in the same layer
+            if "at" in what:  # a head to the left in the same layer
                 before, after = (int(link["at"].split(".")[1]) for link in (step.opens, step.does))
                 for _ in range(before - after):
                     page.keyboard.press("ArrowLeft")
@@ -211,7 +211,7 @@ def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
     shown.locator('button[data-plan="self-0.0~3g0"]').click()
     expect(shown.locator(".digit")).to_have_text("3")
     expect(shown.locator(".verdict")).to_have_text("✗ wrong")
-    page.wait_for_function("location.search.includes('plan=self-0.0~3g0')")
+    page.wait_for_function("location.search.includes('plan=self-0.0%7E3g0')")
     page.reload()
     expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
     shown.locator('button[data-plan="self-1.1g0"]').click()
@@ -245,7 +245,8 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Explore")).to_be_visible()
     panel(page).get_by_role("button", name="Leave").click()
-    expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()  # the list, where it began
+    # the list of lessons, as at the beginning
+    expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
     page.get_by_role("link", name="Explore").click()
     expect(page.get_by_label("Text", exact=True)).to_have_value("k=4; k=?")
     expect(named(page, "layer 1, head 2, constant")).to_be_visible()
@@ -264,8 +265,9 @@ def test_the_picture_stays_where_it_is_from_step_to_step(width: int, visit: Call
         page.wait_for_timeout(300)
         places.append(page.get_by_role("grid").bounding_box())
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if width > 640:  # on a phone the texts' lengths show; what stands below is scrolled to
+    if width > 640:  # on a wide screen; on a phone the lower elements have to be scrolled to
         assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
     box = panel(page).bounding_box()
     grid = places[-1]
-    assert box["x"] + box["width"] <= grid["x"] or box["y"] + box["height"] <= grid["y"]  # covers nothing
+    # the box covers nothing of the grid
+    assert box["x"] + box["width"] <= grid["x"] or box["y"] + box["height"] <= grid["y"]

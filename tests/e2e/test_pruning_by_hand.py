@@ -1,5 +1,5 @@
-"""Pruning and Heads in a real browser: heads go by keys, by a click in a chart and by picking points; links bring it
-back.
+"""Pruning and Heads in a real browser: pruning by keys, by a click in a chart and by selecting points; links restore
+it.
 
     pytest tests/e2e/test_pruning_by_hand.py
 """
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.browser
 
 
 def pruned(page: Page) -> int:
-    """Tiles that the grid shows as pruned."""
+    """Returns the number of tiles that the grid shows as pruned."""
     return page.get_by_role("gridcell", name=re.compile(", pruned")).count()
 
 
 def test_heads_go_and_come_back(visit):
-    """The slider by the keyboard, an answer that changes, undo, and a link that opens the same."""
+    """The slider works by keyboard, the prediction changes, undo restores it, and a link opens the same state."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))
     expect(slider).to_have_value("32")
@@ -42,7 +42,7 @@ def test_heads_go_and_come_back(visit):
     expect(again.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(6)
 
 
-# Every place that the slider and the chart's mark show from now on, frame by frame: [slider, mark].
+# JavaScript: records the positions of the slider and of the chart's mark in every frame: [slider, mark]
 WATCH = """slider => {
     const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
     const mark = () => hosts.map(host => host.shadowRoot.querySelector('[data-part="chart"] g[data-x]')).find(Boolean);
@@ -56,8 +56,10 @@ WATCH = """slider => {
 
 
 def test_quick_presses_lose_nothing(visit):
-    """Sixteen presses without waiting for an answer are sixteen heads, and one step of undo. The slider never goes back
-    while answers to the first of them arrive, and the mark in the chart goes with it."""
+    """Sixteen key presses without waiting prune sixteen heads in one undo step.
+
+    The slider never moves back when answers to earlier presses arrive, and the chart's mark moves with it.
+    """
     page = visit(page="pruning", model="translation-softmax", order="alone.all", text="The dog sleeps.")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))
     expect(page.locator('[data-part="chart"] [role="application"]').first).to_be_visible()
@@ -67,7 +69,7 @@ def test_quick_presses_lose_nothing(visit):
         page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("56 of 72 heads are left.", exact=True)).to_be_visible()
     expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(16)
-    page.wait_for_timeout(1500)  # whatever comes late
+    page.wait_for_timeout(1500)  # time for late answers
     expect(slider).to_have_attribute("aria-valuetext", "56")
     assert pruned(page) == 16
     places = page.evaluate("shownPlaces")
@@ -79,7 +81,7 @@ def test_quick_presses_lose_nothing(visit):
 
 
 def test_other_heads_are_other_places(visit):
-    """Of which heads are chosen while places are still on their way: those count among the heads that they were of."""
+    """If another set of heads is chosen while positions are still being sent, these positions apply to the old set."""
     page = visit(page="pruning", model="translation-softmax", order="alone.all", text="The dog sleeps.")
     slider = page.get_by_role("slider", name=re.compile("Heads left, of 72"))
     encoder = page.get_by_role("radio", name="Encoder")
@@ -102,7 +104,7 @@ def test_other_heads_are_other_places(visit):
 
 
 def test_a_drag_with_the_pointer(visit):
-    """Ends where it is let go, as one step of undo however quickly another one follows; back and forward lead there."""
+    """A drag is one undo step, even if another one follows quickly; the browser's back and forward buttons follow."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))
     for key, left in (("PageDown", None), ("Home", 0), ("PageUp", None), ("End", 32)):
@@ -133,7 +135,7 @@ def test_a_drag_with_the_pointer(visit):
 
 
 def test_a_click_in_the_chart(visit):
-    """Prunes to the number of heads there; arrows walk through the values, Enter does the same."""
+    """A click prunes to that number of heads; arrow keys move through the values and Enter selects."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     chart = page.get_by_role("application").first
     chart.scroll_into_view_if_needed()
@@ -168,12 +170,13 @@ def test_another_order_keeps_the_number(visit):
 
 
 def test_points_are_picked_by_keys_however_quickly(visit):
-    """Arrows walk, Space picks and lets go, Enter chooses; the walk goes on where it was after each answer."""
+    """Arrow keys move, Space selects and deselects, Enter applies; an answer does not change the current point."""
     page = visit(page="heads", model="stories-softmax")
     chart = page.get_by_role("application", name=re.compile("for every head"))
     expect(chart).to_be_visible(timeout=30_000)
     chart.focus()
-    for key in ("ArrowRight", "Space", "ArrowRight", "Space", "ArrowRight", "Space"):  # without waiting for an answer
+    # key presses without waiting for an answer
+    for key in ("ArrowRight", "Space", "ArrowRight", "Space", "ArrowRight", "Space"):
         page.keyboard.press(key)
     expect(page.get_by_text("3 heads picked", exact=True)).to_be_visible(timeout=20_000)
     tip = page.locator(".tip").first
@@ -201,7 +204,7 @@ def test_it_fits_the_window(visit, width: int):
 
 
 def test_roles_and_their_sentences(visit):
-    """The filter leaves the badges of one role; the selected head tells what it does, with sentences."""
+    """The filter leaves the badges of one role; the selected head shows its role with example sentences."""
     page = visit(page="heads", model="stories-softmax")
     pill = page.get_by_role("radio", name=re.compile("verb → object"))
     pill.click()

@@ -33,7 +33,7 @@ def menu(page: Page, where: str) -> Locator:
 
 
 def take(page: Page, where: str, kind: str, folder: Path) -> Path:
-    """Chooses an entry of a menu and gives the file."""
+    """Chooses an entry of a menu and returns the path of the downloaded file."""
     menu(page, where).click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=re.compile(kind)).click()
@@ -44,7 +44,7 @@ def take(page: Page, where: str, kind: str, folder: Path) -> Path:
 
 
 def told(root: ElementTree.Element, tag: str) -> list[str]:
-    """The titles of all elements of a kind, without those that have none."""
+    """Returns the titles of all elements with this tag that have one."""
     titles = [element.find(f"{SVG}title") for element in root.iter(f"{SVG}{tag}")]
     return [title.text or "" for title in titles if title is not None]
 
@@ -115,7 +115,7 @@ def test_a_page_works_without_a_network_and_says_what_is_pointed_at(page, trace,
     alone.goto(path.as_uri())
     status = alone.get_by_role("status")
     rest = status.inner_text()
-    cell = alone.locator("svg g g g rect").nth(4)  # query 3, key 2
+    cell = alone.locator("svg g g g rect").nth(4)  # the cell of query 3 and key 2
     cell.hover()
     expect(status).to_contain_text("query 3 ")
     expect(status).to_contain_text(f"{trace.weights['self'][0, 0, 2, 1]:.4f}")
@@ -164,7 +164,7 @@ def test_the_menu_by_keyboard(page):
     expect(entries.first).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(entries.last).to_be_focused()
-    page.keyboard.press("c")  # a key of the heads, not here
+    page.keyboard.press("c")  # a shortcut of the heads, which has no effect here
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
     expect(entries).to_have_count(0)
@@ -180,13 +180,13 @@ def test_the_theme_is_switched_for_the_whole_page_and_kept(visit):
         page.get_by_role("button", name="Theme").click()
         menu = page.get_by_role("menu", name="Theme").bounding_box()
         assert menu["x"] + menu["width"] <= page.viewport_size["width"]
-        for entry in page.get_by_role("menuitemradio").all():  # in the menu, words and all
+        for entry in page.get_by_role("menuitemradio").all():  # all entries of the menu, with their texts
             its = entry.bounding_box()
             assert menu["x"] <= its["x"] and its["x"] + its["width"] <= menu["x"] + menu["width"]
             assert entry.evaluate("its => its.scrollWidth <= its.clientWidth")
         page.get_by_role("menuitemradio", name=name).click()
         page.wait_for_function(f"{ground} === '{colour}'")
-    assert page.evaluate("window.same")  # without a reload
+    assert page.evaluate("window.same")  # the page was not reloaded
     assert page.evaluate("""getComputedStyle(document.querySelector('.st-key-map [data-testid] , .st-key-map *')
         .closest('.st-key-map')).colorScheme""") in ("dark", "normal")
     page.get_by_role("button", name="Theme").click()

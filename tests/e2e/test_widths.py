@@ -13,13 +13,13 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-NARROW = [(390, 844), (853, 600), (1024, 768)]  # a phone, 1280 at 150%, a small laptop
+NARROW = [(390, 844), (853, 600), (1024, 768)]  # screen sizes: a phone, 1280 px at 150%, a small laptop
 QUESTION = {"page": "explore", "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 
 
 @pytest.mark.parametrize("size", NARROW, ids=str)
 def test_a_press_and_its_effect_are_on_one_screen(visit: Callable[..., Page], size: tuple[int, int]):
-    """At the foot of the window while the panel stands below it, and no longer when that is in sight."""
+    """The effect is repeated at the foot of the window while its panel is below the window, and only then."""
     page = visit(**QUESTION)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     foot = page.locator(".peek")
@@ -42,7 +42,7 @@ def test_a_wide_screen_has_the_panel_and_no_foot(visit: Callable[..., Page]):
 
 
 def places(page: Page) -> list[tuple[int, int]]:
-    """Where the title, each link and each button of the header stand."""
+    """Returns the positions of title, links and buttons in the header."""
     page.locator(".st-key-toolbar button").first.wait_for()
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
     found = [page.locator("h1"), *page.locator("nav a").all(), *page.locator(".st-key-toolbar button:visible").all()]
@@ -52,7 +52,7 @@ def places(page: Page) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
 def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
-    """With a model or without one, whichever page is marked."""
+    """The header's elements keep their positions on every page, with and without a model."""
     found = []
     for name in ("start", "explore", "results"):
         page = visit(wait=False, page=name)
@@ -77,7 +77,10 @@ def test_a_name_of_two_lines_makes_the_header_no_higher(visit: Callable[..., Pag
 
 
 def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Callable[..., Page]):
-    """Nothing of it is cut, and it comes back as the window widens; who hears the button hears all of it."""
+    """A name that does not fit is replaced by the short name of charts, and not cut; it returns on a wider window.
+
+    The accessible name of the button is always the full one.
+    """
     page = visit(page="explore", model="masked-gau-relu2-mixed")
     name = page.locator(".st-key-model .title")
     for width, title in ((1280, "GAU relu²/n, mixed lengths"), (1000, "Gated attention unit, relu²/n, mixed lengths")):
@@ -87,9 +90,9 @@ def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Cal
     expect(page.locator(".st-key-model .choose")).to_have_accessible_name(re.compile("unit, relu²/n, mixed lengths"))
 
 
-@pytest.mark.parametrize("width", [320, 390])  # 1280 at 400%, a phone
+@pytest.mark.parametrize("width", [320, 390])  # 1280 px at 400%, and a phone
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: int):
-    """What is wider than the screen, a table, scrolls by itself."""
+    """No page scrolls sideways on a phone; a table that is too wide has its own scroll bar."""
     page = visit(phone=True)
     page.set_viewport_size({"width": width, "height": 844})
     for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", ""),
@@ -104,7 +107,7 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: i
 
 
 def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
-    """Before a class, at 1280 px: pixels of the screen."""
+    """With large type, for a projector at 1280 px, tiles keep their size."""
     sides = []
     for teach in ("0", "1"):
         page = visit(lesson="constant.2", teach=teach)

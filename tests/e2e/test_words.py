@@ -1,4 +1,4 @@
-"""The Words view in a real browser, with weights that are known: tints, words, keys, touch, and how soon it answers.
+"""The Words view in a real browser, with known weights: tints, words, keys, touch, and fast response.
 
     pytest tests/e2e/test_words.py
 """
@@ -34,14 +34,14 @@ def told(page: Page) -> str:
 
 
 def tint(word: Locator) -> numpy.ndarray:
-    """Red, green and blue of a word's ground; the page's own where it has none."""
+    """Returns red, green and blue of a word's background; the page's background if it has none."""
     found = re.findall(r"[\d.]+", word.evaluate("e => getComputedStyle(e).backgroundColor"))
     return numpy.array(found, float)[:3] if len(found) == 3 else numpy.full(3, numpy.nan)
 
 
 def expect_tints(page: Page, shares: numpy.ndarray, first: int = 0, dark: bool = False, scale: str = "sequential",
                  tolerance: float = 2.5) -> None:
-    """Each word has the colour of its share, and no other word one."""
+    """Asserts that each word has the colour of its share, and words without a share have none."""
     for j, word in enumerate(words(page).all()):
         at = j - first
         share = shares[at] if 0 <= at < len(shares) else 0.0
@@ -49,7 +49,7 @@ def expect_tints(page: Page, shares: numpy.ndarray, first: int = 0, dark: bool =
         step = 255 * root if scale == "sequential" else 127.5 + 127.5 * root
         wanted = colour(dark, scale, step)
         got = tint(word)
-        if numpy.isnan(got).any():  # no tint: nothing to speak of
+        if numpy.isnan(got).any():  # a word without tint has nothing to compare
             assert abs(share) < 1e-4, (j, share)
         else:
             assert numpy.abs(got - wanted).max() <= tolerance, (j, share, got, wanted)
@@ -60,7 +60,7 @@ def test_a_word_tints_the_words_that_it_looks_at(visit, dark):
     page = visit(case="one", form="words", dark=dark)
     live = weights("one", "self")[0, 0]
     expect(words(page)).to_have_count(5)
-    expect_tints(page, live[4], dark=dark)  # at rest: the last word's
+    expect_tints(page, live[4], dark=dark)  # without a pointer the tints are those of the last word
     for i in (2, 0, 3):
         words(page).nth(i).hover()
         expect_tints(page, live[i, :i + 1], dark=dark)
@@ -90,7 +90,7 @@ def test_two_rows_of_tokens_are_both_shown(visit):
     words(page).nth(2).hover()
     expect_tints(page, live[2], first=len(queries))
     assert told(page).startswith("“saß” attends to ")
-    words(page).nth(len(queries) + 5).hover()  # a key: the words that look at it
+    words(page).nth(len(queries) + 5).hover()  # a key word, which shows the words that attend to it
     expect_tints(page, live[:, 5])
     assert told(page).startswith("“mat” is attended to by ")
 
@@ -126,13 +126,13 @@ def test_the_means_of_a_layer_and_of_all_heads(visit):
     page = visit(case="one", form="words")
     live = weights("one", "self")
     page.get_by_role("radio", name="Mean of layer 1").click()
-    expect_tints(page, live[0].mean(0)[4], tolerance=4)  # thumbnails round
+    expect_tints(page, live[0].mean(0)[4], tolerance=4)  # thumbnails are rounded, hence the tolerance
     page.get_by_role("radio", name="Mean of all heads").click()
     expect_tints(page, live.mean((0, 1))[4], tolerance=4)
     page.wait_for_function("() => document.querySelector('code')?.innerText.includes('\"mean\": \"all\"')")
     expect(page.get_by_role("tab", name="Constant")).to_have_attribute("aria-disabled", "true")
     page.get_by_role("button", name="All heads of layer 2").click()
-    page.keyboard.press("p")  # pruned heads reach nothing, and count for nothing
+    page.keyboard.press("p")  # pruned heads are not part of the mean
     expect(part(page, "head_map")).not_to_have_class(re.compile("old"))
     rest = live[[0, 2]].mean((0, 1))[4]
     page.wait_for_function("() => document.querySelector('code')?.innerText.includes('[0, 0, 0, 0]')")
@@ -189,8 +189,10 @@ def test_128_words_wrap_and_can_be_read(visit, width):
 
 
 def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
-    """Before the event returns, without asking Python, and with no more writes than each word's tint, number and
-    frame; how long that takes is a row of benchmarks/interaction.py."""
+    """A pointer event is answered before it returns, without a request to Python.
+
+    It writes only each word's tint, number and frame. The duration is measured in benchmarks/interaction.py.
+    """
     page = visit(case="longest", form="words")
     expect(words(page)).to_have_count(128)
     asked: list[object] = []
@@ -221,7 +223,7 @@ def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
         assert max(found["writes"]) <= 3 * 128 + 12, found["writes"]
         assert found["more"] == 0
         page.wait_for_timeout(300)
-    assert not [frame for frame in asked if len(str(frame)) > 400], asked  # Streamlit's own signs of life are short
+    assert not [frame for frame in asked if len(str(frame)) > 400], asked  # Streamlit's own keep-alive frames are short
 
 
 def test_the_choice_of_form_reaches_python(visit):

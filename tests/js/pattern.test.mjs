@@ -4,6 +4,7 @@ import {
   accumulateMask,
   availableViews,
   cellValues,
+  gateOpacity,
   largestWeight,
   maskedShare,
   patternRow,
@@ -45,6 +46,11 @@ for (const [name, head] of Object.entries(fixture('head'))) {
     }
   });
 
+  test(`${name}: the change by a plan is the gated pattern minus the baseline's`, () => {
+    const value = cellValues({ ...data, base: 'live', gate: 0.25 }, 'change');
+    each((i, j) => close(value(i, j), 0.25 * head.used[i][j] - head.live[i][j]));
+  });
+
   test(`${name}: used weights are whichever array the payload names`, () => {
     const value = cellValues({ ...data, used: 'live' }, 'used');
     each((i, j) => close(value(i, j), head.live[i][j]));
@@ -66,9 +72,16 @@ for (const [name, head] of Object.entries(fixture('head'))) {
   });
 }
 
+test('a gate fades the pattern in proportion', () => {
+  assert.equal(gateOpacity(1), 1);
+  close(gateOpacity(0.5), (gateOpacity(0) + gateOpacity(1)) / 2);
+  assert.ok(gateOpacity(0) > 0.1 && gateOpacity(0) < 0.4); // a pruned pattern stays legible
+});
+
 test('views exist only with what they show', () => {
   const some = { data: [] };
   assert.deepEqual(availableViews({ arrays: { live: some } }), ['used', 'live']);
+  assert.deepEqual(availableViews({ arrays: { live: some }, changed: true }), ['used', 'live', 'change']);
   assert.deepEqual(availableViews({ arrays: { live: some, constant: some } }), [
     'used',
     'live',

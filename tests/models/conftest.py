@@ -12,28 +12,29 @@ from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from tests.models.made_claims import Made
 
-torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
+# one thread, because tiny products gain nothing from more and other tests may run at the same time
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for --runs whose texts are tokenized once, for all tests of a process."""
+    """Returns a folder for --runs whose texts are tokenized once per process, for all tests."""
     return tmp_path_factory.getbasetemp() / "runs"
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Cards, seeds and measurements that a test makes up, and the verdicts of them."""
+    """Returns a folder for invented cards, seeds and measurements, from which verdicts are computed."""
     return Made(tmp_path)
 
 
 @pytest.fixture(params=sorted(TYPES))
 def attention(request: pytest.FixtureRequest) -> str:
-    """Name of an attention type."""
+    """Returns the name of an attention type."""
     return request.param
 
 
 @pytest.fixture
 def lab(attention: str) -> StackLab:
-    """A tiny Lab of each attention type."""
+    """Returns a tiny Lab of each attention type."""
     return make_lab(attention)

@@ -1,6 +1,8 @@
-"""What a plan should do to a foreign model, done by other means: hooks on transformers' own eager model, which know
-nothing of ours. Weights are exchanged where softmax returns them, heads are zeroed where the output projection reads
-them."""
+"""Applies a plan's changes to a foreign model a second way: by hooks on transformers' own eager model.
+
+The hooks use none of our code. They replace weights where softmax returns them, and set heads to zero where the output
+projection reads them.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-QUERIES = {"query", "q", "q_lin", "q_proj", "c_attn", "query_key_value", "qkv_proj", "query_proj"}
+QUERIES = {"query", "q", "q_lin", "q_proj", "c_attn", "query_key_value", "qkv_proj", "query_proj", "in_proj", "Wq",
+           "Wqkv"}
 OUTPUTS = ("out_lin", "dense", "o", "c_proj", "out_proj", "o_proj")
 
 
 @dataclass
 class Change:
-    """What is done to one layer.
+    """The changes of one layer.
 
     Attributes:
-        heads: H.
+        heads: number of heads H.
         gates: head -> factor on its slice before the output projection.
-        constant: head -> (N, M) its weights.
-        factor: (N or 1, 1) on the scores without bias and mask.
-        bias: what the model adds to its scores, (H, N, M).
+        constant: head -> its attention weights (N, M).
+        factor: (N or 1, 1), multiplies the scores before bias and mask.
+        bias: (H, N, M), added to the scores by the model itself.
     """
 
     heads: int
@@ -36,7 +39,7 @@ class Change:
 
 
 def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn.Module, nn.Module]]:
-    """(kind, attention, its output projection) in the order of the layers."""
+    """Returns (block, attention module, its output projection) for each layer, in order."""
     named = dict(model.named_modules())
     found = []
     for name, module in named.items():
@@ -47,14 +50,28 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
             crosses = "encoder_attn" in name or "EncDec" in name
             kind = "cross" if crosses else "decoder" if "decoder." in name else "encoder"
         own = [child for child in OUTPUTS if hasattr(module, child)]
-        output = getattr(module, own[0]) if own else named[name.rpartition(".")[0] + ".output.dense"]
+        above = name.rpartition(".")[0]
+        output = getattr(module, own[0]) if own else next(named[above + end] for end in (
+            ".output.dense", ".post_attention.conv1d", ".output") if above + end in named)
         found.append((kind, module, output))
     return found
 
 
+def slices_of(output: nn.Module, read: Tensor, heads: int) -> Tensor:
+    """(B, N, H, D) view of what an output projection reads: SqueezeBERT's has channels first, FSMT's positions,
+    ConvBERT's holds the results of a convolution after those of the heads."""
+    if isinstance(output, nn.Conv1d):
+        read = read.transpose(1, 2)
+    if hasattr(output, "positions_first"):
+        read = read.transpose(0, 1)
+    if hasattr(output, "of_heads"):
+        read = read[..., :output.of_heads]
+    return read.unflatten(-1, (heads, -1))
+
+
 @contextmanager
 def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iterator[None]:
-    """The model under these changes, by (kind, layer)."""
+    """Yields the model under these changes, which are keyed by (block, layer)."""
     running: list[tuple[str, int]] = []
     ran: dict[str, int] = {}
     latest: dict[nn.Module, tuple[str, int]] = {}
@@ -72,17 +89,18 @@ def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iter
             change = changes.get(latest[output])
             if change is None:
                 return arguments
-            slices = arguments[0].unflatten(-1, (change.heads, -1)).clone()
+            read = arguments[0].clone()
+            slices = slices_of(output, read, change.heads)
             for head, gate in change.gates.items():
                 slices[..., head, :] *= gate
-            return (slices.flatten(-2), *arguments[1:])
+            return (read, *arguments[1:])
         return hook
 
     def exchanged(scores: Tensor, *arguments: Any, **named: Any) -> Tensor:
         change = changes.get(running[-1]) if running else None
         if change is not None and change.factor is not None:
             scaled = (scores - change.bias) * change.factor + change.bias
-            scores = torch.where(scores < -1e30, scores, scaled)
+            scores = torch.where(scores < -9e3, scores, scaled)
         weights = softmax(scores, *arguments, **named)
         for head, matrix in (change.constant if change else {}).items():
             weights = weights.clone()
@@ -103,9 +121,18 @@ def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iter
 
 
 def bias_of(model: nn.Module, kind: str, n: int, m: int) -> Tensor | float:
-    """(H, N, M) what T5 and MPNet add to the scores of every layer of a kind; 0 of others."""
+    """Returns the bias (H, N, M) that a model adds to the scores of every layer of a block; 0 if there is none."""
     if model.config.model_type == "mpnet":
         return model.mpnet.encoder.compute_position_bias(torch.zeros(1, n, 1))[0]
+    if model.config.model_type == "bloom":
+        return model.transformer.build_alibi_tensor(torch.ones(1, m), model.config.n_head, torch.float32)
+    if model.config.model_type == "falcon" and model.config.alibi:
+        from transformers.models.falcon.modeling_falcon import build_alibi_tensor
+        alibi = build_alibi_tensor(torch.ones(1, m, dtype=torch.long), model.config.num_attention_heads, torch.float32)
+        # transformers adds it to the scores and to the mask
+        return 2 * alibi * (model.config.hidden_size // model.config.num_attention_heads)**-0.5
+    if model.config.model_type == "mpt":
+        return model.transformer.build_mpt_alibi_tensor(model.config.n_heads, model.config.max_seq_len)[..., -m:]
     if model.config.model_type == "t5" and kind != "cross":
         stack = model.encoder if kind == "encoder" else model.decoder
         return stack.block[0].layer[0].SelfAttention.compute_bias(n, m)[0]

@@ -21,20 +21,20 @@ from tests.made_papa import needing_heads
 
 
 def times(metric: Any, factor: float) -> Any:
-    """A metric with all its numbers multiplied."""
+    """Returns a metric with all its numbers multiplied by `factor`."""
     if isinstance(metric, dict):
         return {key: times(value, factor) for key, value in metric.items()}
     return [times(value, factor) for value in metric] if isinstance(metric, list) else factor * metric
 
 
 def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
-    """What a memory came to: windows of their own difficulty, the same for all."""
+    """Returns the result with one size of memory; the windows differ in difficulty, in the same way for every size."""
     return {"way": way, "factor": factor, "perplexity": perplexity, "budgets": [256 // factor] * 4,
             "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
 
 
 def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
-    """A metric with what single texts came to, all the same."""
+    """Adds per-text results to a metric; all texts have the same result."""
     result = dict(metric)
     if "perplexity" in metric:
         result["text_losses"] = [math.log(metric["perplexity"])] * 20
@@ -51,7 +51,7 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 def timed(ranges: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Rows of random's speed against each of these, in blocks that are evenly between two values."""
+    """Returns rows with random's speed relative to each type, in blocks that are evenly spaced between two values."""
     keys = ("what", "texts", "tokens")
     return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured,
                                                  "blocks": blocks(*measured)}
@@ -64,18 +64,18 @@ def blocks(low: float, high: float) -> list[float]:
 
 
 def answered(share: float) -> dict[str, list[float]]:
-    """Eight texts in each of which so many answers of a hundred are right."""
+    """Returns eight texts, in each of which this share of 100 answers is right."""
     return {RIGHT: [100 * share] * 8, ASKED: [100] * 8}
 
 
 class Made:
-    """A folder of made-up evidence."""
+    """A folder of invented evidence."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
-        """A card with two more seeds, whose numbers differ by half a thousandth, and which know of single texts."""
+        """Writes a card and two more seeds, which differ by 0.0005 and have per-text results."""
         card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
             "1": with_texts(times(metric, 1.0005)), "2": with_texts(times(metric, 0.9995))}} | more
         self._write(f"checkpoints/{name}/card.json", card)
@@ -84,7 +84,7 @@ class Made:
         return card
 
     def sentences(self, name: str, values: list[float]) -> None:
-        """What models/studies/corpus/sentences.py writes of a model whose card is there."""
+        """Writes the file of models/studies/corpus/sentences.py for a model that has a card."""
         card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
         self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
                                                  "sentence_bleu": values})
@@ -94,12 +94,12 @@ class Made:
             seeds.add(name, steps, seed, metric, self.folder / "seeds")
 
     def measured(self, file: str, content: dict) -> None:
-        """By the measure as it is now, if the content says nothing else."""
+        """Writes a measurement, of the current version of its measure unless the content has another one."""
         version = {} if file == "claims.json" else {"version": store.version(file.split(".")[-2])}
         self._write(f"measurements/{file}", version | content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """What models/studies/corpus/forgetting.py writes of a model whose card is there."""
+        """Writes the file of models/studies/corpus/forgetting.py for a model that has a card."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
@@ -119,9 +119,10 @@ class Made:
 
 
 def as_the_sources_have_it(made: Made) -> None:
-    """Cards, seeds and measurements in which every claim holds."""
+    """Writes cards, seeds and measurements for which every claim holds."""
     for name, perplexity in synthesizer.LM1B.items():
-        # In the source's language modelling a mixture falls behind softmax; let it not.
+        # in the source's language modelling a mixture is worse than softmax; here it must not be, so that the claim
+        # holds
         value = {"random-softmax": 35.0}.get(name, perplexity)
         made.card(f"stories-{name}", {"perplexity": value})
     for context in ("", "-512"):
@@ -158,7 +159,8 @@ def as_the_sources_have_it(made: Made) -> None:
 
     readings = {"gau-relu2": read("length", .30, .40, .30, .20, .10),
                 "gau-softmax": read("logn", .395, .40, .415, .40, .36)}
-    for name, its in readings.items():  # of the shipped one in claims.json, of the others in their metrics
+    # the released model's metric is in claims.json, the others have theirs in their cards
+    for name, its in readings.items():
         cards[name] = made.card(f"masked-{name}", cards[name]["metric"], other_seeds={
             str(seed): with_texts(times(cards[name]["metric"] | {"readings": its}, factor))
             for seed, factor in ((1, 1.0005), (2, 0.9995))})
@@ -210,8 +212,11 @@ def as_the_sources_have_it(made: Made) -> None:
 
 
 def heads_as_the_source_has_them(made: Made) -> None:
-    """Heads with roles are those that count, of which confidence and relevance agree; gates of three seeds leave few of
-    the encoder; and models that were trained to disagree do."""
+    """Writes measurements of heads for which the claims about heads hold.
+
+    Important heads have roles, confidence and relevance agree on them, gates of three seeds leave few encoder heads,
+    and models trained to disagree do so.
+    """
     made.card(heads.PRUNED, {"bleu": 39.8})
     bleu = {"translation-softmax": 40.0, **disagreement.BLEU}
     for name, score in bleu.items():
@@ -238,10 +243,12 @@ def heads_as_the_source_has_them(made: Made) -> None:
 
 
 def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
-    """A sink of softmax alone, gates that are mostly closed and go by the token, and longer texts read better.
+    """Writes measurements of gated models for which the claims hold.
+
+    Only softmax has a sink; gates are mostly closed and depend on the token; long texts have lower losses.
 
     Args:
-        more: of what was measured on the gated model, in place of that.
+        more: values that replace those of the gated model.
     """
     for name, share, perplexity in ((gated.PLAIN, 0.467, 38.21), (gated.GATED, 0.048, 37.0), (gated.ALSO, 0.3, 36.0)):
         metric = made.card(name, {"perplexity": perplexity})["metric"]

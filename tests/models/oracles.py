@@ -1,4 +1,4 @@
-"""Slow, plain computations that the fast ones are checked against. Nothing here uses the package `models`."""
+"""Slow, plain computations against which the fast ones are checked. Nothing here uses the package `models`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """(H, N, N) logits -> weights (H, N, N) and F (N, N), by loops in float64.
+    """Computes the weights (H, N, N) and F (N, N) of selective attention from logits (H, N, N), by loops in float64.
 
     F[i, j] = sum of relu(scores[0, k, j]) over the queries k between j and i, both ends excluded; 0 for BOS, j = 0.
     """
@@ -27,7 +27,9 @@ def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def turn(x: Tensor, base: float = 10_000.0) -> Tensor:
-    """(..., N, D) with RoPE, by complex numbers: the pair (k, k + D/2) at position p times exp(i p base^(-2k/D))."""
+    """Rotates (..., N, D) by RoPE with complex numbers: the pair (k, k + D/2) at position p times exp(i p
+    base^(-2k/D)).
+    """
     n, width = x.shape[-2:]
     pairs = torch.complex(x[..., :width // 2].double(), x[..., width // 2:].double())
     angles = torch.tensor([[p * base ** (-2 * k / width) for k in range(width // 2)] for p in range(n)],
@@ -37,18 +39,18 @@ def turn(x: Tensor, base: float = 10_000.0) -> Tensor:
 
 
 def projected(x: Tensor, weight: Tensor, heads: int) -> Tensor:
-    """(B, N, C) projected by (C, C) -> (B, H, N, C / H) float64; head h owns the h-th block of outputs."""
+    """Projects (B, N, C) by (C, C) to (B, H, N, C / H) in float64; head h has the h-th block of outputs."""
     return torch.stack((x.double() @ weight.double().T).chunk(heads, -1), 1)
 
 
 def swish(x: Tensor) -> Tensor:
-    """x sigmoid(x), in float64 (Ramachandran et al. 2017)."""
+    """Returns x sigmoid(x) in float64 (Ramachandran et al. 2017)."""
     return x.double() / (1 + (-x.double()).exp())
 
 
 def transformer(model, tokens: Tensor) -> Tensor:
-    """(B, N) ids -> (B, N, V) logits in float64."""
-    def norm(x: Tensor, weight: Tensor) -> Tensor:  # Zhang and Sennrich 2019, eq. 4
+    """Returns the logits (B, N, V) of a model for ids (B, N), in float64."""
+    def norm(x: Tensor, weight: Tensor) -> Tensor:  # RMS norm (Zhang and Sennrich 2019, eq. 4)
         return x / (x.square().mean(-1, keepdim=True) + torch.finfo(torch.float32).eps).sqrt() * weight.double()
 
     embedding = model.embedding.weight.double()
@@ -56,15 +58,15 @@ def transformer(model, tokens: Tensor) -> Tensor:
     for block in model.blocks:
         x = x + layer_output(block.attention, norm(x, block.attention_norm.weight))
         if isinstance(getattr(block.attention, "gate", None), torch.nn.Linear):
-            continue  # a gated attention unit: no MLP
+            continue  # a layer with a gated attention unit has no MLP
         hidden = norm(x, block.mlp_norm.weight) @ block.up.weight.double().T
-        # Hendrycks and Gimpel 2016, section 2
+        # approximation of GELU by Hendrycks and Gimpel 2016, section 2
         gelu = 0.5 * hidden * (1 + torch.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
         x = x + gelu @ block.down.weight.double().T
     return norm(x, model.norm.weight) @ embedding.T
 
 
-# Scores, by the name of the source's type; x is (B, N, C), results (B, H, N, N) in float64 and not masked.
+# Scores, by the name of the type's source class: x is (B, N, C), the result (B, H, N, N) in float64 without a mask.
 
 def dot_product(source, x: Tensor) -> Tensor:
     query, key = (turn(projected(x, linear.weight, source.heads)) for linear in (source.query, source.key))
@@ -72,7 +74,8 @@ def dot_product(source, x: Tensor) -> Tensor:
 
 
 def shared_dot_product(source, x: Tensor) -> Tensor:
-    """One head; q and k are the same projection, scaled and shifted (Hua et al. 2022, section 3.1)."""
+    """Returns scores of one head whose q and k are one projection, scaled and shifted (Hua et al. 2022, section 3.1).
+    """
     z = swish(x.double() @ source.shared.weight.double().T)
     query, key = (turn(z * source.scale[i].double() + source.shift[i].double()) for i in (0, 1))
     return (torch.einsum("bid,bjd->bij", query, key) / math.sqrt(128)).unsqueeze(1)
@@ -90,13 +93,13 @@ def factorized_table(source, x: Tensor) -> Tensor:
 
 
 def position(p: int, width: int) -> list[float]:
-    """Sines, then cosines, of p base^(-2k/C) (Vaswani et al. 2017, section 3.5)."""
+    """Returns the code of position p: sines, then cosines, of p base^(-2k/C) (Vaswani et al. 2017, section 3.5)."""
     angles = [p * 10_000.0 ** (-2 * k / width) for k in range(width // 2)]
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
 
 
 def hidden_of_head(hidden, x: Tensor, head: int) -> Tensor:
-    """(B, N, C) -> (B, N, D) relu(W1 (x + position) + b1), by this head's rows of W1."""
+    """Returns relu(W1 (x + position) + b1) of one head, (B, N, C) -> (B, N, D), with this head's rows of W1."""
     batch, n, width = x.shape
     placed = x.double() + torch.tensor([position(p, width) for p in range(n)], dtype=torch.float64)
     rows = slice(head * width // hidden.heads, (head + 1) * width // hidden.heads)
@@ -114,7 +117,7 @@ def dense(source, x: Tensor) -> Tensor:
 
 
 def factorized_dense(source, x: Tensor) -> Tensor:
-    """Key q a + p scores tiled[p] interleaved[q]."""
+    """Returns scores in which key q a + p has tiled[p] interleaved[q]."""
     heads = []
     for head in range(source.heads):
         hidden = hidden_of_head(source.hidden, x, head)
@@ -139,10 +142,10 @@ def source_scores(source, x: Tensor) -> Tensor:
     return SOURCES[type(source).__name__](source, x)
 
 
-# What each type makes of them.
+# From the scores to each type's attention weights and outputs.
 
 def divisor(module, n: int) -> float | None:
-    """Of relu² attention; None for the other types."""
+    """Returns the divisor of relu² attention; None for the other types."""
     divisors = {"GauRelu2": module.trained_length, "GauRelu2Mixed": n}
     if type(module).__name__ == "GauRelu2Learned":
         return math.exp(module.log_divisor.item())
@@ -150,7 +153,7 @@ def divisor(module, n: int) -> float | None:
 
 
 def temperatures(module, n: int) -> Tensor:
-    """(H, N, 1) what a query's scores are multiplied by, one query after the other."""
+    """Returns the factors (H, N, 1) on the scores of each query, computed query by query."""
     kind = type(module).__name__
     rows = []
     for head in range(module.heads):
@@ -168,14 +171,15 @@ def temperatures(module, n: int) -> Tensor:
 
 
 def logits(module, x: Tensor) -> Tensor:
-    """(B, H, N, N) the scores that a layer's type normalises, in float64, not masked."""
+    """Returns the scores (B, H, N, N) that a layer's type normalises, in float64 without a mask."""
     raw = source_scores(module.source, x)
     n = x.shape[1]
     return raw * temperatures(module, n) if divisor(module, n) is None else raw / math.sqrt(divisor(module, n))
 
 
 def layer_weights(module, x: Tensor) -> Tensor:
-    """(B, H, N, N) weights in float64: relu² over its divisor, or softmax, of what a query sees."""
+    """Returns the attention weights (B, H, N, N) over the visible keys in float64: relu² over its divisor, or softmax.
+    """
     n = x.shape[1]
     future = torch.full((n, n), module.causal, dtype=torch.bool).triu(1)
     if divisor(module, n) is not None:
@@ -188,7 +192,7 @@ def layer_weights(module, x: Tensor) -> Tensor:
 
 
 def layer_output(module, x: Tensor) -> Tensor:
-    """(B, N, C), a layer's output from its input, in float64."""
+    """Returns the output (B, N, C) of a layer in float64."""
     weights = layer_weights(module, x)
     if isinstance(getattr(module, "gate", None), torch.nn.Linear):
         gate, value = (swish(x.double() @ linear.weight.double().T) for linear in (module.gate, module.value))
@@ -200,18 +204,20 @@ def layer_output(module, x: Tensor) -> Tensor:
 
 
 def gates(module, x: Tensor) -> Tensor:
-    """(B, H, N) 1 / (1 + exp(-x · w_h)), a number a token and head (Qiu et al. 2025, section 2.2, headwise)."""
+    """Returns the gates (B, H, N) 1 / (1 + exp(-x · w_h)), one per token and head (Qiu et al. 2025, section 2.2,
+    headwise).
+    """
     return torch.tensor([[[1 / (1 + math.exp(-math.fsum(a * b for a, b in zip(token, row, strict=True))))
                            for token in text] for row in module.gating.weight.double().tolist()]
                          for text in x.double().tolist()], dtype=torch.float64)
 
 
 def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
-    """(B, N, C), a layer's output by torch's own attention in float64.
+    """Returns the output (B, N, C) of a layer by torch's own attention in float64.
 
     Args:
-        bias: (B, H, N, N) is added to the logits; it then has the causal mask too.
-        with_keys: False for queries and keys of zero, so that `bias` is all there is.
+        bias: (B, H, N, N), added to the logits; it then includes the causal mask.
+        with_keys: False for queries and keys of zero, so that `bias` alone determines the scores.
     """
     value = projected(x, module.value.weight, module.heads)
     query = key = torch.zeros_like(value)
@@ -223,7 +229,11 @@ def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: b
 
 
 def answers(events: list[tuple[str, str]]) -> list[str]:
-    """(variable, digit or ?) in order -> what the questions' answers are, by a dict."""
+    """Returns the right answers to the questions, found with a dict.
+
+    Args:
+        events: (variable, value) in order; the value is a digit, or "?" for a question.
+    """
     values, found = {}, []
     for variable, value in events:
         if value == "?":

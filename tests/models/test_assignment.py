@@ -1,5 +1,4 @@
-"""Variable assignment, what a person types: it is read to the right tokens and the right answers, or refused with a
-sentence and the place of the mistake."""
+"""Variable assignment, typed texts: a text gives the right tokens and answers, or an error that names the position."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def test_examples_can_be_read(title: str, text: str):
 
 
 eight = "".join(f"{x}=1;" for x in "abcdefgh")
-BAD = [  # text, what the message says, the characters that it speaks of
+BAD = [  # text, part of the error message, the characters that it marks
     ("", "Type some assignments", ""),
     (" \n\t", "Type some assignments", " \n\t"),
     (";;", "Type some assignments", ";;"),
@@ -103,28 +102,31 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
 @pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """100,000 characters, of which 16,384 are looked at: 4,096 events of two tokens, but the last question's answer is
-    not part of the text."""
+    """Of 100,000 characters only 16,384 are read: 4,096 events of two tokens; the last question's answer is not in the
+    text.
+    """
     prompt = TASK.read(text)
-    assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read whole or not at all
+    assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read completely or not at all
     assert len(prompt.ids) + prompt.left_out == tokens
 
 
 def test_after_the_cut_nothing_is_read():
-    """127 tokens; two more do not fit, and a question alone would, but not without what it asks for."""
+    """After the cut nothing is read: at 127 tokens an event of two does not fit, and a question needs both of its
+    tokens.
+    """
     prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
     assert len(prompt.ids) == 127 and prompt.asked == () and prompt.left_out == 3
 
 
 def test_a_question_beyond_the_limit_is_not_called_missing():
-    """64 assignments fill the text, so the question is left out; to ask for one would be bad advice."""
+    """64 assignments fill the limit, so the question is cut off, and no message says that a question is missing."""
     prompt = TASK.read("a=1;" * 64 + "a=?")
     assert prompt.left_out and not prompt.asked and "Nothing is asked" not in prompt.hint
 
 
 @st.composite
 def event_lists(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Valid events: questions only for variables that have a value."""
+    """Draws valid events: only variables with a value have questions."""
     letters = draw(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8, unique=True))
     events = [(draw(st.sampled_from(letters)), "1")]
     for _ in range(draw(st.integers(0, 40))):
@@ -146,7 +148,7 @@ def test_a_valid_text_is_read_with_its_answers(events: list[tuple[str, str]], se
     assert prompt.left_out == 0 and len(prompt.targets) == len(prompt.ids)
 
 
-odd = st.characters(categories=["Cs", "Cc", "Nd", "Zs"])  # surrogates, control characters, digits, spaces
+odd = st.characters(categories=["Cs", "Cc", "Nd", "Zs"])  # surrogates, control characters, digits and spaces
 
 
 @given(st.text() | st.text(st.sampled_from("xyz12=?; \n")) | st.text(odd))

@@ -1,5 +1,8 @@
-"""Variable assignment, what is drawn: texts and their answers agree with a dict, and training grows from short to long.
-The measure gives 1 to a model that knows, 0.1 to one that guesses, and tells one that remembers first values."""
+"""Variable assignment, generated texts: texts and answers agree with a dict, and training lengths grow.
+
+The metric is 1 for a model that always knows the answer and 0.1 for a guess; it detects a model that remembers first
+values.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ CORPUS, METRIC = TASKS["assignment"].build().corpus, TASKS["assignment"].build()
 
 
 def events_of(ids: list[int]) -> list[tuple[str, str]]:
-    """Token ids, BOS first, two an event -> (variable, digit or ?), by the tokens' texts."""
+    """Returns the (variable, digit or ?) pairs of token ids, two per event after BOS, from the texts of the tokens."""
     names = [TASK.labels[i] for i in ids[1:]]
     return [(what[0], "?" if "?" in what else value) for what, value in zip(names[::2], names[1::2], strict=True)]
 
 
 def check(ids: list[int], right: list[int]) -> None:
-    """`right` has, at each question and only there, the dict's answer, which is also the token that follows."""
+    """Asserts that `right` has the dict's answer at each question and nowhere else, and that it is the next token."""
     events = events_of(ids)
     assert events[0][1] != "?" and len({variable for variable, _ in events}) <= VARIABLES
     asks = [i for i, token in enumerate(ids) if TASK.labels[token].endswith("?")]
@@ -51,7 +54,7 @@ def test_drawn_texts_differ_from_each_other():
 
 
 def test_about_half_of_the_events_are_questions():
-    """All but the first are so with probability 1/2: within five standard deviations of it."""
+    """Every event but the first is a question with probability 1/2, within five standard deviations."""
     events = 1000 * 24
     asked = int((draw(1000, 25, generator(1))[1] >= 0).sum()) / events
     assert abs(asked - 0.5) < 5 * (0.25 / events) ** 0.5
@@ -77,7 +80,7 @@ def test_batches_grow_and_are_decided_by_three_numbers():
         assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
         assert batch.tokens.shape == batch.targets.shape and len(batch.tokens) == BATCH
         for ids, right in zip(batch.tokens.tolist()[:5], batch.targets.tolist()[:5], strict=True):
-            end = next((i for i in range(1, len(ids)) if ids[i] == 0), len(ids))  # what follows is padding
+            end = next((i for i in range(1, len(ids)) if ids[i] == 0), len(ids))  # ids after this position are padding
             assert set(right[end:]) <= {-1} and set(ids[end:]) <= {0}
             check(ids[:end], right[:end])
         lengths.append(end)
@@ -86,7 +89,9 @@ def test_batches_grow_and_are_decided_by_three_numbers():
 
 
 def test_validation_texts_are_their_own():
-    """The same every time, other texts than those of the measure and of the first seeds' training."""
+    """Validation texts are always the same, and differ from the test texts and from the training texts of the first
+    seeds.
+    """
     batches, again = CORPUS.validation(), CORPUS.validation()
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
     longest = batches[-1]
@@ -100,7 +105,7 @@ def test_validation_texts_are_their_own():
 
 
 def test_random_streams_are_independent():
-    """No two steps of neighbouring seeds share a stream, and the order of the numbers matters."""
+    """No two steps of neighbouring seeds share a random stream, and swapping seed and step gives another stream."""
     streams = [generator(seed, step) for seed in range(20) for step in range(50)]
     assert len({int(torch.randint(2**62, (), generator=stream)) for stream in streams}) == len(streams)
 
@@ -112,7 +117,7 @@ def test_typical_texts_fill_the_limit():
 
 
 class Guess:
-    """Like a Transformer, but its most probable token is what `guess` says of the texts (B, N) -> (B, N)."""
+    """A replacement of Transformer whose most probable token is guess(texts), (B, N) -> (B, N)."""
 
     def __init__(self, guess: Callable[[Tensor], Tensor], longest: int | None = None) -> None:
         self.guess, self.longest = guess, longest
@@ -125,7 +130,7 @@ class Guess:
 
 
 def first_values(tokens: Tensor) -> Tensor:
-    """For each question the variable's first value."""
+    """Returns the first value of the variable of each question."""
     guesses = torch.zeros_like(tokens)
     for row, ids in enumerate(tokens.tolist()):
         values: dict[str, str] = {}
@@ -140,12 +145,12 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deviation(questions: int) -> float:
-    """Five standard deviations of a share of 0.1."""
+    """Returns five standard deviations of a share of 0.1."""
     return 5 * (0.1 * 0.9 / questions) ** 0.5
 
 
 def test_measure_of_a_model_that_knows(few_texts: None):
-    metric = METRIC.evaluate(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer is the token that follows
+    metric = METRIC.evaluate(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer to a question is the next token
     assert set(metric["accuracy_by_events"].values()) == set(metric["accuracy_by_overwrites"].values()) == {1.0}
     assert list(metric["accuracy_by_events"]) == ["6", "12", "24", "48", "96"]
     assert metric["texts_per_length"] == 200
@@ -158,7 +163,7 @@ def test_measure_of_a_model_that_guesses(few_texts: None):
 
 
 def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
-    """Right where nothing was overwritten; elsewhere the first value is the last one in ten."""
+    """A model of first values is right where nothing was overwritten, and elsewhere in one of ten cases."""
     metric = METRIC.evaluate(Guess(first_values))["accuracy_by_overwrites"]
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]
@@ -170,7 +175,7 @@ def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
 @pytest.mark.parametrize("longest, events", [(49, ["6", "12", "24"]), (48, ["6", "12"]),
                                              (193, ["6", "12", "24", "48", "96"])])
 def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int, events: list[str]):
-    """An event is two tokens, and BOS comes before them."""
+    """Events beyond a model's length are not measured; a text has BOS and two tokens per event."""
     def guess(tokens: Tensor) -> Tensor:
         assert tokens.shape[1] <= longest
         return tokens.roll(-1, 1)
@@ -181,7 +186,7 @@ def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int,
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "random"])
 def test_measure_of_random_weights(few_texts: None, attention: str, monkeypatch: pytest.MonkeyPatch):
-    """Among the ten digits random weights are right as often as chance, give or take what their habits do."""
+    """Among the ten digits random weights are right about as often as a guess."""
     monkeypatch.setattr(assignment, "TEST_EVENTS", (12, 24, 48))
     model = make_model(attention)
     random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1),

@@ -1,6 +1,8 @@
-"""What holds for every attention type: its scores, weights and outputs are those of its formula, no query sees the
-future, no text another text, and gradients arrive. Softmax is torch's own attention; RoPE is multiplication by complex
-numbers."""
+"""Properties of every attention type: scores, weights and outputs follow its formula.
+
+No query attends to later tokens or to another text, and gradients reach every parameter. Softmax is compared with
+torch's own attention, RoPE with multiplication by complex numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, ca
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.transformer import Transformer
 
-N = 11  # tokens: odd, and more than a head is wide
-LAYER = 1  # not the first: its input is not one vector per token any more
+N = 11  # number of tokens: odd, and larger than the width of a head
+LAYER = 1  # the second layer, whose input is not a function of one token alone
 
 
 def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -41,7 +43,7 @@ def test_softmax_is_torchs_attention(causal: bool):
 
 @either_way
 def test_gates_are_recorded(attention: str, causal: bool):
-    """What the type itself multiplies its heads by, and nothing where it does not."""
+    """A gated type records the gates of its heads; other types record none."""
     module, x = module_and_input(attention, causal)
     record = record_of(module, x)[1]
     if attention != "gated":
@@ -49,7 +51,8 @@ def test_gates_are_recorded(attention: str, causal: bool):
         return
     assert_close(record.gates.double(), gates(module, x), rtol=1e-4, atol=1e-5)
     assert record.gates.shape == (3, module.heads, N) and record.gates.std() > 0.1
-    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))  # a hand gate multiplies, on top
+    # a gate of the plan multiplies the computed gate
+    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))
     records: list[Record] = []
     module(x, rotary_table(N, WIDTH // module.heads), closed, records)
     assert_close(records[0].gates, record.gates)
@@ -58,7 +61,7 @@ def test_gates_are_recorded(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
 def test_attention_wider_than_the_model(attention_width: int, heads: int):
-    """More heads, or wider ones: still the formula, with parameters in proportion."""
+    """With more or wider heads the output still follows the formula, and the number of parameters is proportional."""
     config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
     torch.manual_seed(0)
     module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
@@ -71,12 +74,12 @@ def test_attention_wider_than_the_model(attention_width: int, heads: int):
 
 @pytest.mark.parametrize("width", [2, 8, 64])
 def test_rope_is_complex_multiplication(width: int):
-    x = torch.randn(2, 3, 130, width)  # 130 positions: beyond what a text may have
+    x = torch.randn(2, 3, 130, width)  # 130 positions: more than any text can have
     assert_close(rotate(x, rotary_table(130, width)).double(), turn(x), rtol=1e-4, atol=1e-4)
 
 
 def test_rope_knows_distances_only():
-    """The same query and key at every position: scores depend on i - j alone."""
+    """With the same query and key at every position, scores depend only on i - j."""
     query, key = torch.randn(2, 1, 8).double().unsqueeze(1).expand(2, 1, N, 8)
     table = tuple(t.double() for t in rotary_table(N, 8))
     scores = rotate(query[None], table)[0] @ rotate(key[None], table)[0].transpose(-1, -2)
@@ -87,15 +90,18 @@ def test_rope_knows_distances_only():
 
 @either_way
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
-    """In float64, by other means: see oracles.py. Scores are -inf above the diagonal of a causal model; the weights are
-    what the scores, after F, are normalised to; rows sum to 1 where the type says so."""
+    """Scores, weights and outputs equal those of oracles.py in float64.
+
+    Scores of a causal model are -inf above the diagonal; the weights are the normalised scores minus F; rows sum to 1
+    if the type says so.
+    """
     module, x = module_and_input(attention, causal)
     output, record = record_of(module, x)
     future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)
     assert_close(record.scores.double(), logits(module, x).masked_fill(future, float("-inf")), rtol=1e-4, atol=1e-4)
     assert_close(record.live.double(), layer_weights(module, x), rtol=1e-4, atol=1e-5)
     assert_close(output.double(), layer_output(module, x), rtol=1e-4, atol=1e-4)
-    assert output.std() > 0.1  # so that the tolerance is small
+    assert output.std() > 0.1  # the output is large compared with the tolerance
     mask = 0.0 if record.mask is None else record.mask.unsqueeze(1)
     assert_close(record.live, module.normalise(record.scores)[0])
     assert_close(record.live[..., future], torch.zeros_like(record.live[..., future]), rtol=0, atol=0)
@@ -109,8 +115,10 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 @either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """ln Z: exp(score - F - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F is there in
-    selective attention only."""
+    """The recorded ln Z satisfies weight = exp(score - F - ln Z); F is 0 except in selective attention.
+
+    For types whose rows are not divided by a sum, the record is ln of the row sum.
+    """
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
     log_z = module.log_normaliser(record.scores)
@@ -123,7 +131,10 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
 
 @either_way
 def test_weights_are_far_from_flat(attention: str, causal: bool):
-    """Or the tests of this folder would not see much. By total variation: half the sum of differences."""
+    """The weights of the tiny models are far from uniform, so that the tests can detect errors.
+
+    The distance is the total variation, half the sum of absolute differences.
+    """
     module, x = module_and_input(attention, causal)
     live = record_of(module, x)[1].live
     share = live / live.sum(-1, keepdim=True).clamp_min(1e-9)
@@ -134,7 +145,7 @@ def test_weights_are_far_from_flat(attention: str, causal: bool):
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
 def test_nothing_sees_the_future(attention: str, first: int):
-    """Tokens from `first` on are exchanged: nothing before them changes, in any layer; after them, something does."""
+    """If the tokens from `first` on change, no earlier position changes in any layer; some later position does."""
     model = make_model(attention)
     ids, other = random_ids(2, N)
     other = torch.cat((ids[:first], (ids[first:] + 7) % model.config.vocabulary))
@@ -150,18 +161,18 @@ def test_nothing_sees_the_future(attention: str, first: int):
 
 @either_way
 def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
-    """The last token is exchanged: what stands before it changes in a bidirectional model, and only there."""
+    """If the last token changes, earlier positions change in a bidirectional model and only there."""
     model = make_model(attention, causal=causal)
     ids = random_ids(1, N)
     other = ids.clone()
     other[0, -1] = (ids[0, -1] + 7) % model.config.vocabulary
     changes = (model(ids) - model(other))[0, :-1].abs().amax(-1)
-    # relu² gives some tokens no weight at all.
+    # relu² gives some tokens a weight of exactly 0
     assert (changes == 0).all() if causal else (changes > 1e-4).sum() > N / 3
 
 
 def test_weights_that_no_text_changes(attention: str):
-    """Tables are the same for two texts without a word in common; whatever reads the text is not."""
+    """Types with tables have the same weights for two texts without a common word; all other types differ."""
     module, x = module_and_input(attention)
     live = record_of(module, x)[1].live
     same = torch.equal(live[0], live[1])
@@ -184,7 +195,7 @@ def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: boo
 
 
 def test_the_list_of_types():
-    """Each has a name, a formula and a source of its own, which the page and the cards print."""
+    """Each type has its own name, formula and source, which the page and the cards print."""
     assert len(TYPES) == 19 == len({kind.title for kind in TYPES.values()})
     assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 19
     for name, kind in TYPES.items():

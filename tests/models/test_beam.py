@@ -1,5 +1,7 @@
-"""Beam search against an exhaustive search over a toy vocabulary, greedy search against a loop, texts beside each
-other against texts alone."""
+"""Beam search equals an exhaustive search over a toy vocabulary, greedy search equals a loop.
+
+Texts in one batch give the same results as each text alone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ START, END, V = 0, 1, 4
 
 
 class Toy:
-    """A language of V tokens: what follows depends on all that stands, by a table drawn once."""
+    """A language of V tokens in which the next token depends on all earlier ones, by a table drawn once."""
 
     def __init__(self, seeds: list[int]) -> None:
         self.seeds, self.rows, self.steps = seeds, [(seed, ()) for seed in seeds], 0
@@ -41,14 +43,14 @@ def log_probability(seed: int, ids: tuple[int, ...]) -> float:
 
 
 def everything(longest: int) -> list[tuple[int, ...]]:
-    """Every text that ends, of so many tokens at most."""
+    """Returns every finished text of at most `longest` tokens."""
     others = [token for token in range(V) if token != END]
     return [(*ids, END) for n in range(longest) for ids in itertools.product(others, repeat=n)]
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int):
-    """Every candidate is kept; the best by mean log-probability is the best there is, and its number is right."""
+    """A beam that keeps every candidate finds the text with the best mean log-probability, and reports that value."""
     found = search(Toy([seed]).step, [4], V**4, START, END)[0]
     texts = everything(4)
     assert sorted(h.ids for h in found) == sorted(texts)
@@ -59,7 +61,7 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int):
 
 
 def test_a_narrow_beam_is_between():
-    """Never better than exhaustive search, and on average better than greedy."""
+    """A narrow beam is never better than exhaustive search and on average better than greedy search."""
     gains = []
     for seed in range(40):
         greedy, narrow = (search(Toy([seed]).step, [6], beam, START, END)[0][0] for beam in (1, 4))
@@ -78,7 +80,7 @@ def test_one_candidate_is_greedy(seed: int):
 
 
 def test_length_counts_by_the_mean():
-    """A long text with a better mean before a short one that is more probable as a whole."""
+    """A long text with a higher mean log-probability precedes a short one with a higher total."""
     table = {(): {END: 0.5, 2: 0.5}, (2,): {END: 0.2, 3: 0.8}, (2, 3): {END: 0.9, 2: 0.1}}
 
     class Fixed(Toy):
@@ -93,7 +95,7 @@ def test_length_counts_by_the_mean():
 
 
 def test_texts_beside_each_other():
-    """Each as alone, though some are done sooner and have other limits."""
+    """Each text of a batch gets the result that it gets alone, although texts end at different steps and limits."""
     seeds, longest = list(range(10)), [2, 3, 4, 5, 6, 7, 8, 3, 4, 5]
     together = search(Toy(seeds).step, longest, 3, START, END)
     for seed, most, found in zip(seeds, longest, together, strict=True):

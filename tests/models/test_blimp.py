@@ -1,4 +1,4 @@
-"""Sentences' probabilities against sums written out, and BLiMP as it lies in the repository.
+"""Probabilities of sentences against explicit sums, and the copy of BLiMP in the repository.
 
     pytest tests/models/test_blimp.py
 """
@@ -19,7 +19,9 @@ from models.tasks.stories import StoriesReader
 
 
 def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):
-    """One token after the other, alone; sentences of several lengths in one batch, and in several."""
+    """The probability is the product over the tokens, computed one by one, for mixed lengths in one and several
+    batches.
+    """
     lab = own("stories-selective")
     sentences = [lab.read(text).ids[1:] for text in ("The cat sat.", "A", "Once upon a time there was a dragon.")]
     expected = []
@@ -55,7 +57,8 @@ def test_a_measure_says_which_pairs_are_right():
 
 
 def test_the_error_is_that_of_stratified_means():
-    """Two paradigms of 4 pairs: variances p (1 - p) / 3, over the square of 2."""
+    """The standard error is that of stratified means: for two paradigms of 4 pairs, variances p (1 - p) / 3, over 2².
+    """
     found = accuracy({"a": [True, True, True, False], "b": [True, False, True, False]})
     assert found["accuracy"] == 0.625
     assert found["accuracy_error"] == pytest.approx(math.sqrt(0.1875 / 3 + 0.25 / 3) / 2, abs=1e-5)

@@ -1,5 +1,7 @@
-"""A run with two plans equals two runs: for every attention type, plan and scale, the baseline trace and the trace
-under the plan equal those of two calls of run_prompt."""
+"""A run with two plans equals two runs: the baseline trace and the trace under the plan equal those of run_prompt.
+
+This holds for every attention type, plan and scale.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from models.nets.attention import TYPES
 from models.plan import HeadPlan, HeadState, Scale
 from models.trace import Trace
 
-# One pass over two texts adds in another order than two passes.
+# one pass over two texts adds numbers in another order than two passes
 NEARLY = {"rtol": 1e-4, "atol": 2e-5}
 
 
@@ -39,7 +41,8 @@ def check(lab: StackLab, prompt, plan: HeadPlan) -> None:
             assert array.shape == arrays(found)[name].shape
             assert_close(torch.tensor(arrays(found)[name]), torch.tensor(array), equal_nan=True, **NEARLY,
                          msg=lambda text, name=name: f"{name}: {text}")
-        assert found.nbytes == expected.nbytes  # live weights that are the used ones are shared in both
+        # both traces share the computed weights where the plan leaves them unmodified
+        assert found.nbytes == expected.nbytes
 
 
 def scales_of(attention: str) -> st.SearchStrategy[Scale]:
@@ -69,8 +72,7 @@ def test_both_are_two_runs(attention: str, causal: bool, data: st.DataObject):
 
 @pytest.mark.parametrize("attention, causal", LABS)
 def test_both_under_every_policy(attention: str, causal: bool):
-    """Alone, and with heads that are constant or gated; on a text with questions. A policy changes what is not trained
-    so, which is what the comparison is for."""
+    """Every scale policy is correct alone and together with constant or gated heads, on a text with questions."""
     lab = make_lab(attention, causal)
     prompt = lab.read(TEXT)
     for policy in TYPES[attention].policies:
@@ -81,7 +83,7 @@ def test_both_under_every_policy(attention: str, causal: bool):
 
 
 def test_the_first_is_not_touched_by_the_second(lab: StackLab):
-    """All heads pruned: the first Trace does not notice, the second has nothing left of attention."""
+    """With all heads pruned in the second trace the first is unchanged, and the second has no attention output."""
     before, after = lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, gate=0.0)])
     assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
                  **NEARLY)

@@ -30,8 +30,10 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 
 
 def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list[str]]]:
-    """Translations, and two references each, of which the first is the translation but for some words; the last word is
-    missing, and `more` is there."""
+    """Returns translations with two references each.
+
+    The first reference is the translation with some words exchanged; the last word is missing and `more` is appended.
+    """
     random = numpy.random.default_rng(3)
     texts = [list(random.choice(WORDS, random.integers(5, 14))) for _ in range(count)]
     found = [[random.choice(WORDS) if random.random() < noise else word for word in text] for text in texts]
@@ -41,7 +43,8 @@ def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list
 @pytest.mark.parametrize("noise", [0.02, 0.3])
 @pytest.mark.parametrize("more", ["", " long long"])
 def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
-    """Translations that are too short, so that brevity has its part, and such that are too long."""
+    """The mean over sentences is the corpus BLEU, for translations that are too short (brevity penalty) and too long.
+    """
     found, references = made(200, noise, more)
     values = sentences.values_of(*sentences.counts_of(found, references))
     assert values.mean() == pytest.approx(bleu(found, references)[0], abs=1e-9)
@@ -49,7 +52,7 @@ def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
 
 @pytest.mark.parametrize("more", ["", " long long"])
 def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
-    """Against BLEU of sentences that count a millionth more, one after the other."""
+    """A sentence's influence equals the change of BLEU when the sentence counts one millionth more."""
     lengths, references, right, possible = sentences.counts_of(*made(30, 0.2, more))
     assert (lengths.sum() < references.sum()) == (not more)
 
@@ -64,7 +67,7 @@ def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
 
 
 def test_their_spread_is_what_other_sentences_change():
-    """Against sacrebleu's own bootstrap, half of whose interval of 95% is 1.96 standard errors."""
+    """The standard error agrees with sacrebleu's bootstrap, whose 95% interval has half-width 1.96 standard errors."""
     found, references = made(400, 0.15)
     values = sentences.values_of(*sentences.counts_of(found, references))
     streams = [[its[i] for its in references] for i in (0, 1)]
@@ -73,7 +76,9 @@ def test_their_spread_is_what_other_sentences_change():
 
 
 def test_sentences_whose_translation_is_in_training_are_counted():
-    """As method.md says: pairs are split by their English side."""
+    """The number of test sentences whose translation is in the training data is counted; pairs are split by English
+    side.
+    """
     corpus = TASKS["translation"].build().corpus
     _texts, references = corpus.test()
     known = sentences.known_in_training(corpus, references)
@@ -91,7 +96,7 @@ def test_a_score_of_nothing_has_no_sentences():
     arrays(bool, count), arrays(int, count, elements=st.integers(0, 7)))))
 def test_shares_of_texts_have_the_share_of_all_as_their_mean(drawn: tuple[numpy.ndarray, numpy.ndarray]):
     right, whose = map(torch.tensor, drawn)
-    whose[0], whose[-1] = 0, 1  # two texts at least
+    whose[0], whose[-1] = 0, 1  # both texts must have at least one token each
     found = per_text.shares(per_text.counted(right, whose))
     assert (found.values * found.counts).sum() / found.counts.sum() == pytest.approx(float(right.float().mean()))
     again = per_text.shares(per_text.counted(~right, whose))
@@ -130,7 +135,7 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
 
 
 def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
-    """As trained, and read in another way."""
+    """The predictions of hidden tokens are those of the metric, with the trained and with another inference setting."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
     monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
@@ -155,7 +160,7 @@ def test_log_n_changes_nothing_at_the_trained_length(monkeypatch: pytest.MonkeyP
     model = Transformer(Config("gau-softmax", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1,
                                causal=False, trained_length=64))
     for parameter in model.parameters():
-        parameter.data.normal_()  # rows that are not even, which log n would not change
+        parameter.data.normal_()  # rows that are not uniform, since scaling by log n does not change uniform ones
     metric = seeds.measured(model, TASKS["masked"].build())
     read = metric["readings"]["logn"]
     assert read["64"]["loss"] == metric["loss_by_length"]["64"]

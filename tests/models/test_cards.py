@@ -20,8 +20,8 @@ UNITS_SHARED, RANK = 128, 8
 
 
 def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, int]) -> int:
-    """Of one layer's scores for one text of n tokens, by hand, from the papers' formulas."""
-    own = {"dot": 2 * n * c * c + n * n * c,  # two projections; n² products of c / h numbers in each of h heads
+    """Returns the multiplications of one layer's scores for one text of n tokens, from the papers' formulas."""
+    own = {"dot": 2 * n * c * c + n * n * c,  # two projections, then n² products of c / h numbers in each of h heads
            "random": 0, "fixed-random": 0, "factorized-random": h * n * n * RANK,
            "dense": n * c * c + n * c * n, "factorized-dense": n * c * c + n * c * sum(factors),
            "unit": n * c * UNITS_SHARED + n * n * UNITS_SHARED}
@@ -31,8 +31,12 @@ def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_cost_by_hand(name: str):
-    """And beside it softmax attention's with as many parameters in values and MLP: for gated attention units half as
-    many layers of eight heads. Of a model that translates it is that of encoder and decoder, whose type differs."""
+    """The card's cost equals the formula, and so does that of softmax attention with as many parameters in values and
+    MLP.
+
+    Gated attention units are compared with half as many layers of eight heads. An encoder-decoder's cost is the sum of
+    encoder and decoder, whose attention types can differ.
+    """
     config = RECIPES[name].config
     stacks = [(config.layers, getattr(config, "longest_target", config.trained_length)),
               (getattr(config, "encoder_layers", 0), config.trained_length)]
@@ -53,7 +57,7 @@ def test_cost_by_hand(name: str):
 
 
 def test_a_card(attention: str, tmp_path: Path):
-    """Of a tiny model, trained by nobody: everything that readers of cards rely on; alpha for mixtures alone."""
+    """The card of an untrained tiny model has every entry that readers of cards use; only mixtures have alpha."""
     name = "assignment-softmax"
     run = tmp_path / "seed-0"
     run.mkdir()
@@ -76,7 +80,7 @@ def test_a_card(attention: str, tmp_path: Path):
 
 
 def test_the_cost_of_a_type_is_its_own():
-    """The same whatever the seed and the batch: of one text, in a pass on no device."""
+    """The cost of one text is the same for every seed and batch, and is counted on the meta device."""
     config = make_config("dense-softmax")
     torch.manual_seed(1)
     assert cost(config) == cost(config) and torch.initial_seed() == 1

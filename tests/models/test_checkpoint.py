@@ -1,5 +1,7 @@
-"""Tests of model folders: a written folder can be read, and every fault raises a CheckpointError that names the file
-and a command, but no path of the server. Concurrent requests load a model once."""
+"""Tests of model folders: a written folder can be read again, and every damage raises a CheckpointError.
+
+The error names the file and a command, but no path of the server. Concurrent requests load a model once.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ from models.tasks import TASKS, assignment
 from models.training import release
 from models.training.release import finish
 
-NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
+NAME = "assignment-selective"  # a released model's name, which load() accepts; the folder contains a tiny model
 CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tiny model's folder, which load() reads in place of the shipped one."""
+    """Returns a tiny model's folder, which load() reads instead of the released one."""
     tiny = make_lab("selective")
     write(tmp_path / NAME, tiny.model, tiny.constant)
     write_json(tmp_path / NAME / "card.json", CARD)
@@ -41,8 +43,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_written_is_read(folder: Path):
-    """Weights to 8 bits, vectors exactly; constant matrices to half precision: 11 binary digits, and rows divided by
-    their sum again."""
+    """Weights are stored in 8 bits, vectors exactly, constant matrices in half precision with rows that sum to 1 again.
+    """
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
     assert read.model.config == tiny.model.config and read.card == CARD and read.name == NAME
@@ -55,11 +57,11 @@ def test_what_is_written_is_read(folder: Path):
     assert not read.model.training and not any(p.requires_grad for p in read.model.parameters())
     ids = random_ids(1, 12)[0]
     before, after = (torch.tensor(trace_of(which, ids).output.distribution) for which in (tiny, read))
-    assert_close(after, before, rtol=0, atol=0.05)  # what is lost moves no probability by one in twenty
+    assert_close(after, before, rtol=0, atol=0.05)  # rounding changes no probability by more than 0.05
 
 
 def test_writing_what_was_read_changes_nothing(folder: Path, tmp_path: Path):
-    """8 bits lose something once, not with every copy: the same integers, and scales to the last digit."""
+    """Rounding to 8 bits happens once: writing a loaded model again gives the same integers and scales."""
     model = read_model(folder)
     write(tmp_path / "copy", model, read_constant(folder, model.config, 128))
     assert (tmp_path / "copy" / "config.json").read_bytes() == (folder / "config.json").read_bytes()
@@ -132,14 +134,14 @@ def test_a_missing_file_is_called_missing(folder: Path):
 
 
 def test_weights_that_do_not_fit_the_config(folder: Path):
-    """Which of the two is wrong nobody can say; the message names both."""
+    """Weights that do not fit the config give an error that names both files, because either can be the wrong one."""
     edit(layers=3)(folder / "config.json")
     with pytest.raises(CheckpointError, match=r"model\.safetensors.*config\.json"):
         models.load(NAME)
 
 
 def test_a_repaired_folder_can_be_loaded(folder: Path):
-    """A failure is not remembered."""
+    """A failed load is not cached, so a repaired folder can be loaded."""
     card = (folder / "card.json").read_bytes()
     (folder / "card.json").unlink()
     with pytest.raises(CheckpointError):
@@ -150,7 +152,7 @@ def test_a_repaired_folder_can_be_loaded(folder: Path):
 
 @pytest.mark.parametrize("name", ["", "selective", f"../{NAME}", f"{NAME}/", "stories-sparse"])
 def test_an_unknown_name(folder: Path, name: str):
-    with pytest.raises(ValueError, match=NAME):  # the message says which there are
+    with pytest.raises(ValueError, match=NAME):  # the message lists the existing models
         models.load(name)
     assert models.names() == [NAME]
 
@@ -176,7 +178,7 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """So that weights which somebody exchanges are not taken for those that were measured."""
+    """A card has the digests of its files, so that replaced weights are not mistaken for the measured ones."""
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
@@ -191,7 +193,7 @@ def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, mon
 
 
 def test_no_model_brings_torchs_compiler_with_it():
-    """66 MB of a small host, and a second and a half for whoever asks for the first Synthesizer."""
+    """No model imports torch's compiler, which takes 66 MB and 1.5 s when the first Synthesizer is loaded."""
     code = ("import sys, models\nfor name in models.names(): models.load(name)\n"
             "print([name for name in ('sympy', 'torch._dynamo', 'torch._inductor') if name in sys.modules])")
     ran = subprocess.run([sys.executable, "-c", code], cwd=Path(models.__file__).parents[1], capture_output=True,

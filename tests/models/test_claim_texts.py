@@ -1,4 +1,4 @@
-"""Tests of verdicts under resampling: a statement that holds for the means is not clear if other texts contradict it.
+"""Verdicts under resampling: a statement that holds for the means is not clear if other texts contradict it.
 
     pytest tests/models/test_claim_texts.py
 """
@@ -25,7 +25,7 @@ from tests.models.made_claims import (
 
 
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):
-    """Two models on the same texts: what makes a text hard is hard for both, and drops out."""
+    """The standard error over texts is that of paired differences, in which a text's difficulty cancels."""
     hard = [40 - 5 * (i % 7) for i in range(60)]
     for name, more in (("gau-softmax", [0] * 60), ("gau-relu2", [2 + i % 3 - 1 for i in range(60)])):
         right = [one + other for one, other in zip(hard, more, strict=True)]
@@ -37,12 +37,13 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
             (f"masked-{kind}", per_text.guesses(length)) for kind in kinds))
 
     assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
-    assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)  # against a limit
-    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # not measured
+    # the error against a fixed limit
+    assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)
+    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # this comparison was not measured
 
 
 def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
-    """Half of the texts ask nearly nothing, and differ widely."""
+    """A text is weighted by its number of questions; half of the texts have almost none and very different results."""
     asked = [100, 1] * 60
     right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
     made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
@@ -54,7 +55,7 @@ Damage = Callable[[dict[str, Any]], None]
 
 
 def differ(made: Made, name: str, change: Damage) -> None:
-    """Changes what the card's other seeds know of texts."""
+    """Changes the per-text results of the card's other seeds."""
     path = made.folder / "checkpoints" / name / "card.json"
     card = json.loads(path.read_text())
     for metric in card["other_seeds"].values():
@@ -67,7 +68,11 @@ def losses_differ(metric: dict[str, Any]) -> None:
 
 
 def answers_differ(*keys: str) -> Damage:
-    """Of half of the texts no answer is right, of the others all, in what these keys lead to; `*` for each."""
+    """Returns a change that makes all answers wrong in half of the texts and right in the others.
+
+    Args:
+        keys: path to the results; `*` stands for every key.
+    """
     def change(found: dict[str, Any]) -> None:
         its = [found]
         for key in keys[:-1]:
@@ -98,7 +103,7 @@ def answers_differ(*keys: str) -> Damage:
     ("normalisation-softmax", "masked-gau-softmax-128", answers_differ("texts", "128")),
 ])
 def test_other_texts_would_have_another_answer(made: Made, key: str, name: str, change: Damage):
-    """What holds by the means is not clear where texts differ."""
+    """A statement that holds for the means is not clear if the texts differ."""
     as_the_sources_have_it(made)
     gates_as_the_source_has_them(made)
     assert made.verdicts()[key] == HOLDS
@@ -116,10 +121,13 @@ SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "fact
     ("disagreement-helps", ["translation-disagreement-out"], 1.0, UNSURE),
     ("heads-few", [heads.PRUNED], 0.2, ONCE), ("heads-few", [heads.PRUNED], 2.0, UNSURE)])
 def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
-    """By so much they differ, in turn to either side; one claim asks of shares of BLEU, the others of BLEU."""
+    """A statement about BLEU is not clear if the sentences differ by as much, alternately up and down.
+
+    One claim compares shares of BLEU, the others compare BLEU.
+    """
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
-    if key.startswith("synthesizer"):  # whose source has a plain model of its own
+    if key.startswith("synthesizer"):  # the Synthesizer's source has its own plain model
         made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name in names:
         score = json.loads((made.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
@@ -130,7 +138,7 @@ def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: li
 
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
-    """Mean over the seeds that both have, text by text; the textbook's standard error."""
+    """The standard error is the textbook's, for the mean over the seeds that both models have, text by text."""
     hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
     for name, sign in (("selective", 0.0), ("softmax", 1.0)):
         made.seeds(f"stories-{name}", [
@@ -139,11 +147,12 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
             for seed in range(3)])
     between, error = synthesizer.compared(made.evidence, "selective")
     assert between == {1200: {0: 0.0, 1: 0.0, 2: 0.0}}
-    assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)  # seeds' luck is 1, 2 and 3 times as large
+    # the seeds' deviations are 1, 2 and 3 times as large
+    assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)
 
 
 def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
-    """Longer ones have two seeds, too, but one of them lacks it."""
+    """Per-text results come from the trainings that have the number; of the longer ones one seed lacks it."""
     known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [known] * 2)
@@ -153,7 +162,8 @@ def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
 
 
 def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
-    """Of as many steps: its numbers are those of what ships, in 8 bits."""
+    """Per-text results of a short training are used although a card with as many steps has the released model's metric.
+    """
     made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
     made.seeds("stories-softmax", [{"perplexity": 41.0, "text_losses": [1.0, 2.0]}])
     assert made.evidence.metrics("stories-softmax") == {1200: {0: {"perplexity": 40.0, "text_losses": [1.0, 2.0]}}}
@@ -161,7 +171,7 @@ def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
 
 @pytest.mark.parametrize("losses", [{}, {"text_losses": [1.0, 2.0]}])
 def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losses: dict):
-    """However far apart the means are."""
+    """Without losses of the same texts no statement is clear, however far apart the means are."""
     with_losses(made, losses)
     assert math.isnan(synthesizer.compared(made.evidence, "selective")[1])
     assert made.verdicts()["selective-perplexity"] == UNSURE
@@ -186,7 +196,7 @@ def test_one_text_tells_nothing_of_others(made: Made):
 
 
 def test_seeds_with_other_texts_are_not_averaged(made: Made):
-    """As after a change of what counts as one: the texts of the first seed that has them are those that are meant."""
+    """Seeds with other texts are excluded from the mean; the first seed with per-text results defines the texts."""
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
     assert synthesizer.compared(made.evidence, "selective")[1] == 0.0

@@ -1,4 +1,4 @@
-"""Tests of the claims: missing data give a verdict too, the sources' values confirm their claims, other values do not.
+"""Tests of the claims: the sources' values confirm each claim, other values do not, and missing data give a verdict.
 
     pytest tests/models/test_claims.py
 """
@@ -39,7 +39,7 @@ def test_gates_that_are_otherwise(made: Made):
     assert {key: word for key, word in words.items() if key.startswith("gated-")} == {
         "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": FAILS, "gated-sparse": PART,
         "gated-token": PART}
-    made.card(gated.GATED, {"perplexity": 39.0})  # other weights: what was measured is not of them
+    made.card(gated.GATED, {"perplexity": 39.0})  # the card has other weights than the measurement
     words = made.verdicts()
     assert words["gated-perplexity"] == FAILS
     assert {words[f"gated-{key}"] for key in ("sink", "sparse", "token", "longer")} == {OPEN}
@@ -71,7 +71,7 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
             assert statement.chart and statement.chart.points and statement.chart.alt
             assert all(math.isfinite(point["value"]) for point in statement.chart.points)
             assert all(isinstance(cell, str) for row in statement.table for cell in row.values())
-            assert len({tuple(row) for row in statement.table}) == 1  # the same columns in every row
+            assert len({tuple(row) for row in statement.table}) == 1  # every row has the same columns
 
 
 def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: Made):
@@ -79,7 +79,7 @@ def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: 
     fixed = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
     row = next(row for row in fixed.table if row["attention"] == "fixed random, nearly even")
     assert row["here, 1,200 steps"] == "1.100 ± 0.000 (2 seeds)"
-    made.card("stories-fixed-random", {"perplexity": 90.0})  # the control belongs to weights that are gone
+    made.card("stories-fixed-random", {"perplexity": 90.0})  # the control was measured on weights that no longer exist
     again = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
     assert "1.100" not in str([row for row in again.table if row["attention"] == "fixed random, nearly even"])
     assert again.verdict.word == fixed.verdict.word
@@ -91,8 +91,11 @@ def test_statements_are_told_apart():
 
 
 def test_heads_that_are_otherwise(made: Made):
-    """Roles of the heads that go first; half of the heads at two BLEU; more of the encoder left; one that does not
-    differ more; confidence and relevance that agree of layers and not of their heads."""
+    """The claims about heads fail for other values of each measurement.
+
+    Pruned heads have roles; half of the heads cost two BLEU; more encoder heads are left; one term does not increase
+    disagreement; confidence and relevance agree on layers, not on heads.
+    """
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
     folder = made.folder / "measurements"
@@ -107,7 +110,8 @@ def test_heads_that_are_otherwise(made: Made):
                                                                   for kind in run["heads_left"]}}
     made.measured("translation-softmax.gates.json", gates)
     assert made.verdicts()["heads-few"] == FAILS
-    for control, bleu in zip(gates["controls"], (38.1, 38.3, 38.2), strict=True):  # training on costs as much by itself
+    # continued training without gates costs as much
+    for control, bleu in zip(gates["controls"], (38.1, 38.3, 38.2), strict=True):
         control["bleu"] = bleu
     made.measured("translation-softmax.gates.json", gates)
     assert made.verdicts()["heads-few"] == ONCE
@@ -117,7 +121,7 @@ def test_heads_that_are_otherwise(made: Made):
         its | {"bleu": 40.0} for its in gates["controls"]]})
     measured = json.loads((folder / "claims.json").read_text())
     for row in measured["training_speed"]["rows"]:
-        row["blocks"] = blocks(1.05, 1.2)  # not slower at all
+        row["blocks"] = blocks(1.05, 1.2)  # the regularised training is not slower
     made.measured("claims.json", measured)
     own = json.loads((folder / "translation-disagreement-out.disagreement.json").read_text())
     made.measured("translation-disagreement-out.disagreement.json", own | {"mean": own["mean"] | {"out": 0.8}})
@@ -130,7 +134,7 @@ def test_heads_that_are_otherwise(made: Made):
 
 
 def test_agreement_within_layers_is_beyond_chance_as_often_as_random_orders_say():
-    """A closed form against 2,000 orders; and layers that differ in both say nothing."""
+    """The closed-form p-value agrees with 2,000 random orders; layers in which both differ have no effect."""
     random = numpy.random.default_rng(3)
     one = [random.normal(size=heads_) for heads_ in (8, 8, 12)]
     other = [0.4 * row + random.normal(size=len(row)) for row in one]
@@ -163,14 +167,15 @@ def test_commands_learn_all_gates_again_that_there_are():
     ("stories-fixed-random", {"perplexity": 150.0}, "synthesizer-floor", FAILS),
     ("stories-random", {"perplexity": 60.0}, "synthesizer-alike", FAILS),
     ("stories-random-softmax", {"perplexity": 41.0}, "synthesizer-mixtures", PART),
-    ("stories-random-softmax", {"perplexity": 60.0}, "synthesizer-best", HOLDS),  # it is asked of translations
+    # the statement is about translations, so stories do not change it
+    ("stories-random-softmax", {"perplexity": 60.0}, "synthesizer-best", HOLDS),
     ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-best", FAILS),
     ("translation-dense", {"bleu": 20.0}, "synthesizer-translation", PART),
     ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-translation", PART),
     ("stories-selective", {"perplexity": 40.0}, "selective-perplexity", FAILS),
-    ("stories-selective", {"perplexity": 36.2}, "selective-wide", HOLDS),  # above by less than the margin
-    ("stories-softmax-wide", {"perplexity": 35.0}, "selective-wide", PART),  # twice the heads do help
-    ("stories-selective-memory", {"perplexity": 38.4}, "selective-loss", HOLDS),  # above by less than the margin
+    ("stories-selective", {"perplexity": 36.2}, "selective-wide", HOLDS),  # worse by less than the margin
+    ("stories-softmax-wide", {"perplexity": 35.0}, "selective-wide", PART),  # twice the heads improve softmax
+    ("stories-selective-memory", {"perplexity": 38.4}, "selective-loss", HOLDS),  # worse by less than the margin
     ("stories-selective-memory", {"perplexity": 39.4}, "selective-loss", FAILS),
     ("assignment-random", {"elsewhere_by_events": {"24": 0.9}}, "selective-random", PART),
     ("assignment-softmax", {"accuracy_by_quarter": {"48": [0.9, 0.999], "96": [0.9, 0.8]}}, "selective-longer", PART),
@@ -189,7 +194,7 @@ def test_what_is_within_chance_of_the_margin_is_inconclusive(made: Made):
     made.card("stories-selective-memory", {"perplexity": 38.4}, other_seeds={
         "1": {"perplexity": 38.0}, "2": {"perplexity": 38.6}})
     assert made.verdicts()["selective-loss"] == UNSURE
-    made.card("stories-selective-memory", {"perplexity": 38.4}, other_seeds={})  # one seed
+    made.card("stories-selective-memory", {"perplexity": 38.4}, other_seeds={})  # a single seed
     assert made.verdicts()["selective-loss"] == UNSURE
 
 
@@ -198,7 +203,7 @@ def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
     made.card("stories-selective", {"perplexity": 37.0}, steps=1500)
     assert made.verdicts()["selective-perplexity"] == OPEN
     (statement,) = (s for claim in judge(made.evidence) for s in claim.statements if s.key == "selective-perplexity")
-    assert {tuple(row) for row in statement.table} == {  # no column for what has no number of steps
+    assert {tuple(row) for row in statement.table} == {  # values without a number of steps get no column
         ("attention", "source", "here, 1,500 steps", "here, 1,200 steps")}
 
 
@@ -216,7 +221,7 @@ def test_what_an_older_measure_found_is_forgotten(made: Made):
 
 
 def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
-    """At another rate than the sweep chose, so its rivals have an advantage; what it is alone stands."""
+    """A model trained at another rate than the sweep chose is not compared, but its own value is shown."""
     as_the_sources_have_it(made)
     path = made.folder / "checkpoints" / "stories-softmax" / "card.json"
     card = json.loads(path.read_text())
@@ -230,7 +235,8 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     found = with_rate(2 * rate)
     compared = ("selective-perplexity", "selective-memory", "selective-blimp", "synthesizer-close")
     assert {found[key] for key in compared} == {OPEN}
-    # Seeds are compared, they were trained at its rate; the weights that ship were not, whose memory was measured.
+    # the seeds are compared, because they were trained at the swept rate; the released weights were not, and their
+    # memory is what was measured
     known = {"text_losses": [math.log(38.21)] * 20, "learning_rate": rate}
     made.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
     found = with_rate(2 * rate)
@@ -254,11 +260,12 @@ def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: M
 
     helps, hurts = wide(37.0), wide(39.0)
     assert (helps.verdict.word, hurts.verdict.word) == (HOLDS, PART)
-    assert "stories-softmax-wide stories-selective stories-softmax;" in helps.command  # all three decide
+    # all three models decide the statement
+    assert "stories-softmax-wide stories-selective stories-softmax;" in helps.command
     for statement, ratio in ((helps, "0.974"), (hurts, "1.026")):
         rows = {row["attention"]: row for row in statement.table}
         assert rows["softmax, twice the heads / softmax"]["here, 1,200 steps"].startswith(ratio)
-        assert len(rows) == len(statement.table)  # nobody twice
+        assert len(rows) == len(statement.table)  # no model is in the table twice
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", "null", "7", '{"training": 1, "version": 9}'])
@@ -266,7 +273,7 @@ def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: M
     "checkpoints/stories-softmax/card.json", "seeds/stories-softmax.json", "measurements/stories-selective.memory.json",
     "measurements/masked-softmax.length.json", "measurements/claims.json"])
 def test_a_damaged_file_stops_the_judging_and_is_named(made: Made, file: str, damage: str):
-    """No verdict is made of what is left."""
+    """A damaged file stops the verdicts and is named; no verdict is computed from the remaining files."""
     as_the_sources_have_it(made)
     (made.folder / file).parent.mkdir(parents=True, exist_ok=True)
     (made.folder / file).write_text(damage)
@@ -285,7 +292,8 @@ def test_what_is_no_number_stops_the_judging(made: Made, perplexity: object):
 def test_errors_of_our_own_are_not_taken_for_damage(made: Made):
     as_the_sources_have_it(made)
     with pytest.raises(TypeError):
-        made.evidence.samples("stories-softmax", lambda metric: metric["perplexity"]["of"])  # a mistake in the code
+        # a programming error is not reported as a damaged file
+        made.evidence.samples("stories-softmax", lambda metric: metric["perplexity"]["of"])
 
 
 def test_seeds_of_the_card_and_of_short_trainings_of_the_same_steps_are_one(made: Made):
@@ -322,7 +330,11 @@ def test_a_training_that_diverged_has_no_number(made: Made, perplexity: object):
     ({1: None, 2: None, 4: None, 8: None}, UNSURE), ({1: 0.0, 2: None, 4: 0.5, 8: 0.6}, FAILS),
     ({1: 0.0, 2: 0.0}, UNSURE)])
 def test_memory_that_may_be_enough_is_not_clearly_too_little(losses: dict[int, float | None], word: str):
-    """Nats more than softmax's, None for noise around it: more than 2 times less is asked for."""
+    """A loss that may be as low as softmax's is not clearly worse; the claim needs more than a factor of 2.
+
+    Args:
+        losses: difference to softmax in nats; None for noise around 0.
+    """
     noise = numpy.array([0.5, -0.5] * 10)
     windows = {float(factor): noise if more is None else numpy.full(20, more) for factor, more in losses.items()}
     assert conclude(memory._most({"selective": memory._reach(windows, numpy.zeros(20))})).word == word
@@ -384,8 +396,9 @@ def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
 def test_at_512_as_much_must_go_as_in_the_source(made: Made):
     as_the_sources_have_it(made)
     made.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
-    assert made.verdicts()["selective-memory-512"] == PART  # 4 times less is not 5 times less
-    made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})  # worse with all of its memory: F chooses nothing
+    assert made.verdicts()["selective-memory-512"] == PART  # a factor of 4 is not a factor of 5
+    # worse with full memory, so F is of no use to choose tokens
+    made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})
     assert made.verdicts()["selective-memory-512"] == PART
     made.memory("selective-512", 39.0, {2: 40.0})
     assert made.verdicts()["selective-memory-512"] == FAILS

@@ -18,7 +18,7 @@ from models.storage.checkpoint import pack, unpack
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}
-BLIND = {"random", "fixed-random", "factorized-random"}  # types whose weights are the same for every text
+BLIND = {"random", "fixed-random", "factorized-random"}  # types whose attention weights are the same for every text
 
 
 def sees_texts(lab: StackLab) -> bool:
@@ -26,7 +26,7 @@ def sees_texts(lab: StackLab) -> bool:
 
 
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
-    """Every head constant at the mean over one text: its weights and output come out as they were, bit by bit."""
+    """With every head constant at the mean over one text, its weights and output are unchanged bit by bit."""
     ids = random_ids(1, N)
     only = with_constant(lab, mean_patterns(lab.model, ids))
     before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))
@@ -36,7 +36,7 @@ def test_the_mean_of_one_text_is_that_text(lab: StackLab):
 
 
 def test_the_mean_is_a_mean(lab: StackLab):
-    """Over 70 texts, more than are computed at once, against one text after the other in float64."""
+    """The mean over 70 texts, more than one batch, equals a loop over single texts in float64."""
     texts = random_ids(70, N)
     total = torch.zeros(*lab.shape["self"], N, N, dtype=torch.float64)
     for text in texts:
@@ -52,12 +52,13 @@ def test_the_mean_is_a_mean(lab: StackLab):
     few = mean_patterns(lab.model, texts[:32])
     if sees_texts(lab):
         assert (mean - few).abs().max() > 0.01
-    else:  # PAPA's mean of what is the same for every text
+    else:  # types with tables have the same weights for every text, so the mean equals them
         assert_close(few, mean)
 
 
 def test_a_constant_head_is_blind(lab: StackLab):
-    """Two texts of equal length: equal weights in the constant heads, which are the stored ones, others differ."""
+    """Two texts of equal length have equal weights in the constant heads, namely the stored ones; other heads differ.
+    """
     plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
     one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
     for layer in range(LAYERS):
@@ -72,7 +73,7 @@ def test_a_constant_head_is_blind(lab: StackLab):
 
 
 def test_heads_beside_a_constant_one_are_untouched(lab: StackLab):
-    """In its own layer; later layers see another input."""
+    """Other heads of the same layer are unchanged; later layers have another input."""
     ids = random_ids(1, N)[0]
     constant = address(lab, 0, 1)
     before, after = trace_of(lab, ids), trace_of(lab, ids, HeadPlan().constant(*constant))
@@ -86,7 +87,7 @@ def test_heads_beside_a_constant_one_are_untouched(lab: StackLab):
 
 
 def test_slices_of_the_constant_matrices_sum_to_1(lab: StackLab):
-    """A text of n tokens uses the first n rows and columns."""
+    """A text of n tokens uses the first n rows and columns, whose rows sum to 1."""
     constant = lab.constant["self"]
     for n in (1, 2, 5, 64, 127, 128):
         intervention = lab.interventions(HeadPlan().constant("self", 1, 0), n)[1]
@@ -103,8 +104,10 @@ def bidirectional(request: pytest.FixtureRequest) -> StackLab:
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
 def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab, n: int):
-    """PAPA's rule (mask_and_normalize): keys beyond the text are cut off and what is left of a row is divided by its
-    sum, row by row in float64; rows of relu² never summed to 1 and are cut and no more."""
+    """Keys beyond the text are cut off and each row is divided by its sum, as in PAPA (mask_and_normalize).
+
+    The oracle works row by row in float64. Rows of relu² never summed to 1, so they are only cut.
+    """
     for layer in range(LAYERS):
         expected = bidirectional.constant["self"][layer, :, :n, :n].double()
         if bidirectional.attention.is_distribution:
@@ -119,7 +122,7 @@ def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab
 def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
     lab = make_lab("softmax", causal=False)
     constant = torch.zeros_like(lab.constant["self"])
-    constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads that look four tokens ahead
+    constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads that attend four tokens ahead
     ahead = with_constant(lab, constant)
     matrices = torch.from_numpy(ahead.constant_of("self", 0, 6, 6))
     assert_close(matrices[0, 1], torch.eye(6)[5])
@@ -141,7 +144,7 @@ def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
 
 
 def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
-    """Its weights are those of constant_of for the text's length, and every row of a distribution still sums to 1."""
+    """The weights are those of constant_of for the text's length, and rows of a distribution sum to 1."""
     trace = trace_of(bidirectional, random_ids(1, N)[0], all_heads(bidirectional, constant=True))
     weights = torch.tensor(trace.weights["self"])
     rows = [torch.from_numpy(bidirectional.constant_of("self", layer, N, N)) for layer in range(LAYERS)]
@@ -154,8 +157,10 @@ def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
 
 @either_way
 def test_float16_keeps_the_constant_matrices(attention: str, causal: bool):
-    """Half precision has 11 binary digits: each entry is off by 2^-11 at most, its row's sum too, so their ratio by
-    2^-10; entries under 2^-24 are lost."""
+    """Half precision has 11 binary digits, so entries are within a factor of 2^-10 after rows are normalised.
+
+    Each entry and each row sum is off by at most 2^-11; entries under 2^-24 are lost.
+    """
     lab = make_lab(attention, causal)
     constant, limit, is_distribution = lab.constant["self"], lab.limit, lab.attention.is_distribution
     packed = pack(constant, causal)

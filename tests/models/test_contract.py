@@ -1,5 +1,8 @@
-"""What others build on, for every model that is shipped: the example of DESIGN.md, the card, the command that measures
-the model again, small files without code in them, and a package that imports no more than it needs."""
+"""The public contract, for every released model.
+
+The example of DESIGN.md runs; cards and commands are complete; files are small and contain no code; importing the
+package loads no unnecessary library.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,9 @@ from models.training.prune_heads import SHIPPED
 from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
-# Those that must be shipped are tested whether they are or not: an empty list would test nothing and pass.
+# the models that must be released are tested even if they are missing, because an empty list would pass
 NAMES = sorted(FIRST | set(models.names()))
-MEGABYTES = 6  # a file; the repository is cloned by people who only want to look
+MEGABYTES = 6  # size limit per file, because many people clone the repository only to look at it
 
 
 @pytest.fixture(params=NAMES)
@@ -47,7 +50,8 @@ def lab(name: str) -> models.Lab:
 
 
 def python(*arguments: str, root: Path) -> str:
-    """What a fresh process prints, run in the repository; on all processors, as the test waits for it."""
+    """Returns the output of a fresh process in the repository, which uses all processors because the test waits for it.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
     done = subprocess.run([sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True,
                           timeout=600)
@@ -75,9 +79,10 @@ def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
 
 
 def test_example_of_the_design():
-    """As scripts outside the repository have it."""
+    """The example of DESIGN.md runs as a script outside the repository."""
     lab = models.load("stories-selective")
-    plan = models.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)  # kind, layer, head[, value]
+    # arguments: attention block, layer, head[, value]
+    plan = models.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)
     trace = models.run(lab, "Once upon a time", plan)
     n, layers, heads = len(trace.tokens), *lab.shape["self"]
     assert "".join(trace.tokens[1:]) == "Once upon a time"
@@ -91,7 +96,7 @@ def test_example_of_the_design():
 
 
 def test_every_example_runs(lab: models.Lab):
-    """Untouched, and with every head constant; what comes out are numbers."""
+    """Every example runs unmodified and with every head constant, and gives finite numbers."""
     every = models.HeadPlan().with_heads([head for kind in lab.kinds for head in kind.addresses], constant=True)
     for _, text in lab.task.examples:
         for plan in (models.HeadPlan(), every):
@@ -105,7 +110,7 @@ def test_every_example_runs(lab: models.Lab):
 
 
 def test_a_full_text_runs(lab: models.Lab):
-    """As many tokens as the family reads, or as tables have: constant heads have a row for each, and sum to 1."""
+    """A text of the maximum length runs; constant heads have a row for each token, and rows sum to 1."""
     text = "a=1; " * 63 + "a=?" if lab.task.name == "assignment" else "the cat " * 200
     first = lab.kinds[0]
     trace = models.run(lab, text, models.HeadPlan().constant(first.name, 0, 0))
@@ -117,9 +122,11 @@ def test_a_full_text_runs(lab: models.Lab):
 
 
 def test_training_helped(lab: models.Lab):
-    """The example that each model is for: selective attention finds the value that was overwritten, a model of
-    stories is more certain of a story than of its words in another order, one of masked words knows some of them. A
-    random Synthesizer cannot find what it must look for by content."""
+    """Each model solves its task better than random weights do.
+
+    Selective attention finds the overwritten value, a model of stories prefers a story to its shuffled words, a model
+    of masked words predicts some of them. A random Synthesizer cannot find a value by its content.
+    """
     if lab.task.name == "masked":
         losses = [models.run(lab, text).loss for _, text in lab.task.examples if "[MASK]" not in text]
         assert sum(losses) / len(losses) < math.log(lab.task.vocabulary) - 2
@@ -137,14 +144,14 @@ def test_training_helped(lab: models.Lab):
     elif lab.task.name == "assignment":
         outputs = [output for _, text in lab.task.examples for output in models.run(lab, text).outputs]
         right = [output.names[output.target] == output.labels[0] for output in outputs]
-        assert sum(right) > len(right) / 2  # guessing has one in ten right
+        assert sum(right) > len(right) / 2  # a guess is right in one of ten cases
     else:
         story, shuffled = "Once upon a time there was a little girl", "girl little a was there time a upon Once"
         assert models.run(lab, story).loss < models.run(lab, shuffled).loss - 1
 
 
 def test_card(lab: models.Lab, name: str):
-    """Everything that the page and the README say of a model, in agreement with the model and its recipe."""
+    """Every number and text of a card that the page and the README show agrees with the model and its recipe."""
     card, config, pruned = lab.card, lab.model.config, SHIPPED.get(name)
     recipe = RECIPES[pruned.model if pruned else name]
     kind = TYPES[config.attention]
@@ -188,15 +195,17 @@ def test_card_of_real_data_gives_credit(lab: models.Lab):
 
 
 def test_a_comparison_is_one_variable():
-    """Models of a family differ in attention alone; selective attention has no parameter more, gated attention units
-    have about as many."""
+    """Models of a family differ only in attention.
+
+    Selective attention has no additional parameter; gated attention units have about as many.
+    """
     for family in ("assignment", "stories"):
         one, other = (models.load(f"{family}-{attention}").card for attention in ("softmax", "selective"))
         assert one["model"] == other["model"]
     for name in NAMES:
         plain = f"{name.split('-')[0]}-softmax"
         if plain == "translation-softmax" and name not in {plain, *SHIPPED}:
-            plain = pace.PLAIN  # the others have one pass over the pairs
+            plain = pace.PLAIN  # the other models were trained for one pass over the pairs
         card, softmax = (models.load(which).card for which in (name, plain))
         for key in ("seed",) if name in SHIPPED else ("steps", "seed", "optimiser"):
             assert card["training"][key] == softmax["training"][key]
@@ -211,7 +220,7 @@ def test_a_comparison_is_one_variable():
 
 
 def test_files_are_small_and_hold_no_code(name: str):
-    """JSON and safetensors; a pickle could run anything."""
+    """Model files are JSON and safetensors, because a pickle could run code."""
     folder = CHECKPOINTS / name
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     for path in folder.iterdir():
@@ -225,14 +234,14 @@ def test_files_are_small_and_hold_no_code(name: str):
 
 
 def test_import_is_lean(root: Path):
-    """The app's framework is not the models' business, and Hugging Face's library is loaded by who asks for it."""
+    """Importing `models` loads neither Streamlit nor transformers."""
     others = {"streamlit", "transformers", "x_transformers", "flash_pytorch"}
     code = f"import sys, models; print(sorted({others} & set(sys.modules)))"
     assert python("-c", code, root=root) == "[]\n"
 
 
 def compare(found: dict, card: dict) -> None:
-    """To half a percent: other kernels add in another order, which turns near ties and moves the last digits."""
+    """Compares two cards within 0.5%, because other kernels add in another order and change the last digits."""
     assert found.keys() == card.keys()
     for key, value in card.items():
         if isinstance(value, dict):
@@ -243,29 +252,33 @@ def compare(found: dict, card: dict) -> None:
 
 @pytest.mark.verify
 def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
-    """Minutes a model: `make verify`. The next two tests see that numbers and files belong together."""
+    """The metric computed again equals the card's (`make verify`, minutes per model). The next two tests are faster
+    checks.
+    """
     printed = json.loads(python("-m", "models.training.evaluate", name, "--runs", str(tokens), root=root))
     assert printed.pop("name") == name
     compare(printed, models.load(name).card["metric"])
 
 
 def test_the_card_is_of_these_weights(lab: models.Lab, name: str):
-    """Weights that were exchanged, and what was measured on others, have another digest or another metric."""
+    """The digest in the card is that of the weights, so replaced weights are detected."""
     assert lab.card["weights"] == digests(CHECKPOINTS / name)
     if lab.task.name in LENGTHS:
         assert json.loads((MEASUREMENTS / f"{name}.length.json").read_text())["metric"] == lab.card["metric"]
 
 
 def by_text(name: str) -> bool:
-    """True if a model's lengths were measured text by text, on the same tokens at every length; older files are not."""
+    """Returns whether a model's lengths were measured per text on the same tokens at every length; older files were
+    not.
+    """
     found = store.read(name, "length")
     return found is not None and all("texts" in reading for reading in found["readings"]["trained"].values())
 
 
 @pytest.mark.parametrize("name", [*filter(by_text, sorted(FIRST | {"stories-dense", "masked-softmax"}))])
 def test_some_texts_are_measured_again(name: str, tokens: Path):
-    """One model of each kind on 16,384 held-out tokens, in the shortest texts of the Length page: loss, accuracy and
-    the entropy of every head come out as they are written there, from the data and the weights that are shipped."""
+    """One model of each task, measured again on 16,384 held-out tokens, gives the stored loss, accuracy and entropies.
+    """
     lab, task = models.load(name), task_of(name, cache=tokens)
     read = store.read(name, "length")["readings"]["trained"]
     (length, written), longest = next(iter(read.items())), max(map(int, read))

@@ -1,5 +1,7 @@
-"""Decoding with a cache: without budgets the same numbers as a whole forward pass; with budgets the same as plain
-loops in float64, which prune a full matrix of scores a row at a time."""
+"""Decoding with a cache equals a full forward pass; with budgets it equals plain loops in float64.
+
+The loops prune a full matrix of scores row by row.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +30,21 @@ torch.set_num_threads(1)
 
 
 def model_of(attention: str, seed: int = 0) -> Transformer:
-    """Random weights, large enough that attention is far from flat and F far from 0."""
+    """Returns a model with random weights, large enough that attention is far from uniform and F far from 0."""
     torch.manual_seed(seed)
     config = Config(attention, vocabulary=VOCABULARY, width=WIDTH, layers=LAYERS, heads=HEADS)
     return Transformer(config, initial_std=1.5 * WIDTH**-0.5, embedding_std=1.0).eval().requires_grad_(False)
 
 
 def texts_of(count: int, n: int = N, seed: int = 1) -> torch.Tensor:
-    """(count, n) ids, BOS first."""
+    """Returns ids (count, n) that start with BOS."""
     ids = torch.randint(1, VOCABULARY, (count, n), generator=torch.Generator().manual_seed(seed))
     ids[:, 0] = 0
     return ids
 
 
 def decoded(decoder: Decoder, ids: torch.Tensor) -> torch.Tensor:
-    """(B, N, C) hidden states, a token at a time."""
+    """Returns the hidden states (B, N, C), computed token by token."""
     return torch.stack([decoder.step(column) for column in ids.unbind(1)], 1)
 
 
@@ -75,12 +77,12 @@ def test_carried_f_is_recomputed_f():
     model, ids = model_of("selective"), texts_of(2)
     records: list[Record] = []
     model(ids, records=records)
-    assert all(record.mask.max() > 1 for record in records)  # or the rest would be about nothing
+    assert all(record.mask.max() > 1 for record in records)  # F is large, so that the budgets have an effect
     decoder = Decoder(model, 2, N)
     for i, column in enumerate(ids.unbind(1)):
         decoder.step(column)
         for memory, record in zip(decoder.caches, records, strict=True):
-            if i + 1 < N:  # what the next query will find said
+            if i + 1 < N:  # the key and value that the next query reads
                 assert_close(memory.mask, record.mask[:, i + 1, :i + 1], rtol=1e-4, atol=1e-4)
 
 
@@ -97,7 +99,7 @@ def test_a_plan_means_what_it_means_in_a_whole_pass(attention):
 
 def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_age: bool,
                     plan: HeadPlan = HeadPlan(), constant: numpy.ndarray | None = None):
-    """The slow oracle: one text, float64, every head, query and key by itself.
+    """The slow oracle for one text in float64, with loops over heads, queries and keys.
 
     Returns:
         (N, V) logits, and for each layer a list of N sets: the keys that each query reads.
@@ -173,13 +175,13 @@ def test_budgets_forget_what_plain_loops_forget(attention, by_age, budgets):
     window = [0, *range(41 - budgets[2], 40)]
     if by_age or attention == "softmax":
         assert kept == [window] * 3
-    else:  # the texts forget different tokens, and not just the oldest
+    else:  # the texts drop different tokens, not just the oldest
         assert len(set(map(tuple, kept))) == 3
         assert window not in kept
 
 
 def test_a_plan_within_budgets():
-    """A gate as ever; a constant head's row is cut to what is kept, and sums to 1 again."""
+    """Gates apply as without budgets; a constant head's row is cut to the kept keys and sums to 1 again."""
     lab, ids, budgets = lab_of("selective"), texts_of(1, 30), [6, 5, 9]
     plan = HeadPlan().constant("self", 0, 1).gate("self", 0, 1, 0.5).constant("self", 1, 0).gate("self", 2, 2, 0.25)
     decoder = Decoder(lab.model, 1, 30, budgets, lab.interventions(plan, 30))
@@ -198,7 +200,7 @@ def test_what_is_forgotten_stays_so_and_no_more_is_kept_than_allowed():
         for layer, (memory, budget) in enumerate(zip(decoder.caches, budgets, strict=True)):
             for text, kept in enumerate(map(set, memory.kept().tolist())):
                 assert len(kept) == min(i + 1, budget)
-                assert {0, i, max(0, i - 1)} <= kept  # BOS, the token itself, the one before it
+                assert {0, i, max(0, i - 1)} <= kept  # BOS, the token itself and the previous token
                 assert kept <= before[layer][text] | {i}
                 before[layer][text] = kept
 
@@ -268,11 +270,12 @@ def test_measured_points(capsys):
         assert point["perplexity"] == pytest.approx(math.exp(sum(point["losses"]) / 4), rel=1e-3)
         assert sum(point["budgets"]) * point["factor"] == 32 * LAYERS
     assert points[0]["kept_share"] == 1
-    assert "0 s left" in capsys.readouterr().out.splitlines()[-1]  # the count of what there is to do was right
+    # the command ends at 0 s left, so its estimate of the work was right
+    assert "0 s left" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_budgets_are_taken_where_they_cost_least(monkeypatch):
-    """Where each layer needs a known number of keys, budgets fit the needs, and far better than equal ones."""
+    """If each layer needs a known number of keys, the budgets found match these numbers and beat equal budgets."""
     needed = torch.tensor([4.0, 16.0, 2.0])
 
     def cost(model, targets, budgets, by_age):
@@ -288,7 +291,7 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
 
 
 def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
-    """Where forgetting the oldest needs another layer's memory, its own search finds that."""
+    """Dropping the oldest tokens has its own search for budgets, which finds that other layers need memory."""
     needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
 
     def cost(model, targets, budgets, by_age=False):
@@ -320,5 +323,6 @@ def test_windows_of_two_purposes_share_none():
     reported, validation = held_out(Held(), 20), for_choosing(Held(), 8)
     assert reported.shape == (20, 512) and validation.shape == (8, 512)
     assert (reported < 100).all() and (validation >= 100).all()
-    assert (reported[:10] < 20).all() and (reported[10:] >= 20).all()  # books, then stories
+    # texts of books come first, then texts of stories
+    assert (reported[:10] < 20).all() and (reported[10:] >= 20).all()
     assert (validation[:4] < 116).all() and (validation[4:] >= 116).all()

@@ -1,5 +1,4 @@
-"""Disagreement of heads against closed forms and against loops: heads that are alike, orthogonal, opposite; bounds; and
-padding, which must say nothing."""
+"""Disagreement of heads against closed forms and loops: identical, orthogonal and opposite heads, bounds, padding."""
 
 from __future__ import annotations
 
@@ -31,7 +30,9 @@ EVERYWHERE = torch.ones(B, N, dtype=torch.bool), torch.ones(B, M, dtype=torch.bo
 
 
 def by_loops(record: Record, term: str, queries: Tensor, keys: Tensor) -> float:
-    """-1/H² sum over i and j, i = j among them, token by token in float64 (Li et al. 2018, eq. 4 to 6)."""
+    """Returns -1/H² times the sum over all i and j, i = j included, token by token in float64 (Li et al. 2018, eq. 4 to
+    6).
+    """
     terms = []
     rows = keys if term == "sub" else queries
     for text in range(len(queries)):
@@ -61,26 +62,26 @@ def test_it_is_the_mean_over_pairs_of_heads(term: str):
 
 
 def one_hot(places: list[int]) -> Tensor:
-    """(B, H, N, M) weights, head h's all on key places[h]."""
+    """Returns weights (B, H, N, M) in which head h attends only to key places[h]."""
     return torch.nn.functional.one_hot(torch.tensor(places), M).float()[None, :, None].expand(B, H, N, M)
 
 
 def test_identical_heads():
-    """All that they can agree: -1 in each sense; for positions where a row has all its weight on one key."""
+    """Identical heads have -1, the minimum, for each term; for positions if each row has all its weight on one key."""
     values = torch.randn(B, 1, M, D, generator=torch.Generator().manual_seed(1)).expand(B, H, M, D)
     record = record_of(one_hot([2] * H), values)
     assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1, -1, -1])
 
 
 def test_orthogonal_heads():
-    """-1/H, whatever the vectors' lengths: only each head with itself agrees."""
+    """Orthogonal heads have -1/H, whatever the lengths of the vectors: each head agrees only with itself."""
     axes = torch.eye(H, D)[None, :, None] * torch.tensor([1.0, 5.0, 0.1, 2.0])[None, :, None, None]
     record = record_of(one_hot([0, 1, 2, 3]), axes.expand(B, H, M, D))
     assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1 / H] * 3)
 
 
 def test_opposite_heads():
-    """Vectors that cancel: 0, the most there is. Weights cannot: they are not negative."""
+    """Vectors that cancel give 0, the maximum. Attention weights cannot cancel, because they are not negative."""
     signs = torch.tensor([1.0, -1.0, 1.0, -1.0])[None, :, None, None]
     record = record_of(one_hot([0] * H), signs.expand(B, H, M, D))
     sub, pos, out = (disagreement(record, term, *EVERYWHERE).item() for term in TERMS)
@@ -88,7 +89,7 @@ def test_opposite_heads():
 
 
 def test_even_weights():
-    """All heads look at all M keys alike: they share 1/M."""
+    """Heads with uniform weights over M keys share 1/M."""
     record = record_of(torch.full((B, H, N, M), 1 / M), torch.ones(B, H, M, D))
     assert disagreement(record, "pos", *EVERYWHERE).item() == pytest.approx(-1 / M)
 
@@ -101,7 +102,7 @@ def test_bounds(term: str, seed: int):
 
 @pytest.mark.parametrize("term", TERMS)
 def test_padding_says_nothing(term: str):
-    """Whatever stands in places that do not exist, the number is the same."""
+    """Values at padded positions do not change the result."""
     record, (queries, keys) = random_record(), (which.clone() for which in EVERYWHERE)
     queries[1, 3:], keys[1, 4:] = False, False
     expected = disagreement(record, term, queries, keys)
@@ -113,7 +114,7 @@ def test_padding_says_nothing(term: str):
 
 
 def test_the_total():
-    """Of each term the mean over layers, and the sum of those."""
+    """The total is the sum over terms of the mean over layers."""
     layers = [(random_record(seed), *EVERYWHERE) for seed in (1, 2, 3)]
     expected = sum(by_loops(record, term, *EVERYWHERE) / 3 for record, *_ in layers for term in ("sub", "out"))
     assert total(layers, ("sub", "out")).item() == pytest.approx(expected, rel=1e-5)
@@ -121,7 +122,7 @@ def test_the_total():
 
 @pytest.mark.parametrize("term", TERMS)
 def test_climbing_makes_heads_differ(term: str):
-    """Its gradient is of use: a few steps up, from heads that are nearly alike."""
+    """A few steps along the gradient, from nearly identical heads, increase the disagreement."""
     random = torch.Generator().manual_seed(0)
     alike = 3 * torch.randn(B, 1, N, M, generator=random)
     scores = (alike + 0.1 * torch.randn(B, H, N, M, generator=random)).requires_grad_()

@@ -20,7 +20,7 @@ from models.training.recipes import RECIPES
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch, tokens: Path) -> None:
-    """Trainings of three steps of two texts."""
+    """Shortens trainings to three steps of two texts."""
     monkeypatch.setattr(encoders, "MaskedCorpus",
                         lambda reader, data=DATA, _runs=None, *more: MaskedCorpus(reader, data, tokens, *more))
     monkeypatch.setattr(encoders, "STEPS", 3)
@@ -32,7 +32,7 @@ def brief(monkeypatch: pytest.MonkeyPatch, tokens: Path) -> None:
 
 
 def test_only_what_is_compared_differs():
-    """Size, or kind of attention; the middle one is the shipped model's shape."""
+    """The recipes differ only in size or attention type; the middle size is the released model's."""
     middle = encoders.recipe_of("middle")
     assert middle.config == RECIPES["masked-softmax"].config and middle.steps == encoders.STEPS
     for name in encoders.NAMES:
@@ -51,7 +51,7 @@ def test_a_step_has_the_tokens_that_are_asked_for():
 
 
 def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Each is the model of its step; what was kept is read as any model is."""
+    """Checkpoints during training are the models of their steps; they are read like any model and not trained again."""
     encoders.train_one("small", Path("assets/data"), tmp_path)
     early, late = (encoders.lab_of(moment, tmp_path) for moment in encoders.moments_of("small"))
     assert early.name == "masked-small-1" and early.fingerprint != late.fingerprint
@@ -61,14 +61,14 @@ def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkey
     assert float((early.states(ids)[-1] - late.states(ids)[-1]).abs().max()) > 1e-3
     numbers = encoders.numbers_of("masked-small-3", tmp_path)
     assert numbers["steps"] == 3 and numbers["width"] == 32 and 7 < numbers["validation_loss"] < 10
-    monkeypatch.setattr(encoders, "train", None)  # is not asked for again
+    monkeypatch.setattr(encoders, "train", None)  # the second call does not request a training
     encoders.train_one("small", Path("assets/data"), tmp_path)
     with pytest.raises(FileNotFoundError, match="python -m models.studies.transfer.encoders middle"):
         encoders.lab_of("masked-middle-3", tmp_path)
 
 
 def test_a_training_that_stopped_goes_on(brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """It ends as the one that did not stop; what was kept before is not lost."""
+    """A training that was interrupted ends with the same weights and keeps its stored checkpoints."""
     encoders.train_one("small", Path("assets/data"), tmp_path / "whole")
     real = encoders.validation_loss
 

@@ -1,4 +1,4 @@
-"""PAPA's constant matrices for foreign models: the grid, the denominators, what a short text gets of them.
+"""PAPA's constant matrices for foreign models: the grid, the denominators, and the slice for a short text.
 
     pytest tests/models/test_foreign_constants.py
 """
@@ -20,19 +20,20 @@ from models.labs.foreign.running.layout import places
 
 
 def test_places_of_a_text():
-    """As in PAPA's code: CLS at 0, the last SEP last; of a pair, the first SEP at the middle."""
+    """Positions are those of PAPA's code: CLS at 0, the last SEP at the end, the first SEP of a pair in the middle."""
     assert places(4, 8) == [0, 1, 2, 7]
     assert places(8, 8) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert places(1, 8) == [7]
-    assert places(7, 12, first_break=3) == [0, 1, 2, 6, 7, 8, 11]  # [CLS] a b [SEP] c d [SEP]
-    assert places(9, 12, first_break=7) == [0, 1, 2, 3, 4, 5, 6, 7, 11]  # its first text is longer than a half
+    assert places(7, 12, first_break=3) == [0, 1, 2, 6, 7, 8, 11]  # tokens [CLS] a b [SEP] c d [SEP]
+    # the first text of the pair is longer than half of the grid
+    assert places(9, 12, first_break=7) == [0, 1, 2, 3, 4, 5, 6, 7, 11]
     with pytest.raises(ValueError, match="at most 8"):
         places(9, 8)
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_every_entry_has_a_denominator_of_its_own(name: str):
-    """Entry by entry and text by text, with sums by hand."""
+    """Each entry is divided by the number of texts that have it, compared with sums over single texts."""
     lab, size = lab_of(name), 48
     found = mean_weights(lab, TEXTS, size)["self"]
     total, count = numpy.zeros(found.shape), numpy.zeros(found.shape)
@@ -50,7 +51,7 @@ def test_every_entry_has_a_denominator_of_its_own(name: str):
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_a_causal_model_is_cut(name: str):
-    """Aligned left, and nothing above the diagonal; rows that some text reached sum to 1 already."""
+    """Matrices of a causal model are aligned left and zero above the diagonal; rows that a text reached sum to 1."""
     lab = lab_of(name)
     made = lab.with_constant(mean_weights(lab, TEXTS, 60))
     lives = [models.run(lab, text).live["self"] for text in TEXTS]
@@ -61,12 +62,14 @@ def test_a_causal_model_is_cut(name: str):
     longest = max(live.shape[-1] for live in lives)
     assert longest < 60
     beyond = made.constant_of("self", 0, 60, 60)
-    assert_close(beyond[:, 59], numpy.full((4, 60), 1 / 60, dtype=numpy.float32))  # of which nothing is known
+    # rows that no text reached are uniform
+    assert_close(beyond[:, 59], numpy.full((4, 60), 1 / 60, dtype=numpy.float32))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "bart", "marian", "vit"])
 def test_constant_heads_of_a_made_lab(name: str):
-    """Rows sum to 1 for every size of every kind; weights are the matrices; the Lab that was there stays as it was."""
+    """Rows sum to 1 for every size and block; the attention weights equal the matrices; the original Lab is unchanged.
+    """
     lab = lab_of(name)
     prompts = [lab.read_picture(picture(seed)) for seed in range(3)] if name == "vit" else TEXTS
     made = lab.with_constant(mean_weights(lab, prompts, 48))

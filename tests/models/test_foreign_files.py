@@ -24,7 +24,7 @@ from models.labs.foreign.opening.folder import open_folder
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a model that can be opened."""
+    """Returns a folder with a model that can be opened."""
     return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
 
@@ -34,7 +34,7 @@ def edit(folder: Path, file: str, **changes: Any) -> None:
 
 
 def refused(folder: Path, reason: str) -> None:
-    """The folder is not opened, and no message names a path of the machine."""
+    """Asserts that the folder is refused with this reason, and that the message has no path of the machine."""
     with pytest.raises(ForeignError, match=reason) as caught:
         models.load_folder(folder)
     assert str(folder.parent) not in str(caught.value) and "Traceback" not in str(caught.value)
@@ -108,7 +108,7 @@ def test_no_tokenizer(folder: Path):
 
 
 def test_code_of_its_own_is_never_run(folder: Path):
-    """Neither for a type that transformers does not know, nor for one that it does."""
+    """A model's own code is never run, whether or not transformers has its type."""
     (folder / "evil.py").write_text("raise SystemExit('this ran')")
     edit(folder, "config.json", model_type="evil", auto_map={"AutoConfig": "evil.Config", "AutoModel": "evil.Model"})
     refused(folder, "no model of type 'evil', and the model's own code is never run")
@@ -125,7 +125,7 @@ def test_what_is_no_whole_model(folder: Path):
 
 
 def test_transformers_waits_until_it_is_asked_for(root: Path):
-    """Names, catalogue and our own models need none of it."""
+    """Names, catalogue and our own models do not import transformers."""
     code = ("import sys, models; models.load('stories-softmax'); models.names(); "
             "print([m for m in ('transformers', 'huggingface_hub') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

@@ -1,5 +1,4 @@
-"""Tests of the Hub with replaced functions, without a network: sizes before loading, downloads, errors, limits of
-hosted mode, and the model cache.
+"""Tests of the Hub with replaced functions and no network: sizes, downloads, errors, hosted mode, model cache.
 
     pytest tests/models/test_foreign_hub.py
 """
@@ -33,7 +32,7 @@ FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_00
 
 
 class Hub:
-    """The Hub's functions with a model that lies in a folder here."""
+    """Replaces the Hub's functions; its one model is in a local folder."""
 
     def __init__(self, patch: pytest.MonkeyPatch, folder: Path, files: dict[str, int] | None = None) -> None:
         self.folder, self.files, self.fetched, self.error = folder, files or FILES, [], None
@@ -67,7 +66,8 @@ class Hub:
 def net(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
     snapshot = tmp_path / "models--org--tiny" / "snapshots" / "c0ffee"
     shutil.copytree(folder_of("bert"), snapshot)
-    blobs = tmp_path / "models--org--tiny" / "blobs"  # as the Hub's cache has it: names lead to contents
+    # the Hub's cache stores contents in blobs, to which file names link
+    blobs = tmp_path / "models--org--tiny" / "blobs"
     blobs.mkdir()
     (snapshot / "model.safetensors").rename(blobs / "1234")
     (snapshot / "model.safetensors").symlink_to("../../blobs/1234")
@@ -79,7 +79,8 @@ def test_a_model_of_the_hub(net: Hub):
     lab = models.labs.foreign.load("hf:org/tiny", progress=lambda done, of: told.append((done, of)))
     assert lab.name == "hf:org/tiny" and models.load("hf:org/tiny") is lab
     assert models.run(lab, TEXT).weights["self"].shape[:2] == (2, 4)
-    assert set(net.fetched) == {"config.json", "tokenizer.json", "model.safetensors"}  # no pickle, nothing else
+    # no pickle and no other file is downloaded
+    assert set(net.fetched) == {"config.json", "tokenizer.json", "model.safetensors"}
     whole = 700 + 5000 + 400_000
     assert told == sorted(told) and told[-1] == (whole, whole) and len(told) > 6
 
@@ -88,7 +89,7 @@ def test_size_before_loading(net: Hub):
     found = hub.estimate("hf:org/tiny")
     assert (found.download, found.memory, found.revision) == (405_700, 400_000, "c0ffee")
     assert net.fetched == ["config.json"]
-    net.total = None  # the Hub does not know: by the file's size and the config's type
+    net.total = None  # the Hub does not report the size, so it is computed from the file's size and the config's dtype
     assert hub.estimate("hf:org/tiny").memory == 400_000
     said = json.loads((net.folder / "config.json").read_text())
     (net.folder / "config.json").write_text(json.dumps({**said, "dtype": "bfloat16"}))
@@ -98,19 +99,19 @@ def test_size_before_loading(net: Hub):
 def test_a_download_is_cancelled(net: Hub):
     with pytest.raises(CancelledError):
         models.labs.foreign.load("hf:org/tiny", cancelled=lambda: True)
-    assert net.fetched == ["config.json"]  # from which the size was known
+    assert net.fetched == ["config.json"]  # the size was known from the config alone
     stop = iter([False, False, False, True])
     with pytest.raises(CancelledError):
         models.labs.foreign.load("hf:org/tiny", cancelled=lambda: next(stop, True))
     assert "model.safetensors" not in net.fetched
-    assert models.labs.foreign.load("hf:org/tiny").name == "hf:org/tiny"  # and asked for again, it comes
+    assert models.labs.foreign.load("hf:org/tiny").name == "hf:org/tiny"  # a second request opens the model
 
 
 def answer(status: int) -> Any:
     return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co/api/models/org/tiny"))
 
 
-WRONG = {  # what the Hub's library raises -> what is said
+WRONG = {  # exception of the Hub's library -> message to the visitor
     "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "there is no org/tiny on the Hub"),
     "private": (lambda: errors.HfHubHTTPError("no", response=answer(401)), "or it is private"),
     "gated": (lambda: errors.GatedRepoError("no", response=answer(403)), "gated"),
@@ -132,7 +133,7 @@ def test_what_goes_wrong_at_the_hub(net: Hub, case: str):
 def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.MonkeyPatch):
     net.error = httpx.ConnectError("no")
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
-    entry = catalogue.find("hf:org/tiny")  # before it is loaded
+    entry = catalogue.find("hf:org/tiny")  # the catalogue has the model before it is loaded
     lab = models.load("hf:org/tiny")
     assert lab.name == "hf:org/tiny" and (entry.kinds, entry.limit) == (lab.kinds, lab.limit)
 
@@ -175,7 +176,7 @@ def test_what_is_no_id(net: Hub, name: str):
 @pytest.mark.parametrize(("memory", "most", "held"), [(24_000, 600, 1200), (2100, 600, 1200), (1500, 300, 600),
                                                       (1000, 100, 100), (500, 100, 0)])
 def test_a_small_host_opens_small_models(memory: int, most: int, held: int):
-    """Two are held whatever their size, beside our own."""
+    """A small host keeps two foreign models in memory, whatever their size, in addition to our own."""
     found = hub.fitted(HOSTED, memory * hub.MB)
     assert (found.max_bytes, found.held_bytes) == (most * hub.MB, held * hub.MB)
     assert found.allowed == HOSTED.allowed and found.hosted
@@ -194,7 +195,8 @@ def test_a_containers_memory_is_what_there_is(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
-    """One setting; a link to another model says so and asks nobody, and the machine's own token is not used."""
+    """A host opens only the models of its setting; a link to another model gives a message, without request or token.
+    """
     monkeypatch.setenv(hub.SETTING, "1")
     assert hub.access() is HOSTED
     for ask in (models.load, catalogue.find):
@@ -218,7 +220,7 @@ def fake(size: int, its: str = "") -> Any:
 
 
 def test_two_visitors_do_not_evict_each_other():
-    """Two are held, whatever their size; a third lets go of the one that was asked for longest ago."""
+    """Two models are kept whatever their size; a third evicts the least recently used."""
     made: list[str] = []
     small = model_cache.ModelCache(lambda: 10)
 
@@ -237,7 +239,7 @@ def test_two_visitors_do_not_evict_each_other():
 
 
 def test_one_that_pages_ask_for_by_name_stays():
-    """Every click does so; the one that was loaded first would go first, however much it is used."""
+    """Every click marks a model as used, so a model in use is not evicted although it was loaded first."""
     small = model_cache.ModelCache(lambda: 10)
     for key in "ab":
         small.get(key, lambda key=key: fake(1000, key))

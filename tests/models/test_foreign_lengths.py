@@ -1,5 +1,6 @@
-"""What depends on a text's length or on its neighbours: rotary tables that grow, windows, memory, values that are not
-finite, and models that see what they would predict.
+"""Effects of a text's length or of the text before it: rotary tables that grow, windows, memory, non-finite values.
+
+Also models that see the token that they would predict.
 
     pytest tests/models/test_foreign_lengths.py
 """
@@ -17,7 +18,7 @@ import numpy
 import pytest
 import torch
 import transformers
-from foreign_tiny import ENCODER, SEQUENCE, SHARED, TEXT, made
+from foreign_tiny import TEXT, made
 
 import models
 from models.analysis import head_groups, minimal_heads
@@ -26,6 +27,7 @@ from models.lab import run_prompt
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
+from tests.models.foreign_architectures import ENCODER, SEQUENCE, SHARED
 
 NTK = {**SHARED, "max_position_embeddings": 16,
        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}
@@ -37,8 +39,10 @@ LONGROPE = {**SHARED, "max_position_embeddings": 64, "original_max_position_embe
 @pytest.mark.parametrize(("config", "model", "numbers"), [
     ("LlamaConfig", "LlamaForCausalLM", NTK), ("Phi3Config", "Phi3ForCausalLM", LONGROPE)])
 def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, numbers: dict[str, Any]):
-    """Short, long, short again: each as transformers has it in a model that has read nothing before; and two visitors
-    who read texts of different lengths at once do not disturb each other."""
+    """A short, a long and again a short text give what a fresh transformers model gives for each.
+
+    Two threads that read texts of different lengths at once do not disturb each other.
+    """
     folder = made(tmp_path, config, model, numbers, "pieces")
     lab = open_folder("folder:ntk", folder)
     short, long = lab.read(TEXT[:20]), lab.read(TEXT * 2)
@@ -71,7 +75,7 @@ def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, nu
 
 
 def test_a_window_wider_than_the_short_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A model whose long texts differ from what we compute is refused."""
+    """A model whose result differs from ours only on long texts is refused."""
     from models.labs.foreign.running import attention
 
     folder = made(tmp_path, "MistralConfig", "MistralForCausalLM", {**SHARED, "sliding_window": 20}, "pieces")
@@ -87,7 +91,7 @@ def test_a_window_wider_than_the_short_probe_is_compared(tmp_path: Path, monkeyp
 
 
 def test_a_bias_of_minus_infinity_is_a_number(tmp_path: Path):
-    """It switches a token off; KL and gates stay finite."""
+    """A bias of -inf, which excludes a token, leaves KL divergence and gates finite."""
     def switch_off(model: Any) -> None:
         model.final_logits_bias[0, 7] = float("-inf")
 
@@ -123,7 +127,7 @@ def test_a_weight_that_is_no_number_is_named(tmp_path: Path, value: float):
     ("MistralConfig", "MistralModel", {**SHARED, "tie_word_embeddings": False}, "pieces")])
 def test_what_predicts_no_next_token_opens_as_vectors(tmp_path: Path, config: str, model: str, numbers: dict[str, Any],
                                                       make: str):
-    """A model that sees the future has no losses; a bare decoder has no head."""
+    """A model that sees later tokens has no losses; a decoder without a head has only hidden states."""
     lab = open_folder("folder:x", made(tmp_path, config, model, numbers, make))
     trace = models.run(lab, TEXT)
     assert type(lab.task) is TextReader and trace.vectors is not None and not trace.outputs
@@ -142,7 +146,7 @@ def test_one_head_has_a_minimal_set(tmp_path: Path):
 
 
 def test_kl_of_no_change_is_zero():
-    """Not -4e-7, which rounding gives."""
+    """The KL divergence of no change is 0 and not -4e-7, the result of rounding."""
     lab = models.load("stories-softmax")
     prompt = lab.read("Tom had a big red ball. He went to the park")
     gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)))
@@ -178,7 +182,7 @@ print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
 
 @pytest.mark.parametrize("vocabulary", [50_257, 262_144])
 def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: int):
-    """512 tokens by 262,144 are 537 MB of logits, and gates need several copies: only what is read is computed."""
+    """Only the logits in use are computed; 512 tokens by 262,144 are 537 MB, and gates would need several copies."""
     numbers = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512, "bos_token_id": 3, "eos_token_id": 3,
                "vocab_size": vocabulary}
     folder = made(tmp_path, "GPT2Config", "GPT2LMHeadModel", numbers, "bytes")

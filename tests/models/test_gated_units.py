@@ -1,6 +1,8 @@
-"""Gated attention units compute what their paper says (Hua et al. 2022, arXiv 2202.10447): as FLASH-pytorch does,
-whose weights are the paper's relu(q·k / n)², and as plain loops do with ours, relu(q·k / sqrt s)² / n (Su Jianlin,
-kexue 9019)."""
+"""Gated attention units follow their paper (Hua et al. 2022, arXiv 2202.10447).
+
+With the paper's relu(q·k / n)² they equal FLASH-pytorch. With ours, relu(q·k / sqrt s)² / n (Su Jianlin, kexue 9019),
+they equal plain loops.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,13 @@ def module_of(attention: str, causal: bool, length: int = 64):
 
 @pytest.fixture
 def without_rope(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every angle 0: FLASH-pytorch's unit has no RoPE."""
+    """Sets every angle of RoPE to 0, because FLASH-pytorch's unit has no RoPE."""
     monkeypatch.setattr(gated_unit, "rotary_table",
                         lambda n, width: (torch.ones(n, width // 2), torch.zeros(n, width // 2)))
 
 
 def theirs(module, causal: bool) -> GAU:
-    """FLASH-pytorch's unit with our weights; its norm, its biases and its position bias have no effect."""
+    """Returns FLASH-pytorch's unit with our weights; its norm, biases and position bias have no effect."""
     unit = GAU(dim=WIDTH, query_key_dim=SHARED, causal=causal, add_residual=False,
                norm_klass=torch.nn.Identity).requires_grad_(False).eval()
     unit.rel_pos_bias.relative_attention_bias.weight.zero_()
@@ -52,7 +54,7 @@ def theirs(module, causal: bool) -> GAU:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [1, 2, N, 40])
 def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n: int):
-    """relu(q·k / n)² is relu(c q·k / sqrt s)² with c = sqrt(s) / n; n all tokens of the text, causal or not."""
+    """relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n; n counts all tokens, causal or not."""
     module, x = module_of("gau-relu2", causal), 3 * inputs(n)
     records: list[Record] = []
     output = module(x, None, Intervention(factor=torch.full((1, 1, 1), SHARED**0.5 / n)), records)
@@ -62,7 +64,7 @@ def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n
 
 
 def test_the_two_forms_differ_by_a_constant_at_each_length(without_rope: None):
-    """1 / n² and 1 / (n s): their ratio is s / n."""
+    """The forms have the factors 1 / n² and 1 / (n s), so their ratio is s / n."""
     module = module_of("gau-relu2-mixed", causal=False)
     for n in (3, 17):
         x = inputs(n)
@@ -80,7 +82,7 @@ def product(weight: list[list[float]], x: list[float]) -> list[float]:
 
 
 def turned(x: list[float], p: int) -> list[float]:
-    """RoPE of the pairs (k, k + s/2), whose angle is p 10000^(-2k/s)."""
+    """Rotates the pairs (k, k + s/2) by RoPE, with the angle p 10000^(-2k/s)."""
     half = len(x) // 2
     result = [0.0] * len(x)
     for k in range(half):
@@ -93,7 +95,7 @@ def turned(x: list[float], p: int) -> list[float]:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("attention", UNITS)
 def test_our_form_in_loops(attention: str, causal: bool):
-    """Entry by entry in Python's floats, from the layer's input to its output."""
+    """The output equals loops over entries in Python's floats, from the layer's input."""
     module = module_of(attention, causal)
     x = inputs(5, 1)
     state = {name: tensor.double().tolist() for name, tensor in module.state_dict().items()}
@@ -124,7 +126,7 @@ def test_our_form_in_loops(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention", [name for name in UNITS if "relu2" in name])
 def test_rows_that_nothing_answers_are_zero(attention: str):
-    """All scores negative: no weights, no output, and no 0 / 0."""
+    """A row with only negative scores has zero weights and zero output, not 0 / 0."""
     module = module_of(attention, causal=False)
     scores = -torch.rand(1, 1, N, N) - 0.1
     weights = module.normalise(scores)[0]

@@ -1,5 +1,7 @@
-"""Gates are Voita et al.'s (arXiv 1905.09418): factors on a head's slice of what W_O reads. They combine with constant
-weights and with a scale, and no plan leaves anything on the model, which all visitors share."""
+"""Gates are factors on a head's slice of the input of W_O (Voita et al. 2019, arXiv 1905.09418).
+
+They combine with constant weights and with a scale. No plan leaves anything on the model, which all visitors share.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def logits(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
 
 def with_scaled_slices(lab: StackLab, factors: dict[tuple[int, int], float], ids: torch.Tensor,
                        plan: HeadPlan) -> torch.Tensor:
-    """Logits of a copy of the model in which hooks multiply what W_O reads of head h in layer l by factors[l, h]."""
+    """Returns the logits of a copy of the model whose hooks multiply head h of layer l by factors[l, h] before W_O."""
     model = copy.deepcopy(lab.model)
     heads = lab.shape["self"][1]
 
@@ -49,7 +51,7 @@ def with_scaled_slices(lab: StackLab, factors: dict[tuple[int, int], float], ids
 
 
 def test_gate_1_changes_nothing(lab: StackLab):
-    """Neither as a plan that says something else of no effect, nor as a tensor of ones."""
+    """A gate of 1 changes nothing, as a plan or as a tensor of ones."""
     ids = random_ids(1, N)[0]
     untouched = logits(lab, ids, HeadPlan())
     assert_close(logits(lab, ids, all_heads(lab, gate=1.0)), untouched, **EXACTLY)
@@ -75,7 +77,7 @@ def test_gate_0_is_that_slice_of_w_o_zeroed(lab: StackLab):
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
 def test_a_layer_is_linear_in_its_gates(gates: list[float]):
-    """The output is the sum over heads of gate times what the head alone contributes."""
+    """The output is the sum over heads of the gate times the head's own contribution."""
     module = make_model("selective").blocks[1].attention
     x, rotary = torch.randn(1, N, WIDTH, generator=torch.Generator().manual_seed(1)), rotary_table(N, D)
 
@@ -96,7 +98,7 @@ def test_norms_are_those_of_gated_outputs(lab: StackLab):
 
 
 def test_constant_and_gate_combine(lab: StackLab):
-    """Constant weights first, then the gate; on one head, and on different ones."""
+    """Constant weights apply first, then the gate, on one head and on different heads."""
     ids = random_ids(1, N)[0]
     constant = HeadPlan().constant(*address(lab, 0, 1))
     for _, layer, head in (address(lab, 0, 1), address(lab, 1, 3)):
@@ -123,7 +125,7 @@ def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
 
 
 def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
-    """The same weights after as before, and threads with different plans get what each gets alone."""
+    """The weights are unchanged, and threads with different plans get the same results as alone."""
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
     ids = random_ids(1, N)[0]

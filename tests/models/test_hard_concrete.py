@@ -1,5 +1,7 @@
-"""Hard Concrete gates by value, against the stretched concrete distribution in scalars (Louizos et al. 2018, as their
-code, L0_regularization, has it), against draws, and against numbers worked out by hand; and the training of gates."""
+"""Hard Concrete gates against the stretched concrete distribution in scalars, against samples, and by hand.
+
+The formulas are those of Louizos et al. 2018 and of their code, L0_regularization. The training of gates is tested too.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,13 @@ def sigmoid(x: float) -> float:
 
 
 def cdf(x: float, log_a: float) -> float:
-    """P(stretched gate <= x) at temperature 0.33."""
+    """Returns P(stretched gate <= x) at temperature 0.33."""
     place = (x + 0.1) / 1.2
     return sigmoid(0.33 * (math.log(place) - math.log(1 - place)) - log_a)
 
 
 def inverse(u: float, log_a: float) -> float:
-    """The number that the stretched gate is at most with probability u."""
+    """Returns the u-quantile of the stretched gate."""
     return 1.2 * sigmoid((math.log(u) - math.log(1 - u) + log_a) / 0.33) - 0.1
 
 
@@ -51,11 +53,11 @@ def test_by_value(log_a: float):
         found = hard_concrete.quantile(tensor, torch.tensor([u], dtype=torch.float64)).item()
         assert found == pytest.approx(min(1, max(0, inverse(u, log_a))), abs=1e-9)
         if 0 < found < 1:
-            assert cdf(found, log_a) == pytest.approx(u, abs=1e-9)  # the two scalar functions belong together
+            assert cdf(found, log_a) == pytest.approx(u, abs=1e-9)  # the two scalar functions are inverse to each other
 
 
 def test_numbers_by_hand():
-    """beta ln 11 = 0.791 on either side; at ln a = 0 a gate is open with 0.69."""
+    """Gates at ln a = 0 are open with probability 0.69, and beta ln 11 = 0.791 is the threshold on either side."""
     log_a = torch.zeros(1, dtype=torch.float64)
     assert hard_concrete.open_probability(log_a).item() == pytest.approx(0.6881, abs=1e-4)
     assert hard_concrete.full_probability(log_a).item() == pytest.approx(1 - 0.6881, abs=1e-4)
@@ -84,7 +86,7 @@ def test_gradients_are_finite_at_the_ends():
     assert torch.isfinite(log_a.grad).all()
 
 
-# The training of gates, on a toy of a task: the target is the text itself.
+# training of gates on a toy task whose target is the text itself
 
 V, N = 12, 6
 TASK = TranslationReader()
@@ -107,7 +109,7 @@ PRUNING = Pruning("translation-softmax", ("encoder",), 0.5, steps=6)
 
 
 class OutageError(Exception):
-    """The machine goes down."""
+    """Simulates a machine that stops."""
 
 
 def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -141,7 +143,7 @@ def test_the_decoder_is_frozen_where_the_encoder_alone_has_gates(tmp_path: Path)
 
 
 def test_the_loss_has_the_penalty_and_the_gates():
-    """Against a pass with the gates as hand gates, and P(open) by scalars."""
+    """The loss equals that of a pass with these gates in a plan, plus the penalty computed from P(open) in scalars."""
     gates, batch = Gates(make_model(), ("encoder", "cross")), Copying(TASK).batch(0, 1, 0)
     with torch.no_grad():
         gates.log_a["cross"].copy_(torch.tensor([[-3.0, 0.5, 0.0, 2.0]]))
@@ -160,7 +162,7 @@ def test_the_loss_has_the_penalty_and_the_gates():
 
 @pytest.mark.parametrize("strength, left", [(5.0, 0), (1e-9, None)])
 def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
-    """A penalty that outweighs everything closes all heads; next to none few of them."""
+    """A penalty that dominates the loss closes all heads; a tiny one closes few."""
     pruning = replace(PRUNING, strength=strength, steps=80, rate=1e-2)
     gates = learn(pruning, make_model(), Copying(TASK), tmp_path)
     found = int(hard_concrete.decided(gates.log_a["encoder"]).sum())
@@ -169,7 +171,7 @@ def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
 
 
 def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Adam on the encoder's weights and the cross entropy alone, step by step; all heads are left."""
+    """The control trains the encoder's weights by Adam on the cross entropy alone, step by step; all heads are left."""
     control = replace(PRUNING, strength=0.0)
     gates = learn(control, make_model(), Copying(TASK), tmp_path)
     assert not gates.log_a and not gates.plan.heads
@@ -194,7 +196,7 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
 
 
 def test_removed_heads_are_gates_of_0():
-    """The model without the slices of W_O, and the model under the plan, to the last digits."""
+    """Without the slices of W_O the model gives what it gives with gates of 0, to the last digits."""
     torch.manual_seed(1)
     config = PairConfig("softmax", TASK.vocabulary, 32, 2, 4, trained_length=64)
     model = Seq2Seq(config, embedding_std=1.0).eval().requires_grad_(False)

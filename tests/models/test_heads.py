@@ -1,5 +1,7 @@
-"""HeadPlan is an immutable value (equal, hashable, picklable). Its text form is lossless and needs no escaping in a
-link, and parsing any other text fails only with a message."""
+"""HeadPlan is an immutable value: equal, hashable, picklable.
+
+Its text form loses nothing and needs no escaping in a link. Parsing any other text fails only with a message.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from hypothesis import strategies as st
 
 from models.plan import GATE_DECIMALS, KINDS, LIVE, MAX_INDEX, MAX_TEXT, POLICIES, HeadPlan, HeadState, Scale
 
-UNRESERVED = re.compile(r"[A-Za-z0-9\-._~]*")  # RFC 3986, section 2.3
+UNRESERVED = re.compile(r"[A-Za-z0-9\-._~]*")  # unreserved characters of a URL (RFC 3986, section 2.3)
 SHAPE = {"self": (2, 4)}
 
-# Gates in and beyond the precision that is kept; few heads, so that neighbours form runs.
+# gates within and beyond the stored precision; few heads, so that neighbours form runs
 gates = st.one_of(st.sampled_from([0.0, 0.4, 1.0]), st.floats(0, 1), st.integers(0, 10**GATE_DECIMALS).map(
     lambda i: i / 10**GATE_DECIMALS))
 states = st.builds(HeadState, st.booleans(), gates)
@@ -41,7 +43,7 @@ def test_text_form_needs_no_escaping(plan: HeadPlan):
 
 @given(plans, plans)
 def test_text_form_is_canonical(one: HeadPlan, other: HeadPlan):
-    """Equal plans have equal texts and hashes, different plans different texts."""
+    """Equal plans have equal texts and hashes, different plans have different texts."""
     assert (one == other) == (str(one) == str(other))
     assert hash(HeadPlan.parse(str(one))) == hash(one)
 
@@ -70,7 +72,7 @@ def test_only_the_named_head_changes(plan: HeadPlan, address: tuple):
     assert {a: s for a, s in changed.heads.items() if a != address} == {a: s for a, s in before.items() if a != address}
     again = changed.with_heads([address], constant=False, gate=1.0)
     assert again.state(*address) == LIVE and address not in again.heads
-    assert plan.heads == before and str(plan) == text  # the old plan is as it was
+    assert plan.heads == before and str(plan) == text  # the old plan is unchanged
 
 
 def test_a_plan_cannot_be_changed():
@@ -89,12 +91,12 @@ def test_a_plan_cannot_be_changed():
 def test_a_live_head_is_no_change():
     assert not HeadPlan() and str(HeadPlan()) == ""
     assert HeadPlan({("self", 0, 0): HeadState(False, 1.0)}) == HeadPlan()
-    assert HeadPlan().gate("self", 0, 0, 0.99999) == HeadPlan()  # four decimals are kept
+    assert HeadPlan().gate("self", 0, 0, 0.99999) == HeadPlan()  # a gate is rounded to four decimals
     assert HeadPlan().gate("self", 0, 0, 0.9999) and HeadPlan().with_scale("sqrt")
     assert str(HeadPlan().gate("self", 0, 0, -0.0)) == "self-0.0g0"
 
 
-# Texts that nearly are plans: valid ones with characters taken out, put in or exchanged.
+# texts that are almost plans: valid ones with characters removed, inserted or exchanged
 alphabet = st.sampled_from("0123456789.~gc-_selfcaognr+eE \u0661\u00b2−\n\0")
 
 
@@ -109,10 +111,10 @@ def mutated(draw: st.DrawFn) -> str:
 
 @given(st.text() | mutated() | st.text(alphabet))
 def test_reading_never_fails(text: str):
-    """read() tells of every problem in words, and parse() raises exactly when there is one."""
+    """read() reports every problem in words, and parse() raises exactly if there is one."""
     plan, problems = HeadPlan.read(text)
     assert all(isinstance(problem, str) and problem for problem in problems)
-    assert HeadPlan.parse(str(plan)) == plan  # whatever was read is a plan like any other
+    assert HeadPlan.parse(str(plan)) == plan  # the text of every parsed plan can be parsed again
     if problems:
         with pytest.raises(ValueError):
             HeadPlan.parse(text)
@@ -128,7 +130,7 @@ def test_reading_never_fails(text: str):
     "\ud800", "x" * 10_000,
 ], ids=lambda text: ascii(text)[:30])
 def test_nonsense_is_refused_and_the_rest_read(text: str):
-    """The message quotes no more than a line of it, and what stands before it is kept."""
+    """The message quotes at most one line of the wrong part, and the plan before it is kept."""
     plan, problems = HeadPlan.read(f"cross-1.2c_{text}")
     assert problems and all(len(problem) < 200 for problem in problems)
     assert plan == HeadPlan().constant("cross", 1, 2)
@@ -141,7 +143,7 @@ def test_nonsense_is_refused_and_the_rest_read(text: str):
 def test_a_gate_is_a_number_from_0_to_1(gate: object):
     with pytest.raises(ValueError, match="from 0 to 1"):
         HeadPlan({("self", 0, 0): HeadState(False, gate)})
-    if gate is not None:  # with_heads takes None for "as it is"
+    if gate is not None:  # None in with_heads means that the gate is unchanged
         with pytest.raises(ValueError, match="from 0 to 1"):
             HeadPlan().gate("self", 0, 0, gate)
 
@@ -163,7 +165,7 @@ def test_a_scale_that_means_nothing_is_refused(policy: str, base: object):
 
 
 def test_documented_text():
-    """The example at the top of heads.py."""
+    """The example at the top of heads.py is right."""
     plan = HeadPlan().constant("self", 0, 3).with_scale("logn", 64)
     plan = plan.with_heads([("self", 1, head) for head in range(8)], gate=0.4)
     assert str(plan) == "self-0.3c-1.0~7g0.4_scale-logn64"
@@ -173,7 +175,7 @@ def test_documented_text():
 
 @given(plans)
 def test_within_splits_a_plan(plan: HeadPlan):
-    """What a model has heads for is kept, the rest is told of, one sentence a head; together they are the plan."""
+    """Heads that the model has are kept, others are reported in one sentence each; together they are the plan."""
     inside, problems = plan.within(SHAPE)
     assert all(kind == "self" and layer < 2 and head < 4 for kind, layer, head in inside.heads)
     assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale
@@ -183,7 +185,7 @@ def test_within_splits_a_plan(plan: HeadPlan):
 
 @given(plans, st.sets(st.sampled_from(POLICIES)).map(lambda chosen: {"trained", *chosen}))
 def test_within_splits_scales(plan: HeadPlan, policies: set[str]):
-    """A scale that means nothing to a model's attention is left out and told of, the heads are treated as ever."""
+    """A scale that the model's attention does not support is left out and reported; heads are treated as usual."""
     inside, problems = plan.within(SHAPE, policies)
     expected, others = plan.within(SHAPE)
     assert inside.heads == expected.heads

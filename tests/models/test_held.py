@@ -19,12 +19,12 @@ from models.tasks import TASKS
 from models.tasks.assignment import AssignmentReader
 from models.training.recipes import RECIPES
 
-NAMES = [name for name in RECIPES if name.startswith("assignment")]  # four
+NAMES = [name for name in RECIPES if name.startswith("assignment")]  # the four models of assignment
 
 
 @pytest.fixture
 def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Tiny models of equal size in place of those that are shipped; the names in the order of being read."""
+    """Replaces the released models by tiny ones of equal size; returns the list of names in the order of loading."""
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
         texts = TASKS["assignment"].build().corpus.typical(4)
@@ -45,7 +45,7 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory for so many of the tiny models, and a half; none is held yet."""
+    """Sets the cache's memory to that of `count` and a half tiny models, and empties the cache."""
     sizes = {models.load(name).nbytes for name in NAMES}
     assert len(sizes) == 1
     loading._held.clear()
@@ -53,9 +53,9 @@ def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nbytes_is_the_memory_of_weights_and_matrices():
-    tables = 2 * 4 * 128**2  # layers, heads
-    others = 64 * 32 + 2 * (2 * 32**2 + 8 * 32**2 + 2 * 32) + 32  # embedding, blocks, norm
-    for attention in ("random", "fixed-random"):  # buffers are memory too
+    tables = 2 * 4 * 128**2  # parameters of the tables: per layer and head
+    others = 64 * 32 + 2 * (2 * 32**2 + 8 * 32**2 + 2 * 32) + 32  # parameters of embedding, blocks and norm
+    for attention in ("random", "fixed-random"):  # buffers take memory too
         assert make_lab(attention).nbytes == 4 * (tables + others + 2 * 4 * 128**2)
 
 
@@ -72,7 +72,7 @@ def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytes
     room_for(2, monkeypatch)
     loads.clear()
     one, two, three, _ = NAMES
-    for name in (one, two, one, three):  # `two` goes, not `one`, which was asked for again
+    for name in (one, two, one, three):  # `two` is evicted and not `one`, which was used again
         models.load(name)
     models.load(one)
     assert loads == [one, two, three]
@@ -91,7 +91,7 @@ def test_what_nobody_uses_leaves_the_memory(loads: list[str], monkeypatch: pytes
 
 
 def test_what_somebody_uses_lives_on(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    """It still runs, and whoever asks anew gets another object with the same weights."""
+    """An evicted model still runs for its user; a new request gets another object with the same weights."""
     room_for(1, monkeypatch)
     used = models.load(NAMES[0])
     before = trace_of(used, random_ids(1, 12)[0]).output.distribution
@@ -119,7 +119,7 @@ def test_a_model_that_cannot_be_read_pushes_nobody_out(loads: list[str], monkeyp
 
 
 def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    """Each gets the model that was asked for, and no more is held at the end than fits."""
+    """Each visitor gets the requested model, and at the end the cache is within its limit."""
     room_for(2, monkeypatch)
     wanted = NAMES * 10
     with ThreadPoolExecutor(8) as pool:
@@ -128,5 +128,5 @@ def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.
 
 
 def test_models_of_a_family_share_their_task(loads: list[str]):
-    """It holds a tokenizer, which is large."""
+    """Models of a family share one task object, whose tokenizer is large."""
     assert len({id(models.load(name).task) for name in NAMES}) == 1

@@ -1,4 +1,4 @@
-"""Models without some of their heads compute the same as under gates of 0, with fewer multiplications.
+"""Models with some heads removed compute the same as under gates of 0, with fewer multiplications.
 
     pytest tests/models/test_left_out.py
 """
@@ -34,13 +34,13 @@ def test_logits_are_those_of_gates_of_0(attention: str, causal: bool, which: str
     assert_close(smaller.logits(smaller(ids)), expected, **CLOSE)
     assert multiplications(smaller, ids[:1]) < multiplications(lab.model, ids[:1])
     assert all(torch.equal(tensor, before[name]) for name, tensor in lab.model.state_dict().items())
-    with pytest.raises(AssertionError):  # the untouched model says something else
+    with pytest.raises(AssertionError):  # the unmodified model has other results
         assert_close(lab.model.logits(lab.model(ids)), expected, **CLOSE)
 
 
 @tiny_pairs.every_type
 def test_of_two_texts(attention: str):
-    """All three kinds, and what is written with keys and values kept."""
+    """Heads are removed in all three blocks, and generation with cached keys and values gives the same text."""
     lab = tiny_pairs.make_lab(attention)
     closed = {("encoder", 0, 1), ("encoder", 2, 0), ("decoder", 0, 0), ("decoder", 0, 2), ("cross", 0, 3),
               *(("cross", 1, head) for head in range(4)), *(("encoder", 1, head) for head in range(4))}
@@ -56,7 +56,9 @@ def test_of_two_texts(attention: str):
 
 
 def test_multiplications_are_counted_by_hand():
-    """Of softmax attention: four projections of C by D a head and token, and N by D twice a head and query."""
+    """Softmax attention has four projections of C by D per head and token, and N by D products twice per head and
+    query.
+    """
     lab = tiny.make_lab("softmax")
     n, width = 20, tiny.WIDTH
     ids = tiny.random_ids(1, n)

@@ -1,4 +1,4 @@
-"""What models/studies/corpus/lengths.py measures, against sums written out."""
+"""The measure of models/studies/corpus/lengths.py against explicit sums."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ def test_a_models_numbers_are_means_over_its_texts():
         groups.setdefault(int(whose[row]), []).append(losses[-1])
     assert result["texts"]["predictions"] == [len(group) for group in groups.values()]
     assert result["texts"]["losses"] == pytest.approx([sum(g) / len(g) for g in groups.values()], abs=1e-4)
-    assert result["accuracy"] == lab.card["metric"]["accuracy_by_events"]["6"]  # the card's own texts
+    # these are the texts of the card's metric
+    assert result["accuracy"] == lab.card["metric"]["accuracy_by_events"]["6"]
     assert result["loss"] == pytest.approx(math.fsum(losses) / len(losses), abs=1e-4)
     assert result["accuracy"] == pytest.approx(sum(hits) / len(hits), abs=1e-4)
     assert len(result["entropy"]) == 3 and all(len(row) == 4 for row in result["entropy"])
 
 
 class Counting(StoriesCorpus):
-    """Books that count up, stories that count down, three times as many of the first; no two tokens are alike."""
+    """A corpus of books that count up and stories that count down, three times as many books; no two tokens are equal.
+    """
 
     def stream(self, corpus: str, split: str) -> torch.Tensor:
         return torch.arange(24_000) if corpus == "books" else 40_000 - torch.arange(8_000)
@@ -62,7 +64,7 @@ def counting() -> Task:
 
 
 def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyPatch):
-    """In the proportion of books and stories that the card's number has."""
+    """Every length has the same tokens, in the proportion of books and stories of the card's metric."""
     monkeypatch.setattr(lengths, "TOKENS", 16 * 1024)
     found = {}
     for n in (32, 256, 1024):
@@ -78,14 +80,14 @@ def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyP
 def test_words_looked_at_are_of_all_texts():
     tokens = lengths.captured_of(counting(), 512, 1024)
     assert len(tokens) == lengths.CAPTURED // 512
-    assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books, and stories
+    assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books come first, then stories
 
 
 @pytest.mark.parametrize(("name", "text"), [
     ("stories-selective", "Once upon a time there was a dragon"), ("masked-gau-relu2", "The [cat] sat on [the] mat"),
     ("assignment-random", "x=1; y=2; x=?; y=?"), ("masked-softmax", "The [MASK] sat")])
 def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
-    """Under a plan, against what the trace captures row by row."""
+    """The values of an input text under a plan equal those computed from the captured rows of its trace."""
     lab = own(name)
     plan = HeadPlan().constant("self", 1, 0).gate("self", 0, 0, 0.5)
     trace = run(lab, text, plan)
@@ -95,7 +97,7 @@ def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
     if known and name.startswith(("masked", "assignment")):
         assert found["accuracy"] == pytest.approx(sum(o.order[0] == o.target for o in known) / len(known))
     assert found["entropy"] == pytest.approx(row_entropy(trace.weights["self"]).mean(), abs=1e-4)
-    if lab.attention.is_distribution:  # weight = exp(score - F - ln Z)
+    if lab.attention.is_distribution:  # checks weight = exp(score - F - ln Z)
         scores = trace.scores["self"] - (0 if trace.mask is None else trace.mask[:, None])
         diagonal = numpy.arange(len(trace.tokens))
         log_z = scores[..., diagonal, diagonal] - numpy.log(trace.live["self"][..., diagonal, diagonal])
@@ -121,7 +123,7 @@ def test_how_much_of_a_typed_text_is_read():
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith(("assignment", "masked"))])
 def test_page_and_card_say_the_same(name: str):
-    """Both are of the same tokens: one that was measured anew without the other is old."""
+    """The page's and the card's numbers come from the same tokens; if one is measured again, so must be the other."""
     metric, found = read_card(CHECKPOINTS / name)["metric"], store.read(name, "length")
     assert found is not None
     of_card = {2 * int(n) + 1: value for n, value in metric.get("accuracy_by_events", {}).items()}

@@ -1,4 +1,4 @@
-"""Tests of the pairwise similarity of heads: against loops, against models/nets/disagreement.py, and on whole models.
+"""Pairwise similarity of heads against loops, against models/nets/disagreement.py, and on whole models.
 
     pytest tests/models/test_likeness.py
 """
@@ -27,7 +27,7 @@ def record() -> Record:
 
 @pytest.mark.parametrize("term", TERMS)
 def test_pairs(term: str):
-    """Each entry by loops; their mean is -D; a head is as like itself as can be."""
+    """Each entry equals a loop, the mean is -D, and a head has similarity 1 with itself."""
     its = record()
     found = pairs(its, term)
     vectors = {"sub": its.values, "out": its.outputs, "pos": its.live}[term]

@@ -1,5 +1,7 @@
-"""Masked words, what a person types: brackets hide the words inside, [MASK] a token that nobody knows, and whatever the
-text, the tokens are those that it has without its brackets."""
+"""Masked words, typed texts: brackets hide the words inside them, [MASK] is a token without a known answer.
+
+The tokens of a text are those that it has without its brackets.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ TASK, STORIES = MaskedReader(), StoriesReader()
 
 
 def plain_ids(text: str) -> list[int]:
-    """The tokens of a text by the tokenizer alone, without BOS and without any limit."""
+    """Returns the tokens of a text by the tokenizer alone, without BOS and without a limit."""
     return TASK.tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def restored(prompt: Prompt) -> list[int]:
-    """Ids with the hidden words where they were."""
+    """Returns the ids with the hidden words restored."""
     return [target if target >= 0 else i for i, target in zip(prompt.ids, prompt.targets, strict=True)]
 
 
@@ -37,7 +39,7 @@ def test_a_known_answer():
 
 
 def test_an_unknown_answer():
-    """[MASK] is a token of its own and takes the space before it, as a word would."""
+    """[MASK] is one token and includes the space before it, like a word."""
     prompt = TASK.read("The cat [MASK] on[MASK]")
     assert prompt.tokens == ("start", "The", " cat", MASK, " on", MASK) and prompt.asked == (3, 5)
     assert set(prompt.targets) == {-1} and prompt.read_chars == 23
@@ -53,7 +55,7 @@ def test_several_words_and_both_kinds():
 
 
 def test_a_part_of_a_token_hides_it_all():
-    """Brackets cut no token: what a model has never seen in pieces is not shown in pieces."""
+    """Brackets around a part of a token hide the whole token, because the model was trained on whole tokens."""
     assert plain_ids("The cats") == [*plain_ids("The"), *plain_ids(" cats")] and len(plain_ids(" cats")) == 1
     prompt = TASK.read("The ca[t]s")
     assert prompt.tokens == ("start", "The", MASK) and TASK.labels[prompt.targets[2]] == " cats"
@@ -65,7 +67,7 @@ def test_a_part_of_a_token_hides_it_all():
     ("[\n]", "[MASK]"), ("[ ]", "[MASK]"),
 ])
 def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
-    """Empty ones, single ones, and the outer ones of two; spaces are tokens and can be hidden."""
+    """Empty and single brackets and the outer ones of two are text; spaces are tokens and can be hidden."""
     assert "".join(TASK.read(text).tokens[1:]) == shown
 
 
@@ -79,7 +81,7 @@ def test_without_a_hidden_word_there_is_a_hint():
 def test_examples_can_be_read(title: str, text: str):
     prompt = TASK.read(text)
     assert title and prompt.asked and not prompt.left_out and not prompt.hint and prompt.read_chars == len(text)
-    assert len(prompt.ids) <= LENGTH  # as long as texts of training, so that the model is at home
+    assert len(prompt.ids) <= LENGTH  # at most the length of the training texts
 
 
 words = st.text(st.sampled_from("abcdefgh ,.THE'éß😀\n"), min_size=1, max_size=8)
@@ -89,7 +91,7 @@ segments = st.lists(st.tuples(words, st.booleans()), min_size=1, max_size=8)
 @given(segments)
 @example([("The", False), (" cat", True), ("s", False)])
 def test_tokens_are_those_of_the_text_without_brackets(parts: list[tuple[str, bool]]):
-    """And exactly those are hidden that have a character in brackets, by counting characters."""
+    """Exactly the tokens with a character inside brackets are hidden, checked by counting characters."""
     text = "".join(f"[{word}]" if hidden else word for word, hidden in parts)
     plain = "".join(word for word, _ in parts)
     prompt = TASK.read(text)
@@ -98,7 +100,7 @@ def test_tokens_are_those_of_the_text_without_brackets(parts: list[tuple[str, bo
     inside = [hidden for word, hidden in parts for _ in word]
     expected = [i + 1 for i, (start, stop) in enumerate(encoding.offsets) if any(inside[start:stop])]
     assert list(prompt.asked) == expected == [i for i, token in enumerate(prompt.ids) if token == MASK_ID]
-    assert prompt.read_chars == len(text)  # brackets and all
+    assert prompt.read_chars == len(text)  # the brackets are counted as read
 
 
 @given(segments, st.integers(2, 12))
@@ -111,7 +113,8 @@ def test_a_cut_text_is_the_beginning_of_the_whole(parts: list[tuple[str, bool]],
     assert (cut.read_chars == whole.read_chars) or cut.left_out
 
 
-odd = st.characters(categories=["Cs", "Cc", "Mn", "Zs", "Ps"])  # surrogates, controls, accents, spaces, brackets
+# surrogates, control characters, accents, spaces and brackets
+odd = st.characters(categories=["Cs", "Cc", "Mn", "Zs", "Ps"])
 
 
 @given(st.text() | st.text(st.sampled_from("[]MASK ab\ud800é\u0301")) | st.text(odd)
@@ -138,7 +141,7 @@ def test_any_text_is_read_or_refused(text: str):
                                   "a" * 180_000 + "]"],
                          ids=["brackets", "masks", "half open", "open", "one word"])
 def test_a_long_text_is_read_at_once(text: str):
-    """The page keeps 200,000 characters. Time that grows with the square of the brackets would be minutes here."""
+    """200,000 characters are read in linear time; quadratic time in the brackets would take minutes."""
     began = time.process_time()
     prompt = TASK.read(text)
     assert time.process_time() - began < 5
@@ -152,7 +155,8 @@ def test_nothing_is_refused():
 
 
 def test_labels():
-    """Those of stories, [MASK], and names for ids that only make the vocabulary a multiple of 8."""
+    """Tokens have the labels of stories, plus [MASK] and names for ids that only pad the vocabulary to a multiple of 8.
+    """
     assert len(TASK.labels) == TASK.vocabulary and TASK.vocabulary % 8 == 0
     assert TASK.labels[:MASK_ID] == STORIES.labels and TASK.labels[MASK_ID] == MASK
     assert set(TASK.labels[MASK_ID + 1:]) == {"unused"} and torch.tensor(TASK.read("[MASK] x").ids).max() == MASK_ID

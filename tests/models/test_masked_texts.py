@@ -1,5 +1,7 @@
-"""Masked words, what is drawn: how many tokens are hidden and what stands in their place, batches of one length and of
-several, and a measure that gives 1 to a model that knows and asks about the same words of the same texts every time."""
+"""Masked words, generated texts: the number of hidden tokens, their replacements, batches of one and several lengths.
+
+The metric is 1 for a model that always knows the word, and hides the same words of the same texts every time.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +40,17 @@ Make = Callable[..., MaskedCorpus]
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
-    """On a stream that counts: token t is followed by t + 1, no token is BOS."""
+    """Returns a corpus on a stream that counts: token t is followed by t + 1, and no token is BOS."""
     monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
     monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
     return functools.partial(MaskedCorpus, READER)
 
 
-# Hiding.
+# How tokens are hidden.
 
 @given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
 def test_how_many_are_asked_for(n: int, count: int, seed: int):
-    """SHARE of every row, at least one, never BOS; and the answers are what stood there."""
+    """SHARE of every row is hidden, at least one token and never BOS; the answers are the original tokens."""
     texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
     texts[:, 0] = 0
     batch = hide(texts, generator(seed, 1), 0.1, 0.1)
@@ -61,7 +63,8 @@ def test_how_many_are_asked_for(n: int, count: int, seed: int):
 
 
 def test_of_ten_eight_are_hidden():
-    """One stays and one becomes another token, as in BERT; 30,720 are asked for, so to within five deviations."""
+    """Of ten selected tokens eight are hidden, one is kept and one is exchanged, as in BERT (30,720 tokens, 5 sigma).
+    """
     texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
     batch = hide(texts, generator(2), 0.1, 0.1)
     asked = batch.targets >= 0
@@ -70,9 +73,11 @@ def test_of_ten_eight_are_hidden():
     for share, found in ((0.8, shown == MASK_ID), (0.1, shown == right), (0.1, (shown != right) & (shown != MASK_ID))):
         assert abs(float(found.float().mean()) - share) < 5 * (share * (1 - share) / count) ** 0.5
     exchanged = shown[(shown != right) & (shown != MASK_ID)]
-    assert exchanged.float().mean() == pytest.approx(MASK_ID / 2, rel=0.05)  # any token alike
+    # an exchanged token is any token with equal probability
+    assert exchanged.float().mean() == pytest.approx(MASK_ID / 2, rel=0.05)
     places = asked[:, 1:].float().mean(0)
-    assert (places - 30 / 199).abs().max() < 5 * (0.15 * 0.85 / 1024) ** 0.5  # any place alike
+    # every position is hidden with equal probability
+    assert (places - 30 / 199).abs().max() < 5 * (0.15 * 0.85 / 1024) ** 0.5
 
 
 def test_all_of_them_can_be_hidden():
@@ -81,7 +86,7 @@ def test_all_of_them_can_be_hidden():
     assert_close(batch.tokens == MASK_ID, batch.targets >= 0)
 
 
-# Batches.
+# How batches are composed.
 
 def test_batches_are_decided_by_three_numbers(counting: Make):
     task = counting()
@@ -98,7 +103,8 @@ def test_batches_are_decided_by_three_numbers(counting: Make):
 
 
 def test_mixed_lengths(counting: Make):
-    """Each length about as often as the others, as many tokens in every step; one length a step."""
+    """All lengths are about equally frequent, each step has one length, and all steps have the same number of tokens.
+    """
     task = counting(lengths=MIXED)
     shapes = [tuple(task.batch(step, 400, 0).tokens.shape) for step in range(400)]
     assert {math.prod(shape) for shape in shapes} == {TOKENS}
@@ -116,7 +122,9 @@ def test_which_recipes_mix_lengths():
 
 
 def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """At the family's length, whatever the model was trained at; the same words every time; none exchanged or kept."""
+    """Validation has the family's length whatever the training length; it hides the same words every time, exchanging
+    none.
+    """
     monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
     for batch, same in zip(batches, again, strict=True):
@@ -132,11 +140,13 @@ def test_typical_texts_fill_the_limit(counting: Make):
     assert texts.shape == (6, READER.limit) and (texts[:, 0] == 0).all()
 
 
-# The measure.
+# How the metric is computed.
 
 class Guess:
-    """Like a Transformer that gives the right token, which is between its neighbours, the probability `p`; the rest is
-    evenly spread."""
+    """A replacement of Transformer that gives the right token, the one between its neighbours, the probability `p`.
+
+    The remaining probability is uniform.
+    """
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -145,7 +155,7 @@ class Guess:
     def __call__(self, tokens: Tensor) -> Tensor:
         self.read.append(tokens)
         n = tokens.shape[1]
-        # t counts along the row, so a shown token says what all others are.
+        # t counts along the row, so each visible token determines all the others
         place = torch.arange(n)
         known = (tokens != MASK_ID) & (place > 0)
         first = known.int().argmax(1)
@@ -170,8 +180,10 @@ def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.Monke
 
 
 def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """No model is asked about what it sees; the same texts and words each time; all lengths read the same stretches of
-    either corpus, from its first token to its last."""
+    """Every predicted token is hidden; texts and words are the same each time.
+
+    All lengths read the same stretches of both corpora, from the first token to the last.
+    """
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):
@@ -190,7 +202,7 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch
 
 
 def test_measure_of_chance(counting: Make):
-    """A model that says the same everywhere: ln V, and right as seldom as chance."""
+    """A constant prediction has loss ln V and the accuracy of a guess."""
     class Same:
         def __call__(self, tokens: Tensor) -> Tensor:
             return functional.one_hot(torch.full_like(tokens, 7), V).float() * 0
@@ -202,11 +214,11 @@ def test_measure_of_chance(counting: Make):
     assert losses.mean().item() == pytest.approx(math.log(V), rel=1e-5) and right.float().mean() < 0.01
     hidden = 2 * 1024 * SHARE * masked.DRAWS
     assert len(losses) == len(right) == len(stretches) == pytest.approx(hidden, abs=5 * hidden**0.5)
-    assert stretches.unique().tolist() == [0, 1, 2, 3]  # two of 512 tokens of each corpus
+    assert stretches.unique().tolist() == [0, 1, 2, 3]  # two stretches of 512 tokens from each corpus
 
 
 def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """By where they stand in their stretch: only what stands around them differs. Draws differ from each other."""
+    """The hidden tokens are at the same positions of the stretch at every length; different draws differ."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()
 

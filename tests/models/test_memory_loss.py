@@ -20,8 +20,10 @@ masks = st.integers(1, 8).flatmap(lambda n: st.lists(  # layers of texts of n ro
 
 
 def by_loops(layers: list[Tensor], tau: float) -> float:
-    """Mean over texts of: sum over layers of the most that a query needs, over layers and tokens. Query i = 1, 2, ...
-    has i keys; one with F of tau or more needs no memory, one with less needs as much less."""
+    """Returns the mean over texts of: the sum over layers of the largest need of a query, over layers and tokens.
+
+    Query i = 1, 2, ... has i keys. A key with F >= tau needs no memory; one with less F needs proportionally more.
+    """
     count, n = len(layers[0]), layers[0].shape[-1]
     total = 0.0
     for text in range(count):
@@ -40,12 +42,12 @@ def test_memory_in_use_by_loops(layers: list[Tensor], tau: float):
 
 
 def test_memory_of_simple_masks():
-    """All of it where nothing is forgotten; none where everything is; half where the last query forgets half."""
+    """The memory is full if nothing is masked, 0 if everything is, and half if the last query masks half."""
     assert memory_in_use([torch.zeros(3, 6, 6)] * 2).item() == pytest.approx(1)
     assert memory_in_use([torch.full((3, 6, 6), 9.0)] * 2).item() == pytest.approx(0)
     mask = torch.zeros(1, 6, 6)
     mask[:, 3:, :3] = 5.0
-    assert memory_in_use([mask]).item() == pytest.approx(3 / 6)  # query 3 needs 3, query 6 too
+    assert memory_in_use([mask]).item() == pytest.approx(3 / 6)  # query 3 needs 3 keys, and query 6 does too
     assert memory_in_use([mask, torch.zeros(1, 6, 6)]).item() == pytest.approx((3 + 6) / (2 * 6))
 
 
@@ -55,7 +57,7 @@ def test_what_stands_above_the_diagonal_does_not_count():
 
 
 def test_memory_of_a_model():
-    """On the F that a model computes, against F and need by loops; and its gradient asks for more of F, not less."""
+    """The memory computed from a model's F equals loops over F, and its gradient increases F."""
     model = make_model("selective").requires_grad_(True)
     records: list[Record] = []
     model(random_ids(3, 12), records=records)
@@ -66,5 +68,5 @@ def test_memory_of_a_model():
     leaves = [record.mask.detach().requires_grad_() for record in records]
     grads = torch.stack(torch.autograd.grad(memory_in_use(leaves), leaves))
     assert (grads <= 0).all() and (grads < 0).any()
-    memory.backward()  # and it reaches the weights that F comes from
+    memory.backward()  # the gradient also reaches the weights from which F is computed
     assert (model.blocks[0].attention.source.query.weight.grad != 0).any()

@@ -69,7 +69,8 @@ def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatc
         sweeps.add("stories", {"attention": "dense", "learning_rate": rate, "table_rate": 10.0, "loss": loss,
                                "steps": sweeps.PLANS["stories"].second})
         sweeps.add("stories", {"attention": "dense", "learning_rate": 2 * rate, "table_rate": 10.0, "loss": loss + 1})
-    rows = {row["attention"]: row for row in method.sweep("stories")}  # of random the second round is not over
+    # the second round of the sweep is not finished for random
+    rows = {row["attention"]: row for row in method.sweep("stories")}
     assert rows["dense"]["1,200 steps, rate 0.004"] == "3.500" and rows["random"]["1,200 steps, rate 0.004"] == "–"
     assert rows["dense"]["rate 0.008"] == "4.500" and rows["dense"]["chosen"] == "0.004"
     assert rows["random"]["rate 0.008"] == "4.000" and rows["random"]["tables 3×"] == "3.900"

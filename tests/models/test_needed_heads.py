@@ -1,5 +1,6 @@
-"""What a text needs: gates as a function, the fewest heads against an exhaustive search, groups on models whose answer
-is known by construction, confidence by hand; and all of it on every kind of model.
+"""Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand.
+
+Groups are tested on models whose answer is known by construction, everything else on every type of model.
 
     pytest tests/models/test_needed_heads.py
 """
@@ -12,7 +13,7 @@ import math
 import numpy
 import pytest
 import torch
-from foreign_tiny import ARCHITECTURES, TEXT, lab_of, picture
+from foreign_tiny import TEXT, lab_of, picture
 from tiny import make_model, prompt_of, random_ids
 from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
@@ -32,9 +33,10 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.corpus.minimal_heads import backward, sign_test
 from models.tasks.assignment import AssignmentReader
+from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")
-FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # those predict nothing
+FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # foreign models that predict something
 
 
 def stack(attention: str) -> StackLab:
@@ -42,15 +44,17 @@ def stack(attention: str) -> StackLab:
 
 
 def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = (0,)) -> Gating:
-    """A model of one layer whose logits are a function of its (B, H) gates."""
+    """Returns a model of one layer whose logits are a function of its gates (B, H)."""
     def under(gates: dict[str, Tensor], asked: tuple[int, ...]) -> Tensor:
         return torch.stack([logits(gates["self"][:, 0])] * len(asked), 1).log_softmax(-1)  # type: ignore[operator]
     return Gating([Kind("self", 1, count, SOFTMAX)], under, Question(tuple(range(places)), targets, True))
 
 
 def same_as_plans(lab: Lab, prompt: Prompt) -> None:
-    """Under gates of 0 and 1 the predictions are those of the plan; under ones those of the untouched model; and each
-    row of a batch is its own."""
+    """Asserts that gates of 0 and 1 give the predictions of the plan, and gates of 1 those of the unmodified model.
+
+    Each row of a batch is independent.
+    """
     prompt = lab.anchored(prompt)
     before = run_prompt(lab, prompt)
     gating = Gating.of(lab, prompt, Question.of(before))
@@ -99,7 +103,7 @@ def test_a_model_that_predicts_nothing_says_so():
 
 
 def test_questions():
-    """One prediction, by its index as the page has it, with its right answer where it is known; or all known ones."""
+    """A question is one prediction, by its index on the page and with its right answer if known, or all known ones."""
     lab = stack("softmax")
     prompt = lab.read("y=7; x=1; y=?; x=?")
     before = run_prompt(lab, prompt)
@@ -116,11 +120,13 @@ def test_questions():
     assert list(whole.targets) == [int(output.order[0]) for output in trace.outputs]
 
 
-# Models whose answer is known.
+# Models whose minimal heads are known.
 
 def either_of_two(gates: Tensor) -> Tensor:
-    """Heads 0 and 1 each do the same work; 2 does another part; 3 to 5 next to nothing. Pruned alone, neither 0 nor 1
-    costs anything."""
+    """Heads 0 and 1 each do the same work, head 2 another part, heads 3 to 5 nearly nothing.
+
+    Pruning either 0 or 1 alone changes nothing.
+    """
     work = 1 - (1 - gates[:, 0]) * (1 - gates[:, 1])
     rest = 0.02 * gates[:, 3:].sum(1)
     return torch.stack((4 * work + rest, 3 * gates[:, 2], torch.zeros(len(gates))), 1)
@@ -131,17 +137,17 @@ def test_the_fewest_heads_where_single_losses_mislead():
     curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10), 0.05)
     assert curve.fewest(0.05) == 2
     curve.found[6] = (1e-9, curve.found[6][1])
-    assert curve.fewest(0.0) == 6  # all of them, though rounding says that even they are not enough
+    assert curve.fewest(0.0) == 6  # all heads are returned, although by rounding even they are not enough
     divergence, stays = curve.found[2]
     assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
     alone = gating.alone(gating.divergence)
     assert alone[:2].max() < 1e-6 < alone[2]
     misled = dict(minimal_heads.by_order(gating, alone.argsort(descending=True)))
-    assert misled[2] > 0.5  # by what each costs alone, heads that do next to nothing stay
+    assert misled[2] > 0.5  # ordered by the loss of each head pruned alone, heads without effect are kept
 
 
 def random_toy(seed: int, count: int = 9) -> Gating:
-    """Heads of very different weight, some of which do part of the same work."""
+    """Returns a model whose heads have very different effects, and some of which do part of the same work."""
     random = torch.Generator().manual_seed(seed)
     sizes = 2.0 ** -torch.arange(count)[torch.randperm(count, generator=random)].float()
     first, second = (2 * torch.randn(count, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
@@ -150,7 +156,8 @@ def random_toy(seed: int, count: int = 9) -> Gating:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_as_few_as_an_exhaustive_search_finds(seed: int):
-    """Of 512 sets the smallest within the bound, or one head more; and what is told of a set is true of it."""
+    """The search finds the smallest of 512 sets within the bound, or one head more, and its reported values are true.
+    """
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     divergences = gating.in_parts(gating.divergence, sets.float())
@@ -198,7 +205,7 @@ def test_progress_and_cancel():
 
 
 def helped_and_hurt(gates: Tensor) -> Tensor:
-    """Head 0 is for the right answer, 1 against it, 2 is for nothing."""
+    """Head 0 supports the right answer, head 1 opposes it, head 2 has no effect."""
     return torch.stack((2 * gates[:, 0] - 2 * gates[:, 1], torch.zeros(len(gates))), 1)
 
 
@@ -213,17 +220,17 @@ def test_groups_by_construction():
 
 
 def test_groups_by_value():
-    """By the definition: high in both, low in both, and the two others."""
+    """Groups follow their definition: high in both, low in both, and the two mixed cases."""
     assert [group_of(*pair) for pair in ((0.9, 0.8), (0.1, 0.2), (0.9, 0.1), (0.1, 0.9))] == \
         [FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED]
     assert [group_of(*pair) for pair in ((0.47, 0.43), (0.55, 0.9), (0.1, 0.45), (0.61, 0.61))] == \
         [UNDECIDED, UNDECIDED, UNDECIDED, FACILITATING]
 
 
-# Measures.
+# Measures of heads.
 
 def test_confidence_by_hand():
-    """BOS is neither asked nor looked at; a row of relu² is made to sum to 1."""
+    """BOS is excluded as query and as key; rows of relu² are normalised to sum to 1."""
     weights = numpy.zeros((1, 2, 3, 3))
     weights[0, 0] = [[1, 0, 0], [0.9, 0.1, 0], [0.2, 0.5, 0.3]]
     weights[0, 1] = [[2, 0, 0], [0, 2, 0], [1, 1, 2]]
@@ -241,7 +248,7 @@ def test_tokens_of_the_text_itself():
     bert = lab_of("bert")
     trace = run_prompt(bert, bert.read("The [cat] sat."))
     its = head_measures.text_of_rows(bert, trace)["text"]
-    assert not its[0] and not its[-1] and its[1:-1].all()  # a hidden word is one of the text
+    assert not its[0] and not its[-1] and its[1:-1].all()  # a hidden word counts as a token of the text
     found = head_measures.confidences(bert, trace)["self"]
     assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
     row = head_measures.in_one_row(bert.kinds, {"self": found})

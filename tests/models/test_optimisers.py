@@ -1,5 +1,4 @@
-"""Which optimiser has which parameter: every one exactly once, matrices with weight decay, tables with a rate of their
-own."""
+"""Each parameter belongs to exactly one optimiser; matrices have weight decay, tables have their own learning rate."""
 
 from __future__ import annotations
 
@@ -32,8 +31,10 @@ def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_what_each_parameter_gets(attention: str, muon: bool):
-    """Decay on matrices alone; the factor of tables on tables alone; Muon for matrices of the layers alone, as its
-    authors say: embeddings and vectors by AdamW."""
+    """Only matrices have decay, only tables have the factor, and only the matrices of layers are updated by Muon.
+
+    Embeddings and vectors are updated by AdamW, as Muon's authors recommend.
+    """
     model = make_model(attention).requires_grad_(True)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     for optimiser in optimisers_of(model, recipe_of(attention, muon)):
@@ -54,10 +55,10 @@ def test_what_each_parameter_gets(attention: str, muon: bool):
 
 
 def test_tables_are_those_with_a_number_a_position(attention: str):
-    """A rate of their own for what is named so, and all that has one number a position is."""
+    """The parameters that are named as tables are exactly those with one number per position."""
     model = Transformer(make_config(attention, length=23))
     for name, parameter in model.named_parameters():
-        if 23 in parameter.shape and not name.endswith(".weight"):  # W2 is a matrix like another
+        if 23 in parameter.shape and not name.endswith(".weight"):  # W2 is an ordinary matrix
             assert name.endswith("table"), name
         if name.endswith("table") and not name.endswith(("mixing_table", "bias_table")):
             assert 23 in parameter.shape, name
@@ -66,8 +67,10 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
 def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], precision: str):
-    """Orthogonal, and scaled so that AdamW's learning rates can be kept: root mean square 0.2 times the rate (Liu et
-    al. 2025, section 2.2), whatever the gradient's size and the matrix's shape."""
+    """A step of Muon is orthogonal, with root mean square 0.2 times the rate (Liu et al. 2025, section 2.2).
+
+    So AdamW's learning rates can be used for it, whatever the size of the gradient and the shape of the matrix.
+    """
     for size in (1e-3, 10.0):
         model = torch.nn.Module()
         model.embedding = torch.nn.Embedding(4, 4)
@@ -81,12 +84,12 @@ def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], prec
         step = (model.linear.weight.detach() - before) / 0.01
         assert float(step.square().mean().sqrt()) == pytest.approx(0.2, rel=0.25)
         values = torch.linalg.svdvals(step)
-        assert values.max() / values.min() < 2.5  # five steps of Newton and Schulz make them about equal
+        assert values.max() / values.min() < 2.5  # five Newton-Schulz steps make the singular values about equal
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rates_of_the_recipes(name: str):
-    """At most what the recipe says; and a table's, which is a multiple of it, stays below 1."""
+    """The rate never exceeds that of the recipe; a table's rate, a multiple of it, stays below 1."""
     recipe = RECIPES[name]
     with torch.device("meta"):
         model = Transformer(recipe.config)
@@ -99,8 +102,10 @@ def test_rates_of_the_recipes(name: str):
 
 @pytest.mark.parametrize("shape", [(24, 24), (16, 48), (48, 16)])
 def test_muon_is_torchs_in_another_precision(shape: tuple[int, int]):
-    """Five steps with momentum and decay, beside torch.optim.Muon, which makes orthogonal in bfloat16: within the
-    latter's three digits of each other, and not the same."""
+    """Five steps with momentum and decay agree with torch.optim.Muon within the three digits of bfloat16.
+
+    They are not equal, because torch orthogonalises in bfloat16.
+    """
     start = torch.randn(shape, generator=generator(1))
     weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
     options = {"weight_decay": 0.3}

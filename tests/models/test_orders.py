@@ -29,8 +29,10 @@ def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",))
 
 
 def test_learned_gates():
-    """What more strengths leave open stays longer, however probable; of equal ones the more probable. Runs with gates
-    on other kinds say nothing of these heads."""
+    """Heads that more penalty strengths leave open are pruned later; ties are ordered by the probability of being open.
+
+    Runs with gates in other blocks do not affect these heads.
+    """
     series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
               run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]
     assert pruning_orders.learned(series, HEADS) == (

@@ -1,5 +1,4 @@
-"""The training of models of two texts: the loss token by token, label smoothing, disagreement; a run that stops ends
-the same, dropout or not; what is asked of recipes."""
+"""Training of encoder-decoders: the loss per token, label smoothing, disagreement, interruption, recipes."""
 
 from __future__ import annotations
 
@@ -40,11 +39,11 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 class OutageError(Exception):
-    """The machine goes down."""
+    """Simulates a machine that stops."""
 
 
 class Backwards:
-    """Say the text backwards; texts have several lengths."""
+    """A task whose target is the reversed text; texts have several lengths."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.stop_at = stop_at
@@ -72,8 +71,10 @@ def make_model(dropout: float = 0.0) -> Seq2Seq:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_token_by_token(smoothing: float):
-    """-(1 - s) ln p(right) - s mean over the vocabulary of ln p (Szegedy et al. 2016, section 7), where there is a
-    target; padding counts nowhere."""
+    """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7).
+
+    Padding and positions without a target do not count.
+    """
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     probabilities = model.logits(model(batch.texts, batch.tokens)).softmax(-1).tolist()
     losses = []
@@ -91,7 +92,9 @@ def test_the_loss_token_by_token(smoothing: float):
 
 @pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS])
 def test_disagreement_is_maximised(terms: tuple[str, ...]):
-    """It is taken away from the loss, with its weight: of each term the mean over the layers of all kinds."""
+    """Disagreement is subtracted from the loss with its weight, for each term as the mean over the layers of all
+    blocks.
+    """
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
     model(batch.texts, batch.tokens, records=records)
@@ -119,7 +122,7 @@ def test_training_that_stops_ends_the_same(dropout: float, terms: tuple, tmp_pat
 
 
 def test_validation_leaves_nothing_out():
-    """Neither smoothing nor dropout; and training goes on afterwards as before."""
+    """Validation uses neither smoothing nor dropout, and does not change the training after it."""
     model = make_model(dropout=0.5).train()
     found = validation_loss(model, Backwards(), 2)
     assert model.training and found == validation_loss(model, Backwards(), 2)
@@ -131,7 +134,7 @@ def test_validation_leaves_nothing_out():
 
 
 def test_a_tiny_problem_is_learnt(tmp_path: Path):
-    """Words backwards, which needs all three kinds; and with its term heads of the same model differ more."""
+    """Reversing a text, which needs all three blocks, is learnt; with a disagreement term the heads differ more."""
     found = {}
     for terms in ((), ("out",)):
         recipe = replace(RECIPE, steps=250, learning_rate=1e-2, warmup=20, dropout=0.0, label_smoothing=0.0,
@@ -152,8 +155,10 @@ def test_the_curve_is_of_the_validation_split(tmp_path: Path):
 
 
 def test_recipes():
-    """One family, one training: but for the first, which has more steps, they differ in the attention or in the terms
-    alone, and in the rates that the sweep found for the attention; a type that was not swept has the family's."""
+    """The recipes of the family differ only in attention, disagreement terms and swept rates.
+
+    The first has more steps. A type that was not swept has the family's rate.
+    """
     names = [name for name in RECIPES if name.startswith("translation-")]
     softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
     assert len(names) == 10 and isinstance(softmax, PairRecipe)
@@ -177,7 +182,7 @@ def test_recipes():
 
 
 def test_states_of_other_families_go_on():
-    """A state says whose it is by its recipe as text: what pairs need has not changed that of the others."""
+    """Training states of other families can still be resumed: the recipe's text did not change for them."""
     said = repr(RECIPES["stories-softmax"])
     assert said.startswith("Recipe(config=Config(") and "smoothing" not in said and "encoder" not in said
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
@@ -185,8 +190,10 @@ def test_states_of_other_families_go_on():
 
 def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]):
-    """From the command to the folder: the card says what was trained and what is measured again; and gates are learned
-    from it, into a result and a folder of weights without the heads that they closed."""
+    """The command writes a folder whose card records the training and is measured again.
+
+    Gates are then learned from it, which writes a result and a folder of weights without the closed heads.
+    """
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
@@ -224,7 +231,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0.001-seed-0")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
                                      "--steps", "50", *runs])
-    prune_heads.main()  # adds what it finds to what other machines found
+    prune_heads.main()  # the results are added to those of other machines
     found = store.read(name, "gates", checkpoints=folder)
     series, (control,) = found["series"], found["controls"]
     assert [(its["strength"], its["kinds"]) for its in series] == [(0.001, ["encoder", "cross"]),
@@ -234,7 +241,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
     study = tmp_path / "measurements" / f"{name}.gates.json"
     study.write_text("{")
-    with pytest.raises(SystemExit):  # what others found is not written over, damaged as it is
+    with pytest.raises(SystemExit):  # a damaged file with results of others is not overwritten
         prune_heads.main()
     assert study.read_text() == "{" and "is damaged" in capsys.readouterr().err
     study.unlink()

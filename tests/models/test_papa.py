@@ -1,4 +1,4 @@
-"""The study of constant attention: what the constants are, by algebra; what plans do to batches; probes by seed.
+"""The study of constant attention: constants by algebra, plans on batches, probes by seed.
 
     pytest tests/models/test_papa.py
 """
@@ -27,7 +27,7 @@ from models.tasks.masked import MaskedReader
 
 
 def masked_lab(attention: str = "softmax") -> StackLab:
-    """A tiny bidirectional model that reads sentences."""
+    """Returns a tiny bidirectional model that reads sentences."""
     model = make_model(attention, causal=False)
     task = MaskedReader()
     config = replace(model.config, vocabulary=task.vocabulary)
@@ -49,14 +49,16 @@ def as_texts(lab, sentences=TEXTS) -> Texts:
 
 
 def live(lab, text: Texts, i: int) -> torch.Tensor:
-    """(L, H, n, n) as the model's ordinary pass has it."""
+    """Returns the attention (L, H, n, n) of the model's ordinary pass."""
     return torch.tensor(numpy.array(models.run(lab, text.examples[i].text).live["self"]))
 
 
 @pytest.mark.parametrize("which", range(3))
 def test_states_are_those_of_the_ordinary_pass(which: int):
-    """The last is what the head reads; weights that are told are those of a Trace; a text's row does not depend on its
-    batch."""
+    """The last hidden state is the input of the head, and the reported weights are those of a Trace.
+
+    A text's row does not depend on its batch.
+    """
     lab = labs()[which]
     texts = as_texts(lab, (TEXTS[0], TEXTS[0].replace("cat", "dog").replace("mat", "rug"), TEXTS[1]))
     told: dict[int, list] = {}
@@ -73,7 +75,7 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
 
 @pytest.mark.parametrize("which", range(3))
 def test_constants_of_one_text_are_its_attention(which: int):
-    """So that with all heads constant nothing changes for this text, and much for another one."""
+    """With all heads constant at the mean over one text, that text is unchanged and another one is not."""
     lab = labs()[which]
     one = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)
@@ -89,7 +91,7 @@ def test_constants_of_one_text_are_its_attention(which: int):
 
 
 def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
-    """Whatever the texts; and cut to a length, the softmax of the cut table."""
+    """The constants are the softmax of the table, cut to the length, for any texts."""
     lab = masked_lab("random")
     mean = MeanAttention(lab)
     texts = as_texts(lab)
@@ -102,8 +104,10 @@ def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
 
 
 def test_two_lengths_by_hand():
-    """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its
-    places, and a row is divided by what is left of it in a text."""
+    """An entry is the mean over the texts that have both positions, and a row is divided by its remaining sum.
+
+    The texts are [CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid.
+    """
     lab = lab_of("bert")
     mean = MeanAttention(lab)
     short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
@@ -113,7 +117,7 @@ def test_two_lengths_by_hand():
     last, found = GRID - 1, mean.matrices[1]
     assert_close(found[:, 0, 1], (short[:, :, 0, 1].sum(0) + long[0, :, 0, 1]) / 3)
     assert_close(found[:, 1, last], (short[:, :, 1, 2].sum(0) + long[0, :, 1, 3]) / 3)
-    assert_close(found[:, 2, 1], long[0, :, 2, 1])  # only the longer one has a second word
+    assert_close(found[:, 2, 1], long[0, :, 2, 1])  # only the longer text has a second word
     assert not found[:, 3].any() and not found[:, :, 3].any()
     row = torch.stack((found[:, 0, 0], found[:, 0, 1], found[:, 0, last]), -1)
     assert_close(ConstantMatrices(lab, mean.matrices).at_length(3)[1][:, 0], row / row.sum(-1, keepdim=True))
@@ -121,7 +125,7 @@ def test_two_lengths_by_hand():
 
 @pytest.mark.parametrize("which", range(3))
 def test_plans_on_batches_are_plans_on_texts(which: int):
-    """Constant heads and gates do to a batch what `run` says they do to a text; all live mixes nothing in."""
+    """Constant heads and gates on a batch equal `run` on each text; with all heads computed, texts do not mix."""
     lab = labs()[which]
     texts = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)
@@ -144,7 +148,7 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
 
 
 def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
-    """Which words begin with a letter: a task that any probe can learn."""
+    """Returns a task that any probe can learn: which words begin with a letter."""
     found = []
     for sentence in sentences:
         text, words = joined(sentence.split())
@@ -155,7 +159,7 @@ def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
 
 
 def test_a_padded_batch_is_its_texts_one_by_one():
-    """Padding has no weight: a probe of texts computes for a mixed batch what it computes for each text alone."""
+    """Padding has no weight: a probe computes for a mixed batch what it computes for each text alone."""
     lab = lab_of("bert")
     texts = as_texts(lab, (TEXTS[0], TEXTS[1], " ".join(TEXTS[:2])))
     assert len({len(ids) for ids in texts.ids}) > 1
@@ -174,8 +178,9 @@ def test_a_padded_batch_is_its_texts_one_by_one():
 
 
 def test_training_batches_mix_lengths():
-    """Every text once per epoch, in an order that does not depend on its length; the loss is that of the padded
-    batch, a mean over all its answers."""
+    """An epoch has every text once, in an order independent of length; the loss is the mean over all answers of the
+    batch.
+    """
     lab = masked_lab()
     texts, questions = tagged(lab)
     batches = [*texts.shuffled(len(texts.ids), torch.Generator().manual_seed(0))]
@@ -192,7 +197,7 @@ def test_training_batches_mix_lengths():
 
 
 def test_training_stops_at_the_best_epoch(monkeypatch: pytest.MonkeyPatch):
-    """The probe of the lowest validation loss is returned, PATIENCE epochs after it was reached."""
+    """The probe with the lowest validation loss is returned, PATIENCE epochs after it was reached."""
     losses = iter([3.0, 1.0, 2.0, 2.0, 0.5, 0.0])
     stored = []
     monkeypatch.setattr(probes, "PATIENCE", 2)
@@ -205,7 +210,7 @@ def test_training_stops_at_the_best_epoch(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_validation_texts_do_not_train():
-    """Words of one text are on one side; one text in six validates."""
+    """The words of one text are on one side of the split; one text in six is for validation."""
     texts = torch.arange(60).repeat_interleave(3)
     training, validation = probes.split(probes.Questions(texts[:, None], torch.zeros(180, 1, dtype=torch.long),
                                                          torch.zeros(180, dtype=torch.long), texts))
@@ -214,7 +219,7 @@ def test_validation_texts_do_not_train():
 
 
 def test_nan_weights_stop_the_study():
-    """A damaged model gets a message, and no probe."""
+    """A model with NaN weights gives a message and no probe."""
     lab = masked_lab()
     lab.model.blocks[0].attention.value.weight[0, 0] = torch.nan
     texts, questions = tagged(lab)
@@ -225,7 +230,7 @@ def test_nan_weights_stop_the_study():
 
 
 def test_probes_are_their_seeds():
-    """The same numbers for the same seed, others for another; whatever else draws random numbers."""
+    """A probe depends only on its seed, not on other uses of random numbers."""
     lab = masked_lab()
     texts, questions = tagged(lab)
     values = features.features(lab, texts)
@@ -239,7 +244,7 @@ def test_probes_are_their_seeds():
 
 @pytest.mark.parametrize("which", range(2))
 def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
-    """Of words and of texts; what is packed is what was trained."""
+    """Probes of words and of texts learn, and the packed probe equals the trained one."""
     monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = labs()[which]
     texts, questions = tagged(lab)
@@ -256,8 +261,10 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
-    """A head that weighs much in the answer, and whose constant is far from what it does, is one that should stay live;
-    the others' constants are what they do on this text."""
+    """lambda is highest for a head that affects the answer and whose attention is far from its constant.
+
+    The constants of the other heads equal their attention on this text.
+    """
     monkeypatch.setattr(order, "EPOCHS", 40)
     monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = masked_lab()
@@ -270,7 +277,7 @@ def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
     matrices[1, 2] = torch.eye(GRID).flip(0).roll(-GRID // 2, 1) + 1e-3
     weight = order.learn_lambda(lab, one, ("no", "yes"), matrices, probes.train(values, questions, 2, True, 0))
     others = [its for i, its in enumerate(weight.flatten().tolist()) if i != 1 * HEADS + 2]
-    # Of the others nothing changes, whatever their share; Adam makes steps of what little their rounding says.
+    # the other heads do not change the loss, but Adam takes full steps even along rounding errors
     assert float(weight[1, 2]) > max(0.2, 2 * max(map(abs, others))), weight
     weight = torch.arange(LAYERS * HEADS).flip(0).view(LAYERS, HEADS).float()
     assert order.sorted_heads(lab, weight) == [("self", i, j) for i, j in reversed([*numpy.ndindex(LAYERS, HEADS)])]
@@ -295,7 +302,7 @@ def test_scores_by_hand():
     assert scores.score("f1", right, [["B-a", "O", "O", "B-b"], ["O", "B-a"]]) == pytest.approx(2 / 3)
     assert scores.score("f1", right, [["O"] * 4, ["O"] * 2]) == 0
     assert scores.score("accuracy", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == 0.75
-    # tp 2, tn 1, fp 1, fn 0: (2 · 1 - 1 · 0) / sqrt(3 · 2 · 2 · 1)
+    # tp 2, tn 1, fp 1, fn 0: Matthews correlation (2 · 1 - 1 · 0) / sqrt(3 · 2 · 2 · 1)
     assert scores.score("matthews", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == \
         pytest.approx(2 / 12**0.5)
     assert scores.score("matthews", [["x"], ["y"]], [["x"], ["x"]]) == 0
@@ -304,13 +311,13 @@ def test_scores_by_hand():
 
 
 def test_the_cache_stays_within_its_limit(tmp_path: Path):
-    """What was asked for least lately goes; what is there is not made again; a damaged file is."""
+    """The least recently used file is deleted, a stored file is not computed again, a damaged file is."""
     made = []
 
     def make(i: int):
         return lambda: made.append(i) or torch.full((10, 2, 5), float(i)).half()
 
-    cache = features.Cache(tmp_path, 700)  # three files of 200 bytes and their headers
+    cache = features.Cache(tmp_path, 700)  # room for three files of 200 bytes with their headers
     for i in (0, 1, 0, 2, 0):
         assert cache.get(str(i), make(i))[0, 0, 0] == i
     assert made == [0, 1, 2] or made == [0, 1, 2, 0]
@@ -324,7 +331,8 @@ def test_the_cache_stays_within_its_limit(tmp_path: Path):
 
 @pytest.mark.parametrize("key", [*corpora.CORPORA])
 def test_tasks(key: str):
-    """As many texts as are said, words where they stand, a label for each; the same every time."""
+    """Each task has the stated number of texts, words at their positions, one label each, and is the same every time.
+    """
     corpus, data = corpora.CORPORA[key], corpora.data_of(key, share=0.1)
     assert len(data.train) == round(0.1 * corpora.MORE.get(key, corpora.TRAIN)) and len(data.test) == 40
     for example in (*data.train, *data.test):

@@ -1,4 +1,4 @@
-"""The study of constant attention: what is kept of it, what is read from it, and the claim that rests on it.
+"""The study of constant attention: stored results, derived numbers, and the claim that rests on them.
 
     pytest tests/models/test_papa_results.py
 """
@@ -54,7 +54,10 @@ def test_drops_by_hand():
     ((0.4, 0.5, 0.798), 0.1, True), ((0.4, 0.5, 0.799), 0.1, False), ((), 0.1, False),
     ((0.4, 0.5, 0.6), 0.798, True), ((0.4, 0.5, 0.6), 0.799, False)])
 def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: float, counts: bool):
-    """Each probe on the unmodified model, 0.799 to 0.801, above all with pruned heads and above one answer for all."""
+    """A task counts if every probe on the unmodified model (0.799 to 0.801) beats both controls.
+
+    The controls are all heads pruned and one constant answer.
+    """
     found = made(0.1)
     task = found["tasks"]["acceptability"]
     task["scores"]["removed 16 0"] = {str(seed): {"score": score} for seed, score in enumerate(pruned)}
@@ -66,7 +69,7 @@ def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: 
 
 
 def test_scores_below_nothing_have_no_drop():
-    """A Matthews correlation can be negative: no share of it means anything, whatever the controls are."""
+    """A negative score, possible for a Matthews correlation, has no relative drop."""
     found = made(0.1)
     for seeds in found["tasks"]["acceptability"]["scores"].values():
         for its in seeds.values():
@@ -76,7 +79,7 @@ def test_scores_below_nothing_have_no_drop():
 
 
 def test_the_constant_answer_by_hand():
-    """The most frequent training label, for all test questions."""
+    """The constant answer is the most frequent training label, for all test questions."""
     def texts(*labels: tuple[str, ...]) -> Any:
         return type("Texts", (), {"examples": [Example("", (), its) for its in labels]})
 
@@ -91,7 +94,7 @@ def test_verdicts(drop: float, average: str, most: str, half: str, tmp_path: Pat
     claim = papa.claim(write(tmp_path / "m", needing_heads(made(drop))))
     words = {its.key: its.verdict.word for its in claim.statements}
     assert (words["papa-average"], words["papa-most"], words["papa-half"]) == (average, most, half)
-    assert words["papa-better"] == OPEN  # of one model
+    assert words["papa-better"] == OPEN  # a single model decides nothing
 
 
 def test_two_models_can_disagree(tmp_path: Path):
@@ -104,7 +107,7 @@ def test_two_models_can_disagree(tmp_path: Path):
 @pytest.mark.parametrize(("lost", "models", "word"), [(0.5, 2, ONCE), (0.05, 1, UNSURE), (0.0, 1, OPEN),
                                                       (None, 1, OPEN)])
 def test_only_models_that_need_their_heads_decide(lost: float | None, models: int, word: str, tmp_path: Path):
-    """A model that loses little or nothing with all heads pruned, or without this control, decides nothing."""
+    """A model that loses little with all heads pruned, or that lacks this control, does not decide a claim."""
     here = needing_heads(made(0.01), lost or 0.0)
     for task in here["tasks"].values() if lost is None else ():
         del task["scores"][f"removed {COUNTS[-1]} 0"]
@@ -119,7 +122,7 @@ def test_only_models_that_need_their_heads_decide(lost: float | None, models: in
 @pytest.mark.parametrize(("more", "word"), [(0.02, ONCE), (-0.02, FAILS), (0.0, UNSURE)])
 def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
     found = made(0.1, more)
-    for its in found["tasks"].values():  # chance of its own, so that equal orders are not certain to be equal
+    for its in found["tasks"].values():  # random noise, so that equal orders are not certainly equal
         its["scores"][f"random {COUNTS[2]} 0"]["0"]["score"] += 0.004
         its["scores"][f"random {COUNTS[2]} 1"]["1"]["score"] -= 0.004
     order = papa.claim(write(tmp_path / "m", found)).statements[3]
@@ -127,19 +130,19 @@ def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
 
 
 def test_better_models_are_ranked(tmp_path: Path):
-    """Five in order are no chance, three could be."""
+    """A rank correlation of five models in order is significant, of three it is not."""
     drops = [0.03, 0.06, 0.09, 0.12, 0.15]
     more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
     better = papa.claim(write(tmp_path / "m", *more)).statements[4]
     assert better.verdict.word == HOLDS and better.table[-1]["mean score as trained"] == "1.00"
-    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # 1 of 120 orders
+    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # one of 120 orders
     less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
     assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
     assert papa.claim(write(tmp_path / "o", *more[:3])).statements[4].verdict.word == UNSURE
 
 
 def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
-    """A moment of a training, measured at its ends."""
+    """Returns the measurement of a checkpoint during training, with only the two ends."""
     found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():
         its["scores"] = {name: its["scores"][name] for name in (
@@ -149,7 +152,7 @@ def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
 
 
 def test_moments_are_points_and_no_models(tmp_path: Path):
-    """They rank, in the order of their steps, and no other statement asks for them."""
+    """Checkpoints are ranked in the order of their steps, and no other statement uses them."""
     found = [needing_heads(made(0.05)), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
     claim = papa.claim(write(tmp_path / "m", *found))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax"}
@@ -160,8 +163,8 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
         ("masked-small", 0.4), ("masked-small", 0.5), ("masked-softmax", 0.8)]
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (2, pytest.approx(1 / 2))
-    assert better.verdict.word == OPEN  # three points, but of two trainings
-    found = [*found, made(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # the last moment alone counts
+    assert better.verdict.word == OPEN  # three points, but from two trainings
+    found = [*found, made(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # only the last checkpoint counts
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (3, pytest.approx(1 / 6))
     whole = made(0.05, name="masked-small-300") | {"moment": {"steps": 300}}
@@ -170,11 +173,11 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
 
 
 def test_points_are_of_the_same_tasks(tmp_path: Path):
-    """What only some have does not come into their scores; a study of few tasks is no point."""
+    """Scores compare only tasks that all models have; a study of few tasks is not a point."""
     first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]
-    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # a task that the first model lacks
+    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # the first model lacks this task
         for its in by_seed.values():
             its["score"] = 0.1
     third["tasks"] = {"pos": third["tasks"]["pos"]}
@@ -193,7 +196,7 @@ def test_without_a_study_nothing_is_measured(tmp_path: Path):
 
 
 def small(texts: str) -> Corpus:
-    """A task of a few sentences."""
+    """Returns a task of a few sentences."""
     def read(data: Path) -> tuple[list[Example], list[Example]]:
         found = []
         for sentence in TEXTS:
@@ -205,8 +208,9 @@ def small(texts: str) -> Corpus:
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """What is done is not done again, with the same scores; other settings begin anew; what ships is what was
-    trained."""
+    """An interrupted study continues with the same scores; other settings start again; the released file is the trained
+    one.
+    """
     monkeypatch.setitem(CORPORA, "pos", small("a few"))
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     corpora.data_of.cache_clear()
@@ -238,7 +242,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_command_says_what_was_measured():
-    """Tasks, modes and conditions, where they are not all of them."""
+    """The command lists tasks, modes and conditions if some are left out."""
     whole = made()["tasks"]
     assert command.options_of(whole, 16) == " --modes learned random"
     del whole["ner-emerging"]
@@ -251,7 +255,7 @@ def test_the_command_says_what_was_measured():
 
 
 def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """What comes first is learned once it matters; scores at the ends are then what they were."""
+    """The order of heads is learned only for the points between the ends; the scores at the ends do not change."""
     monkeypatch.setitem(CORPORA, "pos", small("others"))
     corpora.data_of.cache_clear()
     its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
@@ -268,8 +272,10 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_typed_text_by_another_way():
-    """Distances are half the sum of differences; words are found without what stands around them; a probe at no
-    constant heads says the same before and after."""
+    """Distances of an input text are half the sum of absolute differences, and words are found without punctuation.
+
+    At zero constant heads the probe gives the same answer before and after.
+    """
     lab = masked_lab()
     text = "The [cat] sat on [MASK] mat, didn't it?"
     example = prompt_study.example_of(text)
@@ -291,12 +297,13 @@ def test_a_typed_text_by_another_way():
 
 
 def test_what_ships_can_be_read():
-    """Every study's numbers, its probes, and its constant matrices; labels and probes fit each other."""
+    """Every study has its numbers, probes and constant matrices, and labels fit the probes."""
     for name in results.names():
         if name not in names():
             stored = read_json(store.MEASUREMENTS / f"{name}.papa.json")
             assert stored["elsewhere"]
-            if store.is_older(stored, "papa"):  # kept until it is measured again, and not shown
+            # outdated results are stored until they are measured again, and not shown
+            if store.is_older(stored, "papa"):
                 continue
         its = results.read(name)
         assert its is not None and its.tasks

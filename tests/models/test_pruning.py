@@ -1,5 +1,6 @@
-"""Tests of models/studies/corpus/pruning.py: losses under plans, in numbers of heads from coarse to fine, each stored;
-and losses when each head is pruned alone.
+"""Tests of models/studies/corpus/pruning.py: losses under plans from coarse to fine steps, each stored.
+
+Also losses when each head alone is pruned.
 
     pytest tests/models/test_pruning.py
 """
@@ -31,7 +32,7 @@ PAIRS = tiny_pairs.make_lab()
 
 
 def batches(count: int = 3) -> list[Batch]:
-    """Texts in which some tokens are asked for, and of one text none."""
+    """Returns texts in which some tokens have predictions, and one text without any."""
     found = []
     for i in range(count):
         tokens = tiny.random_ids(4, 12, seed=i)
@@ -47,13 +48,13 @@ def pairs() -> Pairs:
 
 
 def heads_of(lab) -> dict:
-    """As NAME.heads.json has it."""
+    """Returns measurements in the format of NAME.heads.json."""
     return {"kinds": {kind.name: {what: torch.rand(kind.layers, kind.heads).tolist() for what in ("loss", "confidence")}
                       for kind in lab.kinds}}
 
 
 def under(lab, batch: Batch, plan: HeadPlan) -> float:
-    """Mean loss of all that is asked for, by the pass that pages make."""
+    """Returns the mean loss of all predictions under a plan, by the pass that pages use."""
     if isinstance(batch, Pairs):
         interventions = lab.interventions(plan, batch.texts.shape[1], batch.tokens.shape[1])
         hidden = lab.model(batch.texts, batch.tokens, interventions)
@@ -74,7 +75,8 @@ def test_losses_alone_are_those_of_gates_of_0(lab, batch: Batch):
 
 
 def test_losses_are_a_mean_a_text():
-    """Texts that ask nothing are left out; the mean counts every prediction once."""
+    """Losses are means per text, texts without predictions are left out, and the mean weights every prediction equally.
+    """
     values, counts = held_out.losses(LAB.model, batches())
     assert counts.tolist() == [int((batch.targets[i] >= 0).sum()) for batch in batches() for i in (0, 2, 3)]
     whole = Batch(*(torch.cat([getattr(b, name) for b in batches()]) for name in ("tokens", "targets")))
@@ -90,7 +92,9 @@ def test_sizes_are_coarse_first():
 
 
 def test_scopes():
-    """All heads, and of several kinds the encoder's alone; the learned order where gates were learned on just these."""
+    """The scopes are all heads and, with several blocks, the encoder's; the learned order needs gates on the same
+    heads.
+    """
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     assert [*scope.orders] == [ALONE, CONFIDENCE, *(f"{RANDOM} {i}" for i in range(5))] and scope.main == ALONE
     run = {"kinds": ["encoder"], "plan": "encoder-0.1g0", "probabilities": {"encoder": torch.rand(3, 4).tolist()}}
@@ -100,7 +104,7 @@ def test_scopes():
 
 
 def test_every_point_is_what_its_plan_says(tmp_path: Path):
-    """A run that is stopped and begun again gives what one run gives, and measures no point twice."""
+    """An interrupted run gives the same points as one run and measures no point twice."""
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     its = batches()
     half = Points(tmp_path / "points.json", ["weights"])
@@ -126,7 +130,7 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted(path.name.split(".")[0] for path in store.MEASUREMENTS.glob("*.pruning.json")))
 def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
-    """Gates that were learned since, and losses that were measured again, make others."""
+    """Released curves have the current orders; gates or losses measured later would change them."""
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
         now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}

@@ -22,7 +22,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 
 @st.composite
 def tensors(draw: st.DrawFn) -> Tensor:
-    """Rows of all sizes beside each other, zeros among them."""
+    """Draws tensors with rows of very different sizes, and with zeros."""
     shape = draw(shapes)
     count = torch.Size(shape).numel()
     values = torch.tensor(draw(st.lists(numbers, min_size=count, max_size=count))).view(shape)
@@ -31,7 +31,7 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 @given(tensors())
 def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
-    """A step is the row's largest absolute value / 127: rows do not pay for each other. Vectors are exact."""
+    """The error is at most half a step, the row's largest absolute value / 127, for each row; vectors are exact."""
     packed = quantise({"w": tensor})
     read = dequantise(packed)["w"]
     assert read.shape == tensor.shape and read.dtype == torch.float32
@@ -42,10 +42,10 @@ def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
     for row, found in zip(tensor.flatten(0, -2).tolist(), read.flatten(0, -2).tolist(), strict=True):
         step = max(map(abs, row)) / 127
         for value, near in zip(row, found, strict=True):
-            # Where a row is all but zero, steps are no smaller than 1e-12 / 127.
+            # for a row that is almost zero the step is at least 1e-12 / 127
             assert abs(near - value) <= 0.5001 * max(step, 1e-12 / 127)
             if abs(value) == max(map(abs, row)) > 1e-12:
-                assert near == pytest.approx(value, rel=1e-5)  # the largest is kept, with its sign
+                assert near == pytest.approx(value, rel=1e-5)  # the largest value is kept, with its sign
 
 
 @given(tensors())
@@ -56,7 +56,7 @@ def test_what_was_rounded_once_is_not_rounded_again(tensor: Tensor):
 
 
 def test_a_weight_may_be_called_scale():
-    """A gated attention unit has a parameter `source.scale`, which has a scale of its own, `source.scale.scale`."""
+    """The parameter `source.scale` of a gated attention unit gets the scale `source.scale.scale`."""
     weights = {"source.scale": torch.randn(2, 8), "shared.weight": torch.randn(8, 4), "norm.weight": torch.ones(5)}
     packed = quantise(weights)
     assert packed["source.scale"].dtype == torch.int8 and packed["source.scale.scale"].shape == (2, 1)
@@ -67,7 +67,7 @@ def test_a_weight_may_be_called_scale():
 
 
 def test_a_model_keeps_its_parameters(attention: str):
-    """Every name and shape; vectors and numbers bit by bit; a fourth of the bytes for the rest."""
+    """Every name and shape is kept; vectors and scalars are exact; the rest has a fourth of the bytes."""
     state = make_model(attention).state_dict()
     packed = quantise(state)
     read = dequantise(packed)
@@ -79,14 +79,14 @@ def test_a_model_keeps_its_parameters(attention: str):
         else:
             step = tensor.abs().amax(-1, keepdim=True) / 127
             assert ((read[name] - tensor).abs() <= 0.5001 * step).all(), name
-    assert all(tensor.is_contiguous() for tensor in packed.values())  # safetensors takes no others
+    assert all(tensor.is_contiguous() for tensor in packed.values())  # safetensors stores only contiguous tensors
     size, before = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (packed, state))
     assert size < 0.45 * before
 
 
 @either_way
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
-    """By files: the Config, the weights as rounded, buffers too, and the constant matrices; predictions stay."""
+    """Files keep the Config, the rounded weights, the buffers and the constant matrices; predictions are the same."""
     lab = make_lab(attention, causal)
     write(tmp_path, lab.model, lab.constant)
     model = read_model(tmp_path)
@@ -110,7 +110,7 @@ def test_no_file_holds_more_than_numbers(attention: str, tmp_path: Path):
 
 @given(st.integers(1, 6), st.booleans(), st.booleans())
 def test_packing_loses_nothing(n: int, causal: bool, is_distribution: bool):
-    """Of causal matrices the upper half is not kept, of others everything is."""
+    """Causal matrices are stored without the upper half, other matrices completely."""
     matrices = torch.rand(2, 3, n, n, generator=torch.Generator().manual_seed(n)) + 0.01
     matrices = matrices.tril() if causal else matrices
     if is_distribution:

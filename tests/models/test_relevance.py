@@ -1,4 +1,4 @@
-"""Relevance: conserved, against the rules written out in loops, and a pass that is the model's.
+"""Relevance is conserved, equals the rules written as loops, and its forward pass is the model's.
 
     pytest tests/models/test_relevance.py
 """
@@ -26,7 +26,7 @@ def stack(attention: str) -> StackLab:
 
 @pytest.mark.parametrize("attention", WITHIN)
 def test_relevance_is_conserved(attention: str):
-    """What reaches the embeddings is the logit, to 1e-4 of the largest."""
+    """The relevance of the embeddings sums to the logit, within 1e-4 of the largest."""
     lab = stack(attention)
     prompt = prompt_of(random_ids(1, 9)[0])
     top, relevance, reached = propagated(lab, prompt, range(9))
@@ -53,17 +53,20 @@ def test_relevance_of_models_of_two_texts_is_conserved(attention: str):
 
 
 def test_against_the_rules_in_loops():
-    """The last layer's heads by hand: from the logit through the norm's held scale, the MLP's held ratios and W_O, each
-    step w(u -> v) = W u / v with R shared out among what v adds up."""
+    """The relevance of the last layer's heads equals the rules by hand.
+
+    From the logit through the norm's constant scale, the MLP's constant ratios and W_O, each step is w(u -> v) = W u /
+    v, with R divided among the terms of v.
+    """
     lab = stack("softmax")
     prompt = prompt_of(random_ids(1, 5)[0])
     top, relevance, _ = propagated(lab, prompt, [4])
     model, records = lab.model.double(), []
     with torch.no_grad():
-        x = list(model.states(torch.tensor([prompt.ids]), records=records))[-2]  # before the last block
+        x = list(model.states(torch.tensor([prompt.ids]), records=records))[-2]  # input of the last block
         block = model.blocks[-1]
-        outputs = records[-1].outputs[0]  # (H, N, D)
-        written = block.attention.output(outputs.transpose(0, 1).flatten(1))[4]  # at the last token
+        outputs = records[-1].outputs[0]  # shape (H, N, D)
+        written = block.attention.output(outputs.transpose(0, 1).flatten(1))[4]  # output of W_O at the last token
         middle = x[0, 4] + written
         up = block.up(block.mlp_norm(middle))
         passed = torch.nn.functional.gelu(up, approximate="tanh") / up
@@ -71,13 +74,14 @@ def test_against_the_rules_in_loops():
         scale = (last.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * model.norm.weight
         token = int(model.logits(model.norm(last)).argmax())
         row = model.embedding.weight[token] * model.config.output_scale
-        share = row * scale  # R(last) / last
+        share = row * scale  # relevance of the last hidden state, divided by it
         norm = (middle.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * block.mlp_norm.weight
         through = torch.zeros_like(middle)
-        for neuron in range(len(up)):  # R of the MLP's neurons, then of what they read
+        for neuron in range(len(up)):  # relevance of each neuron of the MLP, then of its inputs
             arrived = (block.down.weight[:, neuron] * share).sum() * passed[neuron]
             through += arrived * block.up.weight[neuron] * norm
-        share = share + through  # R(middle) / middle: both ways
+        # relevance of the state between attention and MLP, divided by it: through the MLP and past it
+        share = share + through
         width = outputs.shape[-1]
         expected = []
         for head in range(len(outputs)):

@@ -1,4 +1,4 @@
-"""Roles on constructed maps, sentences with trees, tokens found in their text, rank correlations.
+"""Roles on constructed maps, sentences with trees, tokens located in their text, rank correlations.
 
     pytest tests/models/test_roles.py
 """
@@ -23,7 +23,9 @@ IS_TEXT = numpy.array([False, True, True, True, True, True, True])
 
 
 def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
-    """(1, 1, N, N) weights: row i has its largest weight at to[i], but for a larger one at BOS, which is left out."""
+    """Returns weights (1, 1, N, N) in which row i has its largest weight at to[i], except a larger one at BOS
+    (ignored).
+    """
     weights = numpy.full((1, 1, n, n), 0.01)
     for i, key in enumerate(to):
         weights[0, 0, i, key] = 0.3
@@ -45,8 +47,10 @@ def test_looked_at_leaves_out_what_stands_around_the_text():
 
 
 def test_positional():
-    """Every token but the first looks one back; the first at itself: five of six, below 90%. A causal head's first
-    token has no choice and does not count."""
+    """Every token but the first attends to the previous one, the first to itself: five of six, which is below 90%.
+
+    The first token of a causal head has no choice and does not count.
+    """
     back = [0, 1, 1, 2, 3, 4, 5]
     distance, share = looks_of(back).positional()
     assert distance[0, 0] == -1 and share[0, 0] == pytest.approx(5 / 6)
@@ -57,19 +61,20 @@ def test_positional():
 
 
 def test_syntactic():
-    """A head that goes from every word to its verb or noun finds all four relations upwards, and none downwards."""
-    up = [0, 2, 5, 5, 5, 5, 5]  # Old -> cat(s); s -> chase (from a word is from its last token); quickly, mice -> chase
+    """A head that attends from every word to its verb or noun has all four relations upwards and none downwards."""
+    # heads of words: Old -> cat(s); s -> chase (a word attends from its last token); quickly, mice -> chase
+    up = [0, 2, 5, 5, 5, 5, 5]
     looks = looks_of(up)
     found = looks.syntactic()
     for name in ("amod", "nsubj", "advmod", "obj"):
         assert found[name, "up"][0][0, 0] == 1
         assert found[name, "down"][0][0, 0] == 0
-    assert found["nsubj", "up"][1] == 1  # always two words on: a fixed distance is as good
+    assert found["nsubj", "up"][1] == 1  # the other word is always two words later, so a fixed offset is as good
     assert not [role for role in looks.roles() if role["role"] == "nsubj up"]
 
 
 def test_syntactic_needs_ten_points_more_than_the_best_distance():
-    """The other word stands at +2 in six of ten pairs and at +1 in four: 60% is what a distance finds."""
+    """The other word is at +2 in six of ten pairs and at +1 in four, so the best fixed offset has 60%."""
     other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
     tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
     for rightly, expected in ((10, True), (7, True), (6, False)):
@@ -96,7 +101,7 @@ def test_a_causal_head_is_asked_for_what_it_sees():
 
 
 def test_rare():
-    """Ids count how rare they are; the rarest stands at another place in each text."""
+    """A higher id is a rarer token; the rarest token is at another position in each text."""
     rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
     looks = Looks(kind)
     for shift in range(20):
@@ -109,7 +114,7 @@ def test_rare():
     assert share[0, 0] == 1 and share[0, 1] < 0.3 and baseline < 0.3
     assert [role["head"] for role in looks.roles() if role["role"] == "rare"] == [0]
     before = looks.rare_looks
-    looks.add_rare(at, list(range(7)), numpy.flatnonzero(IS_TEXT), rank)  # nothing rare in it
+    looks.add_rare(at, list(range(7)), numpy.flatnonzero(IS_TEXT), rank)  # a text without a rare token
     assert looks.rare_looks == before
 
 
@@ -127,7 +132,7 @@ def test_tokens_in_their_text():
 
 
 def test_the_treebank():
-    """Sentences whose words stand where they say, with trees of one root."""
+    """Words of the treebank are at their stated positions, and each tree has one root."""
     found = dependency_trees.read("dev")
     assert len(found) > 1000
     for sentence in found[:200]:
@@ -138,7 +143,7 @@ def test_the_treebank():
 
 
 def test_spearman():
-    """By hand: 1 - 6 · sum d² / (n (n² - 1)) without ties; equal values share their ranks."""
+    """The rank correlation equals 1 - 6 · sum d² / (n (n² - 1)) without ties; equal values share their ranks."""
     one = numpy.array([10.0, 20, 30, 40, 50])
     assert spearman(one, one**3) == pytest.approx(1) and spearman(one, -one) == pytest.approx(-1)
     assert spearman(one, numpy.array([1.0, 3, 2, 5, 4])) == pytest.approx(1 - 6 * 4 / (5 * 24))
@@ -147,7 +152,9 @@ def test_spearman():
 
 
 def test_the_chance_of_a_rank():
-    """Of three values in order, one order of six; of many, about what Student's t says; of equal ones, nothing."""
+    """The p-value is exact for three values (one order of six) and close to Student's t for many; equal values have
+    none.
+    """
     three = numpy.arange(3.0)
     assert chance_of_rank(three, three) == pytest.approx(1 / 6) and chance_of_rank(three, -three) == 1
     random = numpy.random.default_rng(4)

@@ -1,4 +1,4 @@
-"""How tokens are drawn, against a reference that sorts and adds up, and against transformers' own top-p.
+"""Sampling of tokens against a reference that sorts and adds, and against transformers' top-p.
 
     pytest tests/models/test_sampling.py
 """
@@ -21,7 +21,7 @@ LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)
 
 
 def naive_nucleus(p: list[float], top_p: float) -> set[int]:
-    """One token after the other, the likeliest first, until they have `top_p` together."""
+    """Returns the likeliest tokens, added one by one until their probability reaches `top_p`."""
     chosen: set[int] = set()
     for token in sorted(range(len(p)), key=lambda i: (-p[i], i)):
         chosen.add(token)
@@ -36,7 +36,7 @@ def test_top_p_keeps_what_a_naive_reference_keeps(logits: list[float], top_p: fl
     p = log_p.exp().tolist()
     kept = {i for i, value in enumerate(nucleus(log_p, top_p).tolist()) if value > -math.inf}
     expected = naive_nucleus(p, top_p)
-    # Where a sum reaches top_p to within rounding, one token more or less is right too.
+    # if a sum reaches top_p within rounding, one token more or less is right too
     sums = torch.tensor(sorted(p, reverse=True)).cumsum(0)
     if (sums - top_p).abs().min() > 1e-9:
         assert kept == expected
@@ -55,8 +55,10 @@ def test_top_p_is_transformers():
 
 
 def test_tokens_come_as_often_as_they_are_probable():
-    """Over many places, at a temperature and within a nucleus: Pearson's chi-square of six tokens, below what chance
-    passes once in a thousand."""
+    """Token frequencies follow the probabilities at a temperature and within a nucleus.
+
+    Pearson's chi-square of six tokens must be below the 0.1% threshold.
+    """
     sampling, logits = Sampling(0.7, 0.95, 3), torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -3.0])
     p = (logits / 0.7).softmax(-1)
     inside = naive_nucleus(p.tolist(), 0.95)
@@ -66,7 +68,7 @@ def test_tokens_come_as_often_as_they_are_probable():
     counts = torch.bincount(torch.tensor([sampling.choose(logits, place) for place in range(4000)]), minlength=6)
     expected = 4000 * p
     assert counts[4:].sum() == 0
-    assert float(((counts - expected)[:4] ** 2 / expected[:4]).sum()) < 16.3  # three degrees of freedom
+    assert float(((counts - expected)[:4] ** 2 / expected[:4]).sum()) < 16.3  # threshold for three degrees of freedom
 
 
 @settings(max_examples=40)
@@ -90,11 +92,13 @@ def test_a_seed_decides_and_another_decides_otherwise():
 
 
 def test_two_plans_differ_by_the_plan_and_not_by_luck():
-    """What chance decides is the same for both: where distributions differ by little, so do the tokens. Two seeds on
-    the very same distributions differ far more."""
+    """Two plans use the same random numbers, so similar distributions give mostly the same tokens.
+
+    Two seeds on equal distributions differ far more.
+    """
     logits = 2 * torch.randn(300, 50, generator=generator(1))
     changed = logits + 0.05 * torch.randn(300, 50, generator=generator(2))
-    distance = 0.5 * (logits.softmax(-1) - changed.softmax(-1)).abs().sum(-1).mean()  # total variation
+    distance = 0.5 * (logits.softmax(-1) - changed.softmax(-1)).abs().sum(-1).mean()  # total variation distance
 
     def drawn(of: torch.Tensor, seed: int) -> torch.Tensor:
         return torch.tensor([Sampling(1.0, 1.0, seed).choose(row, place) for place, row in enumerate(of)])

@@ -1,5 +1,7 @@
-"""Selective attention computes what its paper says (arXiv 2410.02703, section 3): as x-transformers does, as plain
-loops do, and with what follows for F whatever the scores."""
+"""Selective attention follows its paper (arXiv 2410.02703, section 3): it equals x-transformers and plain loops.
+
+F has its defining properties for any scores.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from models.nets.attention.base import causal_mask
 from models.nets.attention.rotary import rotary_table
 from models.nets.attention.selective import Selective, accumulate, selection
 
-N = 11  # tokens: odd, and more than a head is wide
+N = 11  # number of tokens: odd, and larger than the width of a head
 
 
 def random_scores(n: int = N, seed: int = 0) -> torch.Tensor:
-    """(2, HEADS, n, n) causal logits of standard deviation 3: large enough that F changes every weight."""
+    """Returns causal logits (2, HEADS, n, n) of standard deviation 3, large enough that F changes every weight."""
     scores = 3 * torch.randn(2, HEADS, n, n, generator=torch.Generator().manual_seed(seed))
     return scores.masked_fill(causal_mask(n), float("-inf"))
 
@@ -30,7 +32,8 @@ def normalise(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("n", [1, 2, 3, N, 40])
 def test_selective_is_x_transformers(n: int):
     scores = random_scores(n)
-    finite = scores.masked_fill(causal_mask(n), -torch.finfo(torch.float32).max)  # as x-transformers masks
+    # the masked value that x-transformers uses
+    finite = scores.masked_fill(causal_mask(n), -torch.finfo(torch.float32).max)
     theirs = selective_attn(finite)
     weights, mask = normalise(scores)
     assert_close(scores - mask.unsqueeze(1), theirs.masked_fill(causal_mask(n), float("-inf")))
@@ -47,16 +50,17 @@ def test_selective_is_the_paper_in_loops():
 
 
 def test_mask_invariants():
-    """What follows for F from its definition."""
+    """F has the properties that follow from its definition."""
     scores = random_scores(40)
     weights, mask = normalise(scores)
     assert (mask >= 0).all()
-    assert mask.max() > 1  # or the rest would be about nothing
+    assert mask.max() > 1  # F is large, so that the properties are not trivial
     assert (mask.diagonal(0, 1, 2) == 0).all() and (mask.diagonal(-1, 1, 2) == 0).all()
     assert (mask[:, :, 0] == 0).all()
     assert (mask.diff(dim=1) >= 0).all()
     assert_close(weights[:, :, :2], scores.softmax(-1)[:, :, :2], rtol=0, atol=0)
-    assert_close(mask, mask.tril(-2), rtol=0, atol=0)  # and nothing above: the causal mask is not F's business
+    # F is zero on and above the first subdiagonal; the causal mask is separate from F
+    assert_close(mask, mask.tril(-2), rtol=0, atol=0)
 
 
 def test_only_head_0_selects():
@@ -74,7 +78,7 @@ def test_mask_is_the_same_for_all_heads():
 
 
 def test_gradient_flows_through_the_mask():
-    """Head 1 reads nothing of head 0 but F; so what head 0's logits change in it they change through F."""
+    """Head 1 depends on head 0 only through F, so the gradient of head 0's logits in head 1 flows through F."""
     scores = random_scores().requires_grad_()
     weights, _ = normalise(scores)
     weights[:, 1, -1].square().sum().backward()
@@ -86,12 +90,12 @@ def test_selection_protects_bos_and_the_token_itself():
     selected = selection(torch.full((1, HEADS, N, N), 5.0).masked_fill(causal_mask(N), float("-inf")))
     assert (selected[0, :, 0] == 0).all() and (selected[0].diagonal() == 0).all()
     assert (selected[0, 2:, 1] == 5).all()
-    # F[i, j] counts the queries strictly between: those of key 1 are 2, 3, ..., i - 1.
+    # F[i, j] counts the queries strictly between i and j; for key 1 these are 2, 3, ..., i - 1
     assert_close(accumulate(selected)[0, :, 1], 5.0 * (torch.arange(N) - 2).clamp(min=0))
 
 
 def test_the_whole_layer_is_torchs_attention_with_x_transformers_mask():
-    """From the layer's input to its output: torch's attention, with x-transformers' -F added to the logits."""
+    """The layer equals torch's attention with x-transformers' -F added to the logits."""
     module = make_model("selective").blocks[1].attention
     x = torch.randn(3, N, WIDTH, generator=torch.Generator().manual_seed(1))
     scores = logits(module, x)

@@ -1,5 +1,4 @@
-"""The encoder-decoder model: attention computed by other means, causality, padding, and decoding with a cache against
-whole passes."""
+"""The encoder-decoder: attention by a second way, causality, padding, and cached decoding against full passes."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def test_size_of_the_recipes():
 
 
 def test_against_torchs_own_attention():
-    """The whole model with torch's attention in float64: bidirectional, causal, and to the encoder without RoPE."""
+    """The whole model equals torch's attention in float64: bidirectional, causal, and cross-attention without RoPE."""
     model = make_model("softmax")
     texts, targets = random_pairs(3, 9, 7)
     hidden = (texts == PADDING)[:, None, None]
@@ -77,13 +76,14 @@ def test_against_torchs_own_attention():
         x = x + torch.cat(read.unbind(1), -1) @ block.cross.output.weight.double().T
         x = x + mlp(block, x)
     expected = norm(x, model.norm) @ model.embedding.weight.double().T
-    assert turn(key).shape == key.shape and not torch.allclose(turn(key), key)  # with RoPE it would be another
+    # RoPE would change the keys of cross-attention
+    assert turn(key).shape == key.shape and not torch.allclose(turn(key), key)
     assert_close(model.logits(model(texts, targets)).double(), expected, rtol=1e-3, atol=1e-3)
 
 
 @every_type
 def test_causality(attention: str):
-    """What comes later in the target changes nothing before it; each word of the text changes everything."""
+    """Later target tokens change no earlier position; every token of the text changes all of them."""
     model, (texts, targets) = make_model(attention), random_pairs(1, 9, 8)
     plain = model(texts, targets)
     changed = targets.clone()
@@ -98,7 +98,7 @@ def test_causality(attention: str):
 
 @every_type
 def test_padding_changes_nothing(attention: str):
-    """A pair beside longer ones as alone, and its weights on padding are 0."""
+    """A pair in a batch with longer ones gives the same result as alone, with weights of 0 on padding."""
     model, (texts, targets) = make_model(attention), random_pairs(5, 12, 10)
     together, records = model(texts, targets), records_of(model, texts, targets)
     for row in range(5):
@@ -122,7 +122,10 @@ def test_rows_sum_to_1(attention: str):
 
 
 def test_types_that_cannot_be_in_it():
-    """Gated units, and scales that count keys; beside selective the encoder is softmax, all others stand in both."""
+    """Gated attention units and scales that count keys are refused; with selective attention the encoder is softmax.
+
+    All other types are used in both the encoder and the decoder.
+    """
     assert set(FITTING) == {name for name, kind in TYPES.items() if not kind.replaces_mlp} - \
         {"log-n", "scalable-softmax", "temperature"}
     for name in set(TYPES) - set(FITTING):
@@ -144,11 +147,12 @@ def test_dropout_is_for_training_alone():
     assert not torch.equal(model(*pair), model(*pair))
 
 
-# Writing.
+# Generation.
 
 @every_type
 def test_a_cache_equals_whole_passes(attention: str):
-    """Token by token, while candidates change places and some are dropped; under a plan on all kinds too."""
+    """Cached decoding equals full passes token by token, while candidates are reordered and dropped, and under a plan.
+    """
     which = make_lab(attention)
     plan = HeadPlan().constant(DECODER, 0, 1).constant(CROSS, 1, 2).gate(ENCODER, 0, 0, 0.3).gate(DECODER, 1, 3, 0.2)
     plan = plan.with_scale("logn", 9)
@@ -180,7 +184,7 @@ def test_a_translation_is_what_search_finds_by_whole_passes():
 
 
 def test_texts_together_as_alone():
-    """Of several lengths at once, in any order: each its own translation."""
+    """A text in a batch of several lengths and in any order has the same translation as alone."""
     model = make_model("softmax")
     ids = [TASK.read(text).ids for text in ("Go.", TEXT_TYPED, "I know.", "He has never seen it before.")]
     together = translate(model, ids, 3)
@@ -191,9 +195,10 @@ def test_texts_together_as_alone():
 
 
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
-    """What writes to the residual stream has 1 / root of (writers x layers): of the encoder its own."""
+    """Weights that write to the residual stream have the factor 1 / sqrt(writers x layers) of their own stack."""
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
     model = Seq2Seq(config, initial_std=0.1)
     assert float(model.encoder[0].down.weight.std()) == pytest.approx(0.1 / (2 * 9) ** 0.5, rel=0.03)
-    assert float(model.decoder[0].down.weight.std()) == pytest.approx(0.1 / 3**0.5, rel=0.03)  # it has cross-attention
+    # a decoder layer also has cross-attention, so it has three writers
+    assert float(model.decoder[0].down.weight.std()) == pytest.approx(0.1 / 3**0.5, rel=0.03)

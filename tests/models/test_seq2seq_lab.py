@@ -1,4 +1,4 @@
-"""The Lab of the encoder-decoder model: plans on all three attention blocks, constant matrices, and its files."""
+"""The Lab of the encoder-decoder: plans on all three attention blocks, constant matrices, and its files."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ def test_kinds():
 
 @every_type
 def test_a_trace(attention: str):
-    """Maps between the rows of tokens; a prediction after each token of the target; what was written is what the most
-    probable candidate says, and the predictions are those of the model."""
+    """Maps have the sizes of the token sequences, and each target token has a prediction.
+
+    The generated text is that of the best candidate, and the predictions are the model's.
+    """
     which = make_lab(attention)
     trace = models.run(which, TEXT_TYPED)
     assert trace.tokens == list(trace.rows[TEXT]) == list(TASK.read(TEXT_TYPED).tokens)
@@ -85,7 +87,10 @@ def test_plans_are_run_each_on_its_own():
 
 
 def test_an_anchored_text_has_the_untouched_row():
-    """Maps and predictions of two plans are about the same tokens, and do not wait for what the plan writes."""
+    """With a teacher-forced target the maps and predictions of two plans are about the same tokens.
+
+    They are available before the plan's own translation.
+    """
     which = make_lab()
     prompt = which.anchored(TASK.read(TEXT_TYPED))
     plan = HeadPlan().with_heads(which.kind(CROSS).addresses, gate=0)
@@ -101,7 +106,7 @@ def test_an_anchored_text_has_the_untouched_row():
 
 
 def test_an_empty_plan_in_other_words_changes_nothing():
-    """Bit by bit: gates of 1, and an intervention without effect."""
+    """Gates of 1 and an intervention without effect change nothing, bit by bit."""
     which, (texts, targets) = make_lab(), random_pairs(1, 9, 8)
     untouched = logits(which, texts[0], targets[0], HeadPlan())
     ones = {kind.name: [models.labs.stack.Intervention(gate=torch.ones(kind.heads, 1, 1))] * kind.layers
@@ -123,12 +128,12 @@ def test_pruning_is_zeroing_a_slice_of_w_o(attention: str, kind: str, layer: int
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_heads_of_a_kind_pruned(kind: str):
-    """Something is still written, and everything is a number."""
+    """With all heads of a block pruned the model still generates text, and all values are finite."""
     which = make_lab()
     plan = HeadPlan().with_heads(which.kind(kind).addresses, gate=0)
     trace = models.run(which, TEXT_TYPED, plan)
     assert (trace.norms[kind] == 0).all() and numpy.isfinite(trace.output.distribution).all()
-    if kind == CROSS:  # what is written no longer knows the text
+    if kind == CROSS:  # without cross-attention the output does not depend on the text
         assert models.run(which, "I know.", plan).outputs[0].labels[:5] == trace.outputs[0].labels[:5]
 
 
@@ -148,14 +153,14 @@ def test_constant_heads_have_the_stored_weights(kind: str):
 
 
 def test_a_scale_reaches_all_kinds():
-    """log n over base 9: nine keys are read as trained; each kind counts the keys that its queries see."""
+    """log n with base 9 leaves nine keys unchanged, and each block counts the keys that its queries see."""
     which = make_lab()
     trace = models.run(which, TEXT_TYPED, HeadPlan().with_scale("logn", 9))
     text = torch.tensor([trace.prompt.ids])
     plain = records_of(which.model, text, torch.tensor([[START]]))[ENCODER][0].scores[0]
     ratio = numpy.log(text.shape[1]) / numpy.log(9)
     assert_close(torch.tensor(trace.scores[ENCODER][0]), plain * ratio, rtol=1e-4, atol=1e-4)
-    assert trace.scores[DECODER][0, 0, 0, 0] == 0  # log 1: the first query sees one key
+    assert trace.scores[DECODER][0, 0, 0, 0] == 0  # the first query sees one key, and log 1 = 0
 
 
 @pytest.mark.parametrize("absent", [("self", 0, 0), (ENCODER, 3, 0), (DECODER, 2, 0), (CROSS, 0, 4)])
@@ -171,10 +176,10 @@ def test_bad_input_is_translated_somehow(text: str):
     assert numpy.isfinite(trace.output.distribution).all()
 
 
-# Constant matrices and the folder.
+# Constant matrices and the files.
 
 def test_means_are_over_pairs_in_which_both_positions_exist():
-    """Each entry its own denominator, then rows are divided by their sums; a row that nobody has is even."""
+    """Each entry has its own denominator, then rows are divided by their sums; a row that no pair has is uniform."""
     model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
     targets[:, 9:] = PADDING
     found = mean_pair_patterns(model, texts, targets)
@@ -240,12 +245,13 @@ def test_a_kind_that_is_missing_is_damage(folder: Path, kind: str):
 
 
 def test_a_translation_takes_little(monkeypatch: pytest.MonkeyPatch):
-    """At the size that ships, twelve words, four candidates, one core: 300 ms of it, and most of that is not needed."""
+    """A translation of twelve words with four candidates at the released size takes at most 300 ms of one core."""
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=192, layers=3, heads=8)
     which = replace(make_lab(), model=Seq2Seq(config).eval().requires_grad_(False))
     prompt = TASK.read("Yesterday I wanted to buy a new car, but I had no money.")
-    monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 20)  # random weights never end
+    # random weights never generate the end token
+    monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 20)
     which.translate(prompt)
     times = []
     for _ in range(5):

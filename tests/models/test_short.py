@@ -39,7 +39,7 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     name = "assignment-random"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
-    monkeypatch.setattr(trainer, "finish", None)  # would fail if it were called
+    monkeypatch.setattr(trainer, "finish", None)  # raises an error if it is called, because no model must be written
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--precision", "bfloat16",
                                       "--runs", str(tmp_path / "runs")])
@@ -65,7 +65,7 @@ def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
 
 
 def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """At the rate that it chose, so that it is not trained twice."""
+    """The sweep's run at the chosen rate is used as the short training of seed 0, so that it is not trained twice."""
     name = "assignment-softmax"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(1, 1, (1e-3,), 2))
@@ -75,7 +75,7 @@ def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypa
     sweep.sweep("assignment", "softmax", tmp_path, tmp_path / "runs", torch.device("cpu"), "float32", tmp_path)
     rate = sweeps.chosen("assignment", "softmax", tmp_path)["learning_rate"]
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], learning_rate=rate))
-    monkeypatch.setattr(trainer, "update", None)  # would fail if a step were trained
+    monkeypatch.setattr(trainer, "update", None)  # raises an error if a step is trained
     monkeypatch.setattr("sys.argv", ["training", name, "--short", "--precision", "float32", "--runs",
                                      str(tmp_path / "runs")])
     trainer.main()

@@ -1,4 +1,4 @@
-"""Sinks and a model's own gates: against the trace of a single text, and against gates of a plan.
+"""Sinks and computed gates, against the trace of a single text and against gates of a plan.
 
     pytest tests/models/test_sinks.py
 """
@@ -40,14 +40,15 @@ def test_gates_are_the_traces():
 
 @torch.inference_mode()
 def test_gates_for_every_token_are_those_of_a_plan_on_open_ones():
-    """Two ways to the same: a constant in place of the layer, and a plan's factor where all gates are 1."""
+    """Constant gates in the layer equal a plan's factors on gates of 1."""
     model, tokens = own("stories-gated").model, batch_of("stories-gated").tokens
     gates = torch.rand((4, 8), generator=torch.Generator().manual_seed(0))
     is_open = with_gates(model, torch.ones(4, 8))
     assert_close(with_gates(model, gates)(tokens),
                  is_open(tokens, [Intervention(gate=its.view(8, 1, 1)) for its in gates]), rtol=1e-4, atol=1e-4)
     assert not torch.allclose(is_open(tokens), model(tokens), atol=0.1)
-    assert has_gates(model) and model.blocks[0].attention.gating.weight.shape == (8, 192)  # the model is as it was
+    # the model is unchanged afterwards
+    assert has_gates(model) and model.blocks[0].attention.gating.weight.shape == (8, 192)
 
 
 def test_what_is_measured():

@@ -1,5 +1,7 @@
-"""Stories: what a person types becomes tokens that show as themselves, whatever the characters; held-out books and
-stories are none of those trained on; windows and the measure are what the card says."""
+"""Stories: typed texts become tokens that show every character, and held-out texts are not in the training data.
+
+Windows and the metric are those of the card.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ SPLITS = ("train", "validation", "test")
 
 
 def shown(text: str) -> str:
-    """The tokens after BOS, one after the other, as the page shows them."""
+    """Returns the tokens after BOS, joined as the page shows them."""
     return "".join(TASK.read(text).tokens[1:])
 
 
-# Reading.
+# How texts are read.
 
 def test_a_beginning():
     prompt = TASK.read("Once upon a time")
@@ -49,7 +51,7 @@ def test_a_beginning():
 
 @given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=60))
 def test_ascii_is_shown_as_typed(text: str):
-    """Control characters, NUL among them, are tokens like any other."""
+    """Control characters, including NUL, are tokens like all others."""
     assert shown(text) == text
 
 
@@ -61,13 +63,13 @@ def test_any_text_can_be_read(text: str):
 
 
 @pytest.mark.parametrize("text, tokens", [
-    ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are read as people type them
-    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # composed to é, two bytes
+    ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are read as straight ones
+    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # é is composed to one character of two bytes
     ("😀", "\\xf0\\x9f\\x98\\x80"), ("a😀b", "a\\xf0\\x9f\\x98\\x80b"),
     ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"), ("a\0b", "a\0b"), (" ", " "), ("\n\n", "\n\n"),
 ])
 def test_how_characters_are_shown(text: str, tokens: str):
-    """Whole characters as themselves, parts of them as bytes; spaces alone are a beginning like another."""
+    """Whole characters are shown as themselves, parts of them as bytes; leading spaces are kept."""
     assert shown(text) == tokens
 
 
@@ -85,11 +87,13 @@ def test_a_typed_bos_is_text():
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 4097), ("a" * 100_000, 16_384),
                                           ("😀" * 25_000, 65_536)], ids=["words", "letters", "emoji"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """To 128 tokens, BOS included; the rest of 16,384 characters is counted: words and a last space,
-    letters, bytes."""
+    """A text is cut to 128 tokens with BOS; the tokens left out are counted within 16,384 characters.
+
+    The texts have words and a last space, letters, and bytes.
+    """
     prompt = TASK.read(text)
     assert len(prompt.ids) == TASK.limit == 128 and prompt.asked == (127,)
-    assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning is kept
+    assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning of the text is kept
     assert prompt.left_out == 1 + tokens - 128
 
 
@@ -100,7 +104,7 @@ def test_nothing_is_refused():
 
 
 def test_half_a_character_is_refused_or_read():
-    """A lone surrogate, which JSON can hold and UTF-8 cannot, is no reason to fail with anything but InputError."""
+    """A lone surrogate, which JSON can hold and UTF-8 cannot, raises nothing but InputError."""
     try:
         assert len(TASK.read("a\ud83d b").ids) > 1
     except InputError as error:
@@ -108,7 +112,7 @@ def test_half_a_character_is_refused_or_read():
 
 
 def test_labels():
-    """One a token; all different but those that stand for the same broken bytes; examples can be read."""
+    """Each token has its own label, except those of the same broken bytes; all examples can be read."""
     assert len(TASK.labels) == TASK.vocabulary == TASK.tokenizer.get_vocab_size() and TASK.labels[0] == "start"
     assert all(TASK.labels)
     for title, text in TASK.examples:
@@ -124,7 +128,7 @@ def titles(data: Path) -> set[str]:
 
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
-    """Each book is in one split and whole; read from files of one line that says whose they are."""
+    """Each book belongs to one split as a whole; the splits are files with one line per book."""
     assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
     assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"
@@ -139,7 +143,7 @@ def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
 
 
 def test_held_out_books_share_no_page_with_the_others(data: Path):
-    """No long paragraph of one split's books stands in another's, as it would if a book were there twice."""
+    """No long paragraph is in two splits, as it would be if a book were in the data twice."""
     train, validation, test = ({p for chapter in read_books(data, split) for p in chapter.split("\n") if len(p) > 200}
                                for split in SPLITS)
     assert len(test) > 100 and not train & test
@@ -147,7 +151,7 @@ def test_held_out_books_share_no_page_with_the_others(data: Path):
 
 
 def test_a_book_of_validation_has_an_author_and_a_story_of_its_own(titles: set[str]):
-    """No other book of its author is there but one that it shares nothing with."""
+    """The authors of validation books have no other books in the data, except ones without shared text."""
     others = {title for title in titles if title.split("_")[0] in {book.split("_")[0] for book in VALIDATION_BOOKS}}
     assert others - set(VALIDATION_BOOKS) == {"robert-louis-stevenson_treasure-island"}
 
@@ -157,7 +161,8 @@ def test_held_out_stories(data: Path):
     for held_out in (validation, test):
         assert abs(len(held_out) / len(train | validation | test) - 1 / 20) < 0.001
     assert not train & test and not validation & (train | test)
-    assert read_stories(data, "test")[1] in test and len(read_stories(data, "test")) == 448  # as ever: every twentieth
+    # every twentieth story is a test story, as in earlier versions
+    assert read_stories(data, "test")[1] in test and len(read_stories(data, "test")) == 448
 
 
 def test_missing_data_is_told_of(tmp_path: Path):
@@ -168,7 +173,7 @@ def test_missing_data_is_told_of(tmp_path: Path):
         StoriesCorpus(TASK, tmp_path, tmp_path).typical(1)
 
 
-# Windows and measure, on a stream that counts: token t is followed by t + 1.
+# Windows and the metric, on a stream that counts: token t is followed by t + 1.
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> StoriesCorpus:
@@ -196,7 +201,10 @@ def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus,
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
-    """As many windows of each, that do not overlap; `times` as large if asked; of the validation split alone."""
+    """Validation has equally many windows of both corpora, without overlap and from its own split.
+
+    With `times` it is that many times as large.
+    """
     asked, first = [], {"books": 1, "stories": 2001}
 
     def stream(_: StoriesCorpus, corpus: str, split: str) -> Tensor:
@@ -217,7 +225,7 @@ def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.Monkey
 
 
 class Always:
-    """Like a Transformer, but it gives t + 1 after t the probability `p`, and after BOS all the same."""
+    """A replacement of Transformer that gives t + 1 after t the probability `p`, and is uniform after BOS."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -234,7 +242,7 @@ class Always:
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
 def test_measure(counting: StoriesCorpus, p: float):
-    """Perplexity is 4,096 where nothing is known; else its logarithm is a mean over the window's 256 tokens."""
+    """The perplexity is 4,096 for a uniform prediction; its logarithm is a mean over the 256 tokens of a window."""
     metric = StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):

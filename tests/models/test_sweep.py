@@ -1,4 +1,4 @@
-"""Sweeps try every type with the same rates, go on where they stopped, and the recipe takes what the table says."""
+"""Sweeps train every type with the same rates, continue after an interruption, and determine the recipes' rates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def trial(attention: str, rate: float, loss: float, table_rate: float = 10.0) ->
 def test_the_lowest_loss_wins(losses: tuple[float, ...], tmp_path: Path):
     for rate, loss in zip(RATES, losses, strict=True):
         sweeps.add("stories", trial("softmax", rate, loss), tmp_path)
-        sweeps.add("stories", trial("selective", rate, -loss), tmp_path)  # another type's are not looked at
+        sweeps.add("stories", trial("selective", rate, -loss), tmp_path)  # trials of another type are ignored
     best = RATES[losses.index(min(losses))]
     assert sweeps.chosen("stories", "softmax", tmp_path) == {"learning_rate": best, "table_rate": 10.0}
 
@@ -38,16 +38,18 @@ def test_table_rates_are_compared_at_the_best_rate(tmp_path: Path):
     assert sweeps.chosen("stories", "random", tmp_path) == {"learning_rate": RATES[1], "table_rate": 10.0}
     sweeps.add("stories", trial("random", RATES[1], 1.5, 30.0), tmp_path)
     assert sweeps.chosen("stories", "random", tmp_path) == {"learning_rate": RATES[1], "table_rate": 3.0}
-    sweeps.add("stories", trial("random", RATES[0], 0.5, 30.0), tmp_path)  # not at the best rate: no part of the rule
+    # a trial at another rate than the best one is ignored
+    sweeps.add("stories", trial("random", RATES[0], 0.5, 30.0), tmp_path)
     assert sweeps.chosen("stories", "random", tmp_path)["table_rate"] == 3.0
 
 
 @pytest.mark.parametrize(("longer", "best", "next_one"), [
     ({}, RATES[2], RATES[2]), ({RATES[2]: 3.6}, RATES[2], RATES[1]),
-    ({RATES[2]: 3.6, RATES[1]: 3.7}, RATES[2], None),  # lower is worse: over
-    ({RATES[2]: 3.6, RATES[1]: 3.5}, RATES[2], RATES[0]),  # what the first round found stands until the second is over
+    ({RATES[2]: 3.6, RATES[1]: 3.7}, RATES[2], None),  # a lower rate is worse, so the sweep is finished
+    # the first round's result holds until the second round is finished
+    ({RATES[2]: 3.6, RATES[1]: 3.5}, RATES[2], RATES[0]),
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.55}, RATES[1], None),
-    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[2], RATES[0] / 2),  # and below what the first round has
+    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[2], RATES[0] / 2),  # a rate below those of the first round
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4, RATES[0] / 2: 3.41}, RATES[0], None)])
 def test_a_second_round_goes_down_while_it_gets_better(longer: dict[float, float], best: float, next_one: float | None,
                                                        tmp_path: Path):
@@ -56,7 +58,8 @@ def test_a_second_round_goes_down_while_it_gets_better(longer: dict[float, float
         sweeps.add("stories", trial("softmax", rate, loss), tmp_path)
     for rate, loss in longer.items():
         sweeps.add("stories", trial("softmax", rate, loss) | {"steps": plan.second}, tmp_path)
-        sweeps.add("stories", trial("softmax", rate, -loss) | {"steps": 7}, tmp_path)  # of another length
+        # a trial with another number of steps is ignored
+        sweeps.add("stories", trial("softmax", rate, -loss) | {"steps": 7}, tmp_path)
     assert sweeps.chosen("stories", "softmax", tmp_path)["learning_rate"] == best
     asked, is_over = sweeps.second_round(sweeps.read("stories", tmp_path), "softmax", plan, RATES[2])
     assert (asked, is_over) == ((best, True) if next_one is None else (next_one, False))
@@ -68,7 +71,7 @@ def test_second_rounds_are_as_long_as_what_seeds_compare():
 
 
 def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Nor from trials of another budget."""
+    """No rate is chosen before all have a trial, and trials with another number of steps do not count."""
     for rate in RATES[:2]:
         sweeps.add("stories", trial("softmax", rate, 1.0), tmp_path)
     assert sweeps.chosen("stories", "softmax", tmp_path) == {} == sweeps.chosen("stories", "log-n", tmp_path)
@@ -79,7 +82,7 @@ def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypat
 
 
 def test_processes_add_to_one_table(tmp_path: Path):
-    """None overwrites another's trial; the same trial again takes its own place."""
+    """Parallel processes add to one table without losing trials; a repeated trial replaces itself."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: sweeps.add("stories", trial(f"type-{i:02}", 0.1, i), tmp_path), range(40)))
     sweeps.add("stories", trial("type-07", 0.1, 99.0), tmp_path)
@@ -91,7 +94,7 @@ def test_processes_add_to_one_table(tmp_path: Path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_take_what_the_tables_say(name: str):
-    """And models that differ from their family in more than attention take their type's until they have their own."""
+    """Recipes use the swept rates; a variant of a type uses the type's rate until it has its own."""
     recipe, (family, _, own) = RECIPES[name], name.partition("-")
     for key, value in (sweeps.chosen(family, recipe.config.attention) | sweeps.chosen(family, own)).items():
         assert getattr(recipe, key) == value
@@ -114,7 +117,7 @@ def test_which_types_have_tables():
 @pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])
 def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: int, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch):
-    """Each trial is trained once, and scored on the validation sample after the plan's steps."""
+    """Each trial is trained once and evaluated on the validation sample after the planned steps."""
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3), second))
     monkeypatch.setitem(recipes.SHORT, "assignment", second)
     monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)

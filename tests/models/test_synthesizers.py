@@ -1,5 +1,8 @@
-"""Synthesizers compute what their paper says (Tay et al. 2020, arXiv 2005.00743, section 3): by algebra that ties each
-to another one, by loops in float64, and by torch's attention. The loops over heads stand in oracles.py."""
+"""Synthesizers follow their paper (Tay et al. 2020, arXiv 2005.00743, section 3).
+
+They are checked by algebra between the types, by loops in float64, and by torch's attention. The loops over heads are
+in oracles.py.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from models.tasks.base import Batch
 from models.training.recipes import Recipe
 from models.training.trainer import train
 
-N = 12  # tokens; the tables are as long unless said otherwise
+N = 12  # number of tokens, which is also the size of the tables unless stated otherwise
 D = WIDTH // HEADS
 EXACTLY = {"rtol": 0, "atol": 0}
 LIMITED = [name for name, kind in TYPES.items() if kind.source_type.is_limited]
@@ -49,13 +52,13 @@ def test_which_types_have_tables():
     assert set(LIMITED) == {*PURE, "random-dense", "dense-softmax", "random-softmax"}
 
 
-# Without queries and keys.
+# Types without queries and keys.
 
 @pytest.mark.parametrize("attention", LIMITED)
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [1, 5, N])
 def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bool, n: int):
-    """torch's own attention with queries and keys of zero, and the synthesized scores as its bias."""
+    """The output equals torch's attention with queries and keys of zero and the synthesized scores as its bias."""
     module, x = module_of(attention, causal), inputs(n)
     bias = source_scores(module.source, x)
     if causal:
@@ -66,8 +69,10 @@ def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bo
 
 @pytest.mark.parametrize("attention", PURE)
 def test_weights_do_not_depend_on_the_keys(attention: str):
-    """Another last token: no other query's weights change without a causal mask, and for the random ones not even its
-    own; while a mixture with q·k does look at keys."""
+    """Another last token changes no other query's weights, and for random types not even its own.
+
+    Mixtures with q·k do depend on keys. No causal mask is used.
+    """
     module, x = module_of(attention, causal=False), inputs()
     other = x.clone()
     other[:, -1] += 1
@@ -94,12 +99,12 @@ def test_other_types_have_no_limit(attention: str):
     assert model.longest is None and model(random_ids(1, N)).isfinite().all()
 
 
-# Random.
+# The random type.
 
 @pytest.mark.parametrize("attention", ["random", "fixed-random"])
 @pytest.mark.parametrize("n", [1, 7, N])
 def test_random_is_the_softmax_of_its_table(attention: str, n: int):
-    """The upper left corner of R, row by row in float64, the same for every text."""
+    """The weights are the softmax of the upper left corner of R, row by row in float64, for every text."""
     module = module_of(attention)
     weights = module.normalise(module.scores(inputs(n), None))[0]
     table = module.source.table.double().tolist()
@@ -111,7 +116,7 @@ def test_random_is_the_softmax_of_its_table(attention: str, n: int):
 
 
 def test_the_table_is_not_overwritten_by_the_mask():
-    """Scores are masked in place: the table itself must stay as it is, or a second text would find -inf in it."""
+    """The table is not changed, although scores are masked in place; otherwise a second text would find -inf in it."""
     for attention in LIMITED:
         module = module_of(attention)
         before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
@@ -121,7 +126,7 @@ def test_the_table_is_not_overwritten_by_the_mask():
 
 
 def test_a_factorised_table_of_full_rank_is_the_random_synthesizer(monkeypatch: pytest.MonkeyPatch):
-    """k = N, R1 the identity, R2 = R^T (section 3.4)."""
+    """With k = N, R1 = identity and R2 = R^T both types agree (section 3.4)."""
     monkeypatch.setattr("models.nets.attention.factorized_random.RANK", N)
     table = Table(make_config("random", length=N))
     factorised = FactorizedTable(make_config("factorized-random", length=N))
@@ -140,7 +145,7 @@ def test_a_factorised_table_has_rank_8():
 
 
 def test_a_fixed_table_is_drawn_once(tmp_path: Path):
-    """No parameter and no gradient; it is what it was after training, and differs between seeds, layers and heads."""
+    """A fixed table is no parameter and has no gradient; training keeps it, and seeds, layers and heads differ."""
     class Repeating:
         def batch(self, step: int, steps: int, seed: int) -> Batch:
             tokens = torch.randint(1, 8, (4, N), generator=generator(seed, step))
@@ -164,7 +169,7 @@ def test_a_fixed_table_is_drawn_once(tmp_path: Path):
     assert float(tables[0, 0].std()) == pytest.approx(1, rel=0.1)
 
 
-# Dense.
+# The dense type.
 
 def test_the_position_code_is_that_of_the_first_transformer():
     expected = torch.tensor([position(p, WIDTH) for p in range(200)])
@@ -174,7 +179,7 @@ def test_the_position_code_is_that_of_the_first_transformer():
 @pytest.mark.parametrize("n", [1, 5, N])
 @pytest.mark.parametrize("source_type", [DenseScores, FactorizedDenseScores])
 def test_dense_by_loops_over_heads(source_type: type, n: int):
-    """Each head with the rows of W1 and the matrix W2 that are its own."""
+    """Each head uses its own rows of W1 and its own matrix W2."""
     source = module_of("dense" if source_type is DenseScores else "factorized-dense").source
     assert type(source) is source_type
     expected = SOURCES[source_type.__name__](source, inputs(n))
@@ -183,15 +188,17 @@ def test_dense_by_loops_over_heads(source_type: type, n: int):
 
 
 def test_dense_reduces_to_a_dot_product():
-    """W1 the identity (for x and position that are positive, so that relu is), W2 the keys' transpose, b2 = 0: scores
-    are x·k in each head, which is dot-product attention with queries of x."""
+    """With W1 = identity, W2 = the keys' transpose and b2 = 0 the scores are x·k in each head.
+
+    x + position is positive, so relu changes nothing. This is dot-product attention whose queries are x.
+    """
     source = DenseScores(make_config("dense", length=N))
     keys = torch.randn(HEADS, N, D, generator=torch.Generator().manual_seed(2))
     source.hidden.linear.weight.data.copy_(torch.eye(WIDTH))
     source.hidden.linear.bias.data.zero_()
     source.positions.weight.data.copy_(keys.transpose(-1, -2))
     source.positions.bias_table.data.zero_()
-    x = inputs().abs() + 1  # the code is -1 at least
+    x = inputs().abs() + 1  # the position code is at least -1
     queries = (x + torch.tensor([position(p, WIDTH) for p in range(N)])).unflatten(-1, (HEADS, D)).transpose(1, 2)
     assert (queries > 0).all()
     expected = torch.einsum("bhid,hjd->bhij", queries, keys)
@@ -202,13 +209,13 @@ def test_dense_reduces_to_a_dot_product():
 
 
 def test_a_dense_synthesizer_tells_positions_apart():
-    """The same vector at every position: without a position code every query would have the same scores."""
+    """The same vector at every position gives different scores, because a position code is added."""
     source = module_of("dense").source
     scores = source(inputs(1).expand(-1, N, -1), None, 1.0)
     assert all((scores[:, :, i] - scores[:, :, i - 1]).abs().max() > 0.1 for i in range(1, N))
 
 
-# Factorised dense.
+# The factorised dense type.
 
 @given(st.integers(1, 2000))
 def test_factors_are_as_near_to_each_other_as_can_be(n: int):
@@ -219,7 +226,7 @@ def test_factors_are_as_near_to_each_other_as_can_be(n: int):
 
 @given(st.integers(1, 8), st.integers(1, 8), st.data())
 def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject):
-    """Key q a + p and no other; over all p and q every key is hit once."""
+    """One-hot factors p and q select key q a + p and no other; all pairs together select every key once."""
     p, q = data.draw(st.integers(0, a - 1)), data.draw(st.integers(0, b - 1))
     scores = products(torch.eye(a)[p], torch.eye(b)[q])
     assert scores.nonzero().flatten().tolist() == [q * a + p] and scores.sum() == 1
@@ -229,7 +236,7 @@ def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject
 
 @given(st.integers(1, 8), st.integers(1, 8))
 def test_all_products_stand_at_keys_of_their_own(a: int, b: int):
-    """With factors whose products all differ: as many values as keys, and each is the product of one pair."""
+    """If all products of factors differ, there are as many values as keys, and each is the product of one pair."""
     tiled, interleaved = [2.0**p for p in range(a)], [2.0 ** (a * q) for q in range(b)]
     scores = products(torch.tensor(tiled, dtype=torch.float64), torch.tensor(interleaved, dtype=torch.float64)).tolist()
     assert len(set(scores)) == len(scores) == a * b
@@ -238,7 +245,7 @@ def test_all_products_stand_at_keys_of_their_own(a: int, b: int):
 
 @pytest.mark.parametrize("hit", range(N))
 def test_a_whole_layer_can_look_at_any_key(hit: int):
-    """W2 of zero and biases that are one-hot, large: the layer's weights are all on one key."""
+    """With W2 = 0 and large one-hot biases all weights of a layer are on one key."""
     module = module_of("factorized-dense", causal=False)
     a, b = factors_of(N)
     for part, entry, size in ((module.source.tiled, hit % a, a), (module.source.interleaved, hit // a, b)):
@@ -249,7 +256,9 @@ def test_a_whole_layer_can_look_at_any_key(hit: int):
 
 
 def test_a_fresh_factorised_dense_layer_learns():
-    """A product of two factors near 0 would have no gradient: both factors have one of a size with the scores'."""
+    """A fresh layer has gradients: both factors have the size of scores, since a product of factors near 0 would have
+    none.
+    """
     torch.manual_seed(0)
     module = TYPES["factorized-dense"](make_config("factorized-dense", length=N))
     module(inputs(), None).square().sum().backward()
@@ -257,7 +266,7 @@ def test_a_fresh_factorised_dense_layer_learns():
     assert sizes[0] > 1e-3 and sizes[1] > 1e-5
 
 
-# Mixtures.
+# Mixtures of two types.
 
 MIXTURES = {"random-dense": ("random", "dense"), "dense-softmax": ("dense", "softmax"),
             "random-softmax": ("random", "softmax")}
@@ -266,7 +275,7 @@ MIXTURES = {"random-dense": ("random", "dense"), "dense-softmax": ("dense", "sof
 @pytest.mark.parametrize("attention", MIXTURES)
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_mixture_reduces_to_either_part(attention: str, part: int):
-    """alpha = (1, 0) or (0, 1): the layer of the part alone, with its parameters."""
+    """With alpha = (1, 0) or (0, 1) a mixture equals one part with its parameters."""
     module, alone = module_of(attention), module_of(MIXTURES[attention][part])
     module.source.mixing_table.copy_(torch.tensor([0.0, 0.0]).index_fill(0, torch.tensor([part]), 200.0))
     assert module.source.alpha.tolist() == [1.0 - part, float(part)]
@@ -279,7 +288,7 @@ def test_a_mixture_reduces_to_either_part(attention: str, part: int):
 
 @given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=2))
 def test_a_mixtures_scores_are_the_weighted_sum(a: list[float]):
-    """alpha = exp(a) / sum exp(a) sums to 1; before the softmax, not after it."""
+    """alpha = exp(a) / sum exp(a) sums to 1 and weights the scores before the softmax."""
     source = module_of("random-softmax").source
     source.mixing_table.copy_(torch.tensor(a))
     assert float(source.alpha.sum()) == pytest.approx(1) and (source.alpha > 0).all()
@@ -309,14 +318,16 @@ def test_the_parts_are_named_in_the_order_of_their_alphas():
 
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_is_read_up_to_the_tables(attention: str):
-    """21 tokens at most, where the family reads 128: read, cut, continued and run, and a constant head has a row for
-    each. What is left out is told of, as ever."""
+    """Such a model reads, continues and runs at most 21 tokens, where the family reads 128.
+
+    A constant head has a row for each token, and tokens left out are reported.
+    """
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
     prompt = lab.read("a=1;" * 30)
     assert len(prompt.ids) == 21 and prompt.left_out == 40 and prompt == AssignmentReader().read("a=1;" * 30, 21)
     assert len(run(lab, "a=1;" * 30).tokens) == 21
-    short = lab.read("a=1;" * 8 + "a=?")  # 18 tokens
+    short = lab.read("a=1;" * 8 + "a=?")  # a text of 18 tokens
     assert len(list(lab.generate(short, count=40))) <= 3
     with pytest.raises(InputError):
         lab.read("")
@@ -325,7 +336,7 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
 
 
 def test_a_text_of_a_model_with_few_tokens_is_cut_between_events():
-    """20 tokens hold BOS and nine events of two."""
+    """A text is cut between events: 20 tokens hold BOS and nine events of two tokens."""
     lab = make_lab("random", length=20)
     prompt = lab.read("a=1;" * 30)
     assert len(prompt.ids) == 19 and trace_of(lab, torch.tensor(prompt.ids)).live["self"].shape[-1] == 19

@@ -1,4 +1,4 @@
-"""Trains the released tokenizers again and compares them.
+"""Trains the released tokenizers again and compares them with the stored ones.
 
     pytest tests/models/test_tokenizers.py -m verify
 """

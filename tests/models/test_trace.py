@@ -1,5 +1,7 @@
-"""A Trace says what the forward pass did: shapes, and every array against the one that it follows from; losses and
-probabilities against torch's. A Trace cannot be changed, as visitors share it."""
+"""A Trace records the forward pass: shapes, and every array against those that it follows from.
+
+Losses and probabilities equal torch's. A Trace cannot be changed, because visitors share it.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +76,10 @@ def test_nothing_can_be_changed(lab: StackLab):
 
 
 def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
-    """live = softmax(scores - F) and rows sum to 1, or relu² of the scores; scores are -inf exactly above the diagonal;
-    weights are live's where the plan leaves a head live."""
+    """Computed weights are softmax(scores - F) with rows that sum to 1, or relu² of the scores.
+
+    Scores are -inf exactly above the diagonal. Weights equal the computed ones where the plan does not change a head.
+    """
     trace = trace_of(lab, random_ids(1, N)[0], plan)
     scores, live, weights = (torch.tensor(getattr(trace, name)["self"]) for name in ("scores", "live", "weights"))
     future = torch.ones(N, N, dtype=torch.bool).triu(1)
@@ -93,7 +97,7 @@ def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
 
 
 def test_norms_follow_from_weights_and_values(lab: StackLab):
-    """In the first layer, whose input is the embedding of the tokens."""
+    """Output norms of the first layer, whose input is the embedding, follow from weights and values."""
     ids = random_ids(1, N)[0]
     trace, block, heads = trace_of(lab, ids, PLANS["gate"](lab)), lab.model.blocks[0], lab.shape["self"][1]
     x = block.attention_norm(lab.model.embedding(ids))
@@ -101,12 +105,12 @@ def test_norms_follow_from_weights_and_values(lab: StackLab):
     gates = torch.ones(heads, 1)
     gates[1 % heads] = 0.5
     weights = torch.tensor(trace.weights["self"][0])
-    if block.attention.replaces_mlp:  # the unit's own gate comes first, then the plan's
+    if block.attention.replaces_mlp:  # the unit's own gate is applied before that of the plan
         values = functional.silu(values)
         outputs = torch.einsum("hij,jhd->hid", weights, values) * functional.silu(block.attention.gate(x))
     else:
         outputs = torch.einsum("hij,jhd->hid", weights, values)
-    if isinstance(block.attention, Gated):  # one gate a token and head, before the plan's
+    if isinstance(block.attention, Gated):  # one gate per token and head, before that of the plan
         gates = gates * torch.sigmoid(block.attention.gating(x)).T
     assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
 
@@ -141,12 +145,13 @@ def test_a_bad_text_is_told_of(lab: StackLab):
 
 
 def test_nbytes_counts_shared_arrays_once(lab: StackLab):
-    one = LAYERS * lab.shape["self"][1] * N * N * 4  # float32
+    one = LAYERS * lab.shape["self"][1] * N * N * 4  # size of one array in float32
     live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
     others = [*live.norms.values(), *live.gates.values(), live.losses,
               *(output.distribution for output in live.outputs)]
     others += [] if live.mask is None else [live.mask]
-    assert live.nbytes == 2 * one + sum(array.nbytes for array in others)  # live weights are those used
+    # computed weights and those after the plan share memory
+    assert live.nbytes == 2 * one + sum(array.nbytes for array in others)
     assert constant.nbytes == live.nbytes + one
 
 
@@ -165,7 +170,7 @@ def test_generation_is_repeated_running(lab: StackLab, plan: HeadPlan):
 def test_generation_stops_at_the_limit_and_at_bos(lab: StackLab):
     always = copy.deepcopy(lab.model)
     prompt = Prompt((0,) * 125, ("start",) * 125, (), (-1,) * 125)
-    for token, expected in ((54, ["1"] * 3), (0, [])):  # 128 - 125 tokens are free
+    for token, expected in ((54, ["1"] * 3), (0, [])):  # 128 - 125 = 3 tokens are free
         always.logits = lambda hidden, token=token: functional.one_hot(torch.tensor(token), V).float()
         assert list(replace(lab, model=always).generate(prompt)) == expected
 
@@ -175,14 +180,14 @@ distributions = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda 
 
 @given(distributions, distributions)
 def test_divergence(p: list[float], q: list[float]):
-    """Kullback and Leibler's formula; at least 0, and 0 from a distribution to itself."""
+    """KL divergence follows its formula, is at least 0, and is 0 from a distribution to itself."""
     assert_close(divergence(output(*p), output(*q)), math.fsum(x * math.log(x / y) for x, y in zip(p, q, strict=True)),
                  rtol=1e-3, atol=1e-6)
     assert divergence(output(*p), output(*q)) >= 0 and divergence(output(*p), output(*p)) == 0
 
 
 def test_divergence_of_impossible_tokens():
-    """What `before` excludes does not count; what `after` excludes costs much, but stays a number."""
+    """Tokens that `before` excludes do not count; tokens that only `after` excludes give a large finite value."""
     assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
     assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
 
@@ -200,5 +205,5 @@ def test_entropy_of_a_uniform_row(n: int):
 
 
 def test_entropy_of_a_certain_row():
-    """The first row of every causal head is one: 0, and not -0.0, which a page would print as "-0.00"."""
+    """The first row of a causal head has entropy 0 and not -0.0, which a page would print as "-0.00"."""
     assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"

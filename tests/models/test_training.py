@@ -1,5 +1,7 @@
-"""Training: stopped anywhere and started again, it ends with the same weights; the learning rate rises and falls as
-written; and a tiny problem is learnt in seconds."""
+"""Training: an interrupted run ends with the same weights, the learning rate follows its schedule.
+
+A tiny problem is learnt within seconds.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,11 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 class OutageError(Exception):
-    """The machine goes down."""
+    """Simulates a machine that stops."""
 
 
 class Copying:
-    """Say the token before the last one again: needs attention, and a loss that counts only from there on."""
+    """A task whose target is the token before the previous one, from the third token on; it needs attention."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.stop_at = stop_at
@@ -78,7 +80,7 @@ def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5, precision: str
 
 
 def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path, precision: str = "float32") -> None:
-    """Bit by bit, and without doing a step twice that was saved."""
+    """Asserts that an interrupted training ends with the same weights bit by bit, and repeats no saved step."""
     whole = train(recipe, Copying(), folder / "whole", 5, CPU, precision)
     for at in stops:
         stopped(recipe, folder / "parts", at, precision=precision)
@@ -88,7 +90,8 @@ def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path, 
     assert_close(parts.state_dict(), whole.state_dict(), **EXACTLY)
     assert not parts.training
     fresh = train(replace(recipe, steps=0), Copying(), folder / "fresh", 5, CPU)
-    assert not torch.equal(fresh.embedding.weight, whole.embedding.weight)  # or there is nothing to restore
+    # fresh weights differ, otherwise there would be nothing to restore
+    assert not torch.equal(fresh.embedding.weight, whole.embedding.weight)
 
 
 @pytest.mark.parametrize("stops", [[1], [3], [5], [2, 4], [3, 3]])
@@ -98,7 +101,7 @@ def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_pat
 
 
 def test_training_that_stops_ends_the_same_with_any_attention(attention: str, tmp_path: Path, save_always: None):
-    """With both optimisers at once: Muon has the matrices, AdamW tables and vectors."""
+    """Training is resumed with both optimisers: Muon for the matrices, AdamW for tables and vectors."""
     check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=True), [3], tmp_path)
 
 
@@ -111,7 +114,7 @@ def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, sa
 
 
 def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
-    """Nothing of it is lost: the recipe that it belongs to goes on."""
+    """The state of another recipe is refused and not changed, so that recipe can still be resumed."""
     stopped(RECIPE, tmp_path, at=3)
     with pytest.raises(FileExistsError, match="another recipe"):
         train(replace(RECIPE, learning_rate=RECIPE.learning_rate / 2), Copying(), tmp_path, 5, CPU)
@@ -121,7 +124,7 @@ def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
 
 
 def test_what_was_not_saved_is_done_again(tmp_path: Path):
-    """With a minute between saves none is made in time, so the second attempt begins at the beginning."""
+    """With a minute between saves nothing is saved, so the second attempt starts at step 0."""
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
     stopped(RECIPE, tmp_path / "parts", at=4)
     task = Copying()
@@ -131,7 +134,7 @@ def test_what_was_not_saved_is_done_again(tmp_path: Path):
 
 
 def test_a_save_that_breaks_off_loses_nothing(tmp_path: Path, save_always: None, monkeypatch: pytest.MonkeyPatch):
-    """The state is replaced only by a whole one."""
+    """An interrupted save keeps the previous state: only a complete file replaces it."""
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
     stopped(RECIPE, tmp_path / "parts", at=3)
 
@@ -158,7 +161,8 @@ def test_the_seed_decides(tmp_path: Path):
     assert_close(same.state_dict(), one.state_dict(), **EXACTLY)
     assert not torch.equal(other.embedding.weight, one.embedding.weight)
     fresh = [train(replace(RECIPE, steps=0), Copying(), tmp_path / f"fresh-{seed}", seed, CPU) for seed in (5, 6)]
-    assert not torch.equal(fresh[0].embedding.weight, fresh[1].embedding.weight)  # not the data's order alone
+    # the seeds change the initial weights, not only the order of the data
+    assert not torch.equal(fresh[0].embedding.weight, fresh[1].embedding.weight)
 
 
 def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -170,7 +174,7 @@ def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_validation_loss_is_the_mean_over_targets():
-    """Not over batches, of which the last may be smaller."""
+    """The validation loss is the mean over targets and not over batches, the last of which may be smaller."""
     model, task = Transformer(RECIPE.config), Copying()
     tokens, targets = (torch.cat([getattr(batch, part) for batch in task.validation(2)])
                        for part in ("tokens", "targets"))
@@ -179,7 +183,10 @@ def test_validation_loss_is_the_mean_over_targets():
 
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
-    """A point every few steps and one at the end, each the model's loss then; a run that stopped ends with the same."""
+    """The curve has a point every few steps and one at the end, each with the model's loss at that step.
+
+    An interrupted run has the same curve.
+    """
     monkeypatch.setattr(trainer, "CURVE_EVERY", 2)
     recipe = replace(RECIPE, steps=5)
     model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
@@ -189,7 +196,7 @@ def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_al
     shorter = train(replace(RECIPE, steps=5), Copying(), tmp_path / "again", 5, CPU)
     assert curve["loss"][0] != curve["loss"][1] and shorter is not model
     monkeypatch.setattr(trainer, "SAVE_EVERY", 1e9)
-    stopped(recipe, tmp_path / "parts", at=3)  # after the point of step 2, and with nothing saved
+    stopped(recipe, tmp_path / "parts", at=3)  # the run stops after the point of step 2, before anything is saved
     assert read_json(tmp_path / "parts" / "curve.json")["step"] == [2]
     train(recipe, Copying(), tmp_path / "parts", 5, CPU)
     assert read_json(tmp_path / "parts" / "curve.json") == curve
@@ -203,7 +210,7 @@ def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """In the products of a pass, and in Muon's."""
+    """The precision applies to the products of a pass and of Muon, and is stored."""
     seen, optimisers = [], []
     monkeypatch.setattr(trainer, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
                         batch_loss(*_, **__))
@@ -218,7 +225,7 @@ def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch
 def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
     assert precision_for(tmp_path / "none", CPU, "bfloat16") == "bfloat16"
     assert precision_for(tmp_path / "none", CPU) in PRECISIONS
-    for precision in PRECISIONS:  # whichever is faster here
+    for precision in PRECISIONS:  # whichever precision is faster on this machine
         write_curve(tmp_path, [(1, 2.0)], precision)
         assert precision_for(tmp_path, CPU) == precision_for(tmp_path, CPU, precision) == precision
     with pytest.raises(FileExistsError, match="began in"):
@@ -226,7 +233,7 @@ def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
 
 
 def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """With its curve on its card, and nothing written among the shipped."""
+    """A finished model is written to the given folder with its curve, and not to the released models."""
     name = "assignment-random"
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
@@ -243,7 +250,7 @@ def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rate(name: str):
-    """Up in a line, highest where the warm-up ends, down to a tenth; half-way down it is half-way between."""
+    """The rate rises linearly, is highest at the end of the warm-up, and falls to a tenth; half-way it is the mean."""
     plan = RECIPES[name]
     rates = [rate(step, plan) for step in range(plan.steps + 1)]
     assert rates[0] == pytest.approx(plan.learning_rate / plan.warmup)
@@ -256,7 +263,7 @@ def test_rate(name: str):
 
 
 def test_loss_counts_only_where_there_is_a_target():
-    """Against the logarithm of the right token's probability, token by token; with and without gaps."""
+    """The loss is the negative log-probability of the right token, with and without positions that have no target."""
     model = Transformer(RECIPE.config)
     tokens, targets = torch.randint(0, V, (2, 3, 5), generator=generator(1))
     probabilities = model.logits(model(tokens)).softmax(-1).tolist()
@@ -270,8 +277,10 @@ def test_loss_counts_only_where_there_is_a_target():
 
 
 def test_memory_loss_is_added_with_its_weight():
-    """The memory in use by loops over F in float64 (Leviathan et al. 2024, section 5): of each layer what its worst
-    query needs, i keys less what F has freed of each, over layers and tokens; the mean over texts."""
+    """The memory loss equals loops over F in float64 (Leviathan et al. 2024, section 5).
+
+    Per layer it is the largest need of a query: i keys less the share that F has freed, over layers and tokens.
+    """
     torch.manual_seed(0)
     model = Transformer(with_attention(RECIPE, "selective").config, initial_std=0.7, embedding_std=1.0)
     batch, n = Copying().batch(0, 6, 0), 6
@@ -285,7 +294,7 @@ def test_memory_loss_is_added_with_its_weight():
     expected = total / len(batch.tokens) / len(records) / n
     plain, with_memory = (batch_loss(model, batch, memory_loss=weight).item() for weight in (0.0, 0.25))
     assert with_memory - plain == pytest.approx(0.25 * expected, rel=1e-4)
-    assert 0.1 < expected < 0.95  # something is freed, or the loops would not matter
+    assert 0.1 < expected < 0.95  # some memory is freed, otherwise the loops would not matter
 
 
 ONE_OF_EACH_KIND = ("softmax", "selective", "random", "factorized-dense", "factorized-random", "gau-relu2")
@@ -293,15 +302,15 @@ ONE_OF_EACH_KIND = ("softmax", "selective", "random", "factorized-dense", "facto
 
 @pytest.mark.parametrize("attention, muon", [*((attention, False) for attention in ONE_OF_EACH_KIND), ("dense", True)])
 def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
-    """From ln 7 nats, which is guessing, to under a tenth of that."""
-    steps = 250 if attention.startswith("gau-") else 100  # weights of relu² / n start near 0
+    """The loss falls from ln 7 nats, that of a guess, to less than a tenth of it."""
+    steps = 250 if attention.startswith("gau-") else 100  # weights of relu² / n start near 0, so learning takes longer
     recipe = with_attention(RECIPE, attention, steps=steps, warmup=10, learning_rate=2e-2, muon=muon)
     model = train(recipe, Copying(), tmp_path, 0, CPU)
     assert batch_loss(model, Copying().batch(10_000, 0, 0)).item() < 0.1 * math.log(V - 1)
 
 
 def test_the_memory_loss_frees_memory(tmp_path: Path):
-    """Two trainings that differ in it alone: the one with it needs less of its text, and learns as well."""
+    """Of two trainings that differ only in the memory loss, the one with it needs less memory and learns as well."""
     needs = {}
     for weight in (0.0, 0.3):
         recipe = with_attention(RECIPE, "selective", steps=80, warmup=10, learning_rate=2e-2, memory_loss=weight)
@@ -314,14 +323,14 @@ def test_the_memory_loss_frees_memory(tmp_path: Path):
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("assignment")])
 def test_no_batch_is_longer_than_the_tables(name: str):
-    """The texts of the last steps are the longest; a Synthesizer has no weights beyond its trained length."""
+    """No batch is longer than a Synthesizer's tables; the last steps have the longest texts."""
     task, recipe = task_of(name).corpus, RECIPES[name]
     longest = max(task.batch(step, recipe.steps, 0).tokens.shape[1] for step in range(recipe.steps - 60, recipe.steps))
     assert longest == recipe.config.trained_length == task.trained_length
 
 
 def test_recipes_of_the_families_that_need_data_fit_their_tasks():
-    """Their batches have the length that the tasks say: see test_stories and test_masked_texts."""
+    """Batches of these recipes have the length of their tasks, which test_stories and test_masked_texts check."""
     for name, recipe in RECIPES.items():
         task = task_of(name).corpus
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)

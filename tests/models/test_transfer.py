@@ -1,4 +1,4 @@
-"""Transfer of Synthesizers: fine-tuning, what is kept, and the two statements that rest on it.
+"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that rest on them.
 
     pytest tests/models/test_transfer.py
 """
@@ -31,7 +31,8 @@ from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED,
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
 def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
-    """A probe that was not trained at all learns with its encoder what it is asked; every part of the encoder moves."""
+    """Fine-tuning an untrained probe and its encoder learns the task, changes all of the encoder, and works on a copy.
+    """
     monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
     texts, questions = tagged(lab)
@@ -68,8 +69,7 @@ def read(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """It goes on after the last seed that was done; other weights begin anew; a task without all seeds is not
-    written."""
+    """A study continues after its last finished seed; other weights start again; incomplete tasks are not written."""
     monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
     corpora.data_of.cache_clear()
     lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
@@ -107,7 +107,7 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
-    """Its probes are trained on the hidden states that the encoder has with every head's gate at 0."""
+    """The control's probes are trained on hidden states with every head's gate at 0."""
     monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
     corpora.data_of.cache_clear()
     lab = masked_lab()
@@ -123,7 +123,8 @@ def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
 
 
 def evidence(folder: Path, **scores: float) -> Evidence:
-    """Made up: the mean score of each kind of attention, of all tasks and both ways; three seeds around it."""
+    """Returns invented results: the mean score of each attention type, for all tasks and both ways, with three seeds.
+    """
     folder.mkdir(exist_ok=True)
     for name, moment in MODELS.items():
         score = scores.get(name.replace("-", "_"))
@@ -156,7 +157,7 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     path = tmp_path / "m" / f"{MODELS['middle']}.transfer.json"
     found = json.loads(path.read_text())
-    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # above one seed of softmax, 0.599
+    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # 0.6 is above the score of one seed of softmax, 0.599
     found["tasks"]["slots"]["constant_answer"] = 0.7
     path.write_text(json.dumps(found))
     by_type = encoders_of(lambda moment: made.study(moment, KIND))

@@ -1,4 +1,4 @@
-"""The model around the attention: the same logits as plain formulas in float64, and fresh weights as documented."""
+"""The model around the attention: logits by plain formulas in float64, and the documented initial weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from models.nets.transformer import Transformer
 
 CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4, trained_length=96)
 C, D, H, N = 256, 64, 4, 96
-SCORES = {  # parameters of one layer's scores, as the papers count them
+SCORES = {  # number of parameters of one layer's scores, as the papers count them
     **dict.fromkeys(("softmax", "log-n", "temperature", "selective"), 2 * C**2), "scalable-softmax": 2 * C**2 + H,
-    "gated": 2 * C**2 + C * H,  # not of the scores, but of the gate after them
+    "gated": 2 * C**2 + C * H,  # C * H parameters belong to the gate after the scores
     # Tay et al. 2020, table 1, with a W2 for each head and biases b1 and b2; a and b are 8 and 12
     "dense": C**2 + C + H * (D * N + N), "random": H * N**2, "fixed-random": 0,
     "factorized-dense": C**2 + C + H * (D + 1) * (8 + 12), "factorized-random": H * 2 * N * 8,
@@ -26,11 +26,13 @@ SCORES = {  # parameters of one layer's scores, as the papers count them
     "gau-relu2-learned": C * 128 + 4 * 128 + 1,
 }
 for one, other in (("random", "dense"), ("dense", "softmax"), ("random", "softmax")):
-    SCORES[f"{one}-{other}"] = SCORES[one] + SCORES[other] + 2  # and alpha
+    SCORES[f"{one}-{other}"] = SCORES[one] + SCORES[other] + 2  # a mixture also has the two weights alpha
 
 
 def test_logits_are_those_of_the_formulas(attention: str):
-    """Every norm has weights of its own here: fresh ones are 1 and would hide a mistake."""
+    """The logits equal the formulas. Every norm gets random weights, because the initial ones are 1 and could hide a
+    mistake.
+    """
     model, ids = make_model(attention), random_ids(3, 11)
     torch.manual_seed(2)
     for module in model.modules():
@@ -38,7 +40,7 @@ def test_logits_are_those_of_the_formulas(attention: str):
             module.weight.copy_(1 + 0.3 * torch.randn(WIDTH))
     expected = transformer(model, ids)
     assert_close(model.logits(model(ids)).double(), expected, rtol=1e-4, atol=1e-3)
-    assert expected.std() > 1  # so that the tolerance is small
+    assert expected.std() > 1  # the logits are large compared with the tolerance
 
 
 def test_output_scale_is_a_factor_on_the_logits():
@@ -51,8 +53,10 @@ def test_output_scale_is_a_factor_on_the_logits():
 
 @pytest.mark.parametrize("initial_std, embedding_std", [(None, 0.02), (0.02, 1.0)])
 def test_fresh_weights(initial_std: float | None, embedding_std: float):
-    """LeCun's or the given deviation; smaller by sqrt(2 layers) where a block writes. Estimated from 65,536 and more
-    numbers each, so to within 1.5 % (five standard errors)."""
+    """Initial weights have LeCun's or the given deviation, divided by sqrt(2 layers) where a block writes.
+
+    The deviation is estimated from at least 65,536 numbers, so within 1.5% (five standard errors).
+    """
     torch.manual_seed(0)
     model = Transformer(CONFIG, initial_std, embedding_std).requires_grad_(False)
     writes = (2 * CONFIG.layers) ** -0.5
@@ -66,15 +70,18 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
 
 
 def test_parameter_count(attention: str):
-    """Tied embeddings count once, values and outputs are two matrices, an MLP eight and two norms; a gated attention
-    unit has three of twice the width, one norm and no MLP."""
+    """The number of parameters follows from the config.
+
+    Tied embeddings count once, values and outputs are two matrices, an MLP eight, and there are two norms. A gated
+    attention unit has three matrices of twice the width, one norm and no MLP.
+    """
     model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
     block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
     assert model.parameter_count() == 512 * C + 2 * (SCORES[attention] + block) + C
 
 
 def test_two_gated_units_are_as_large_as_one_block():
-    """Up to gamma, beta, and what s = 128 beside width 256 adds (Hua et al. 2022, section 3.1)."""
+    """Two gated units have the parameters of one block, plus gamma, beta and s = 128 (Hua et al. 2022, section 3.1)."""
     block = Transformer(CONFIG).blocks[0]
     unit = Transformer(replace(CONFIG, attention="gau-softmax", heads=1)).blocks[0]
     sizes = [sum(parameter.numel() for parameter in which.parameters()) for which in (block, unit)]

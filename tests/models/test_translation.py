@@ -1,5 +1,4 @@
-"""Translation's data: which sentences are held out, what is cleaned, how a typed sentence is read; batches that have
-few shapes and leave nothing out; and BLEU with several references."""
+"""Translation: held-out sentences, cleaning, reading of typed sentences, batches, and BLEU with several references."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ CORPUS = TranslationCorpus(TASK)
 SENTENCE = "The cat is sleeping."
 
 
-# Reading.
+# How texts are read.
 
 def test_a_sentence():
     prompt = TASK.read(SENTENCE)
@@ -48,7 +47,7 @@ def test_a_sentence():
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_can_be_read(text: str):
-    """Or has nothing in it; no text is a token of its own kind, and what was read is said again."""
+    """Any text can be read or is reported as empty; no text becomes a special token; tokens give the text again."""
     if not clean(text):
         with pytest.raises(InputError, match="English sentence"):
             TASK.read(text)
@@ -73,7 +72,7 @@ def test_what_is_no_english_is_read_too(text: str):
 
 
 def test_a_long_text_is_cut():
-    """To 64 tokens with start and end; the rest is counted, and the place is where the last word that was read ends."""
+    """A text is cut to 64 tokens with start and end; the rest is counted, and the cut is at the end of a word."""
     text = "the  cat " * 200
     prompt = TASK.read(text)
     assert len(prompt.ids) == LENGTH and prompt.ids[-1] == END and prompt.left_out == 400 - (LENGTH - 2)
@@ -82,7 +81,7 @@ def test_a_long_text_is_cut():
 
 
 def test_cleaning():
-    """Quotes become straight, spaces single; what cannot be seen goes."""
+    """Quotes become straight, repeated spaces one space, and invisible characters are removed."""
     assert clean(" „Komm!“,\xa0sagte\u202fer. ") == '"Komm!", sagte er.'
     assert clean("it’s ‘so’ «far»") == "it's 'so' \"far\""
     assert clean("so\xadfort\u200b \u2009 da") == "sofort da"
@@ -106,11 +105,11 @@ def pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
 def test_sizes(pairs: dict):
     sentences = {split: {text for text, _ in its} for split, its in pairs.items()}
     assert {split: len(its) for split, its in sentences.items()} == {"test": 2000, "validation": 1000, "train": 132_534}
-    assert len(pairs["test"]) > 2400  # with all their translations
+    assert len(pairs["test"]) > 2400  # all translations of the test sentences belong to the test split
 
 
 def test_no_sentence_is_in_two_splits(pairs: dict):
-    """Not even one that differs in case or punctuation alone; pairs are single."""
+    """No sentence is in two splits, not even with other case or punctuation, and no pair occurs twice."""
     keys = {split: {split_key(text) for text, _ in its} for split, its in pairs.items()}
     assert not keys["train"] & keys["test"] and not keys["validation"] & (keys["train"] | keys["test"])
     assert all(len(its) == len(set(its)) for its in pairs.values())
@@ -118,7 +117,8 @@ def test_no_sentence_is_in_two_splits(pairs: dict):
 
 
 def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Other lines, another order: a sentence stays as far as its rank allows; its translations go with it."""
+    """The split of a sentence depends on the sentence, not on other lines or their order; its translations follow it.
+    """
     monkeypatch.setattr("models.tasks.translation.TEST", 30)
     monkeypatch.setattr("models.tasks.translation.VALIDATION", 20)
     lines = [f"Sentence {i}.\tSatz {i}.{j}" for i in range(400) for j in range(1 + i % 2)]
@@ -132,13 +132,13 @@ def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.
     one, other = ({split: set(its) for split, its in splits.items()} for splits in found)
     assert one == other
     assert {len({text for text, _ in one[split]}) for split in ("test",)} == {30}
-    assert sum(map(len, one.values())) == len(lines) - 2  # one was there already, one has no German
+    assert sum(map(len, one.values())) == len(lines) - 2  # one line is a duplicate, one has no German
     where = [split for split, its in one.items() if any(split_key(text) == "sentence 7" for text, _ in its)]
     assert len(where) == 1
 
 
 def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Letters that only held-out pairs have are no tokens of their own; on both languages at once."""
+    """Letters that only held-out pairs contain are no tokens; the tokenizer is trained on both languages."""
     splits = {"train": [("the cat", "die Katze")] * 5, "validation": [("zyzzyva", "Zyzzyva")] * 9,
               "test": [("qoph", "Qoph")] * 9}
     monkeypatch.setattr("models.tasks.translation.read_pairs", lambda _: splits)
@@ -160,13 +160,13 @@ TOY = [(" ".join(["the cat"] * (1 + i % 5)) + f" {i}", " ".join(["die Katze"] * 
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TranslationCorpus:
-    """Translation on 900 pairs of several lengths."""
+    """Returns the translation corpus on 900 pairs of several lengths."""
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: TOY)
     return TranslationCorpus(TASK, cache=tmp_path)
 
 
 def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
-    """But for those that fill no batch."""
+    """An epoch has few batch shapes and every pair once, except pairs that fill no batch."""
     whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
     assert {(batch.tokens.shape, batch.texts.shape) for batch in batches} <= \
@@ -179,7 +179,7 @@ def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
 
 
 def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
-    """Whatever was asked for before; from the file of tokens as from the texts."""
+    """A batch depends only on its seed and step, and is the same from the token file as from the texts."""
     later = toy.batch(5, 100, seed=1)
     toy.batch(0, 100, seed=2)
     again, other = TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)
@@ -188,7 +188,7 @@ def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
 
 
 def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
-    """The text between start and end; the translation one place behind what is to be said, `end` last."""
+    """The encoder reads the text between start and end; the decoder's input is the target shifted by one."""
     batch = toy.validation(4)[0]
     said = dict(TOY)
     for text, tokens, targets in zip(batch.texts.tolist(), batch.tokens.tolist(), batch.targets.tolist(), strict=True):
@@ -208,7 +208,7 @@ def test_validation_is_a_sentence_once(toy: TranslationCorpus):
 
 
 def test_a_full_pair_fits(toy: TranslationCorpus):
-    """The longest that is kept has 64 tokens with its ends; one more and the pair is left out."""
+    """A pair of 64 tokens with its ends is kept; a longer one is left out."""
     words = [("a " * n).strip() for n in (LENGTH - 2, LENGTH - 1)]
     assert [len(ids) for ids in (TASK.read(words[0]).ids, CORPUS.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
     batch = as_batch(CORPUS.buckets([(words[0], words[0])])[-1], LENGTH)
@@ -223,11 +223,13 @@ def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
     assert said <= set(TOY) and len(said) == 50
 
 
-# Measure.
+# The metric.
 
 def counted(found: list[str], references: list[list[str]]) -> float:
-    """BLEU by hand, for texts without punctuation (Papineni et al. 2002): clipped n-grams by the most that any one
-    reference has, the reference nearest in length, the shorter of two that are as near."""
+    """Computes BLEU for texts without punctuation (Papineni et al. 2002).
+
+    n-grams are clipped by the maximum of any reference; the reference length is the nearest one, the shorter of two.
+    """
     matches, totals, length, best = [0] * 4, [0] * 4, 0, 0
     for text, its in zip(found, references, strict=True):
         words, theirs = text.split(), [one.split() for one in its]
@@ -255,7 +257,7 @@ def test_bleu_takes_all_references():
 
 
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
-    """With all its references, by beam and greedily; a translator that knows the answers has 100."""
+    """The metric uses all references of every sentence, with beam and greedy search; a perfect translator has 100."""
     said = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in said.items() for b in its])
     beams = []
@@ -272,7 +274,7 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
-    """The file is sorted by length: the first would be the easiest."""
+    """A sample of sentences has all lengths: the file is sorted by length, so the first would be the easiest."""
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
     texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]

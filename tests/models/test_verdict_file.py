@@ -20,13 +20,13 @@ from models.studies.claims.judge import judge
 
 
 def test_the_stored_verdicts_are_those_of_the_measurements():
-    """Nobody forgot `python -m models.studies.claims --write`, and nobody wrote a verdict by hand."""
+    """The stored verdicts equal those that `python -m models.studies.claims --write` computes now."""
     assert json.loads(verdict_file.VERDICTS.read_text(encoding="utf-8")) == verdict_file.as_json(judge())
     assert [claim.key for claim in read()] == list(KEYS)
 
 
 def test_claims_are_read_as_they_were_written(tmp_path: Path):
-    """Sentences keep their parts, which equality of texts would not show."""
+    """Messages in claims keep their templates and values, which a comparison of texts would not show."""
     claims = judge()
     verdict_file.write(claims, tmp_path / "verdicts.json")
     again = read(tmp_path / "verdicts.json")

@@ -46,8 +46,10 @@ outcomes = st.lists(st.sampled_from([YES, UNCLEAR, NO, UNKNOWN]), min_size=1, ma
 
 
 def test_the_textbook_example():
-    """Three seeds, differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, Student's t 2.92, so clear from
-    -3 - 1.686 to -3 + 1.686."""
+    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, Student's t 2.92.
+
+    So the result is clear outside -3 ± 1.686.
+    """
     values = {1200: {0: -2.0, 1: -3.0, 2: -4.0}}
     assert mean_and_chance(list(values[1200].values())) == pytest.approx((-3, 2.92 / math.sqrt(3)), abs=1e-4)
     check = below("", values, -1.3)
@@ -64,7 +66,7 @@ def test_the_textbook_example():
 
 @pytest.mark.parametrize("limit", [-9.0, -4.7, -3.5, -3.0, -1.3, 0.0, 5.0])
 def test_p_values_are_those_of_students_t(limit: float):
-    """Without texts the p-value is that of scipy's own test, and 1 minus it on the other side."""
+    """Without texts the p-value equals scipy's, and is 1 minus it on the other side."""
     values = [-2.0, -3.0, -4.0]
     check = below("", {1200: dict(enumerate(values))}, limit)
     assert check.p_true == pytest.approx(stats.ttest_1samp(values, limit, alternative="less").pvalue, rel=1e-4)
@@ -79,9 +81,9 @@ def test_a_p_value_is_the_level_at_which_chance_reaches_the_limit():
 
 
 def test_texts_add_to_chance():
-    """Seeds and texts do not depend on each other: 3 and 4 make 5. Of seeds there are few, of texts hundreds."""
+    """The errors of few seeds and of hundreds of texts are independent: 3 and 4 combine to 5."""
     student, many = stats.t.isf(LEVEL, [1, TEXTS - 1])
-    values = [-3.0 / student, 3.0 / student]  # standard deviation sqrt 2 times, standard error as large
+    values = [-3.0 / student, 3.0 / student]  # standard deviation sqrt 2 times the standard error
     assert mean_and_chance(values, 4.0 / many) == pytest.approx((0.0, 5.0))
     assert below("", {1200: {0: -2.0, 1: -3.0, 2: -4.0}}, -1.3, texts=0.2).outcome == UNCLEAR
 
@@ -116,7 +118,9 @@ def test_an_effect_of_which_less_than_half_is_left_fades(later: float, word: str
 
 
 def test_half_is_of_the_distance_to_the_limit():
-    """-1.8% that becomes -0.09% fades; so does what is 1% below a margin and then 0.4%."""
+    """Effects that shrink to less than half of the distance to the limit fade: -1.8% to -0.09%, or 1% to 0.4% below a
+    margin.
+    """
     assert below("", {1200: {0: -0.0182, 1: -0.0181, 2: -0.0183}, 4800: {0: -0.0009}}).fades
     samples = {1200: {0: 0.0, 1: 0.0001, 2: -0.0001}}
     assert no_worse("", samples | {4800: {0: 0.006}}).fades and not no_worse("", samples | {4800: {0: 0.004}}).fades
@@ -127,30 +131,34 @@ def test_a_longer_training_may_contradict_what_does_not_hold():
     assert below("", {1200: {0: 1.0, 1: 1.01, 2: 0.99}, 4800: {0: 0.5}}).outcome == NO
     check = below("", {1200: {0: 1.0, 1: 1.01, 2: 0.99}, 4800: {0: -0.5}})
     assert check.outcome == UNCLEAR and "longer training" in check.what
-    assert below("", {300: {0: 5.0, 1: 5.1}, 1200: CLEAR}).outcome == YES  # a shorter one has no say
+    # a shorter training has no effect on the verdict
+    assert below("", {300: {0: 5.0, 1: 5.1}, 1200: CLEAR}).outcome == YES
 
 
-# Three seeds of two trainings, paired: what is measured is the true difference and noise of each pair.
+# three seeds of two trainings, paired: the measured value is the true difference plus noise
 SEEDS, NOISE, TRIALS = 3, 0.006, 4000
 
 
 def passed(truth: float, rule, noise: float = NOISE, margin: float = TOLERANCE) -> float:
-    """Share of simulated experiments in which a rule says YES."""
+    """Returns the share of simulated experiments in which a rule gives YES."""
     drawn = truth + noise * numpy.random.default_rng(3).standard_normal((TRIALS, SEEDS))
     return sum(rule("", {1200: dict(enumerate(row.tolist()))}, margin).outcome == YES for row in drawn) / TRIALS
 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.002, NOISE, 0.02, 0.05])
 def test_a_model_that_is_one_and_a_half_percent_worse_passes_once_in_twenty_at_most(noise: float):
-    """`No worse` within 1% of perplexity, whatever chance there is between seeds."""
+    """The rule `no worse` (within 1% of perplexity) accepts a model that is 1.5% worse in at most 5% of cases.
+
+    This holds for any noise between seeds.
+    """
     assert passed(math.log(1.015), no_worse, noise) <= 0.05
-    assert passed(TOLERANCE, no_worse, noise) <= 0.06  # at the margin itself, by the rule's definition
+    assert passed(TOLERANCE, no_worse, noise) <= 0.06  # a difference exactly at the margin
 
 
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("texts", [0.02, 0.2, 0.5, 1.0, 2.0, 20.0])
 def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: float):
-    """At the limit itself, whichever of the two has the larger share; texts are drawn once, for all seeds."""
+    """At the limit the error rate is at most 5%, whether seeds or texts vary more; all seeds share the texts."""
     random = numpy.random.default_rng(5)
     drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
     erred = sum(sum(mean_and_chance(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
@@ -160,11 +168,11 @@ def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: 
 def test_a_model_that_is_as_good_passes_where_chance_is_small():
     assert passed(0.0, no_worse, 0.002) > 0.95
     assert passed(-0.02, no_worse) > 0.9
-    assert passed(0.0, no_worse, 0.05) < 0.2  # noise proves nothing
+    assert passed(0.0, no_worse, 0.05) < 0.2  # a noisy difference of 0 rarely passes
 
 
 def test_the_rule_before_passed_a_third_of_those():
-    """That a mean was not above the margin, on three seeds with some chance between them: what is replaced."""
+    """The earlier rule, that the mean of three seeds is within the margin, accepted a third of the worse models."""
     drawn = math.log(1.015) + 0.02 * numpy.random.default_rng(3).standard_normal((TRIALS, SEEDS))
     assert (drawn.mean(1) <= TOLERANCE).mean() > 0.3
     assert passed(math.log(1.015), no_worse, 0.02) <= 0.05
@@ -180,7 +188,9 @@ def test_differences_that_are_none_are_found_once_in_twenty_at_most(noise: float
 
 
 def test_seeds_and_texts_together_err_as_rarely():
-    """The same texts for all seeds: an error that seeds do not show. Left out, a third of what is none would pass."""
+    """An error of texts is the same for all seeds, so seeds do not show it; ignoring it would accept a third of false
+    cases.
+    """
     random, texts, noise = numpy.random.default_rng(5), 0.01, 0.002
     shared = texts * random.standard_normal(TRIALS)
     drawn = TOLERANCE + shared[:, None] + noise * random.standard_normal((TRIALS, SEEDS))
@@ -195,7 +205,7 @@ def test_a_bootstrap_over_texts_errs_as_rarely():
     found = [below_in_texts("", row).outcome for row in drawn]
     assert found.count(YES) / 400 < 0.08 and found.count(NO) / 400 < 0.08
     assert below_in_texts("", [-0.01]).outcome == below_in_texts("", [-0.01, -0.02]).outcome == UNCLEAR
-    assert below_in_texts("", [-0.1 - 0.2, -0.3] * 5).outcome == YES  # the same but for rounding
+    assert below_in_texts("", [-0.1 - 0.2, -0.3] * 5).outcome == YES  # the same value except for rounding
     assert below_in_texts("", drawn[0] - 0.2).outcome == YES
     assert below_in_texts("", drawn[0] + 0.2).outcome == NO
     assert below_in_texts("", None).outcome == below_in_texts("", []).outcome == UNKNOWN
@@ -204,7 +214,7 @@ def test_a_bootstrap_over_texts_errs_as_rarely():
 
 
 def test_the_bootstraps_p_value_agrees_with_students_t():
-    """Of 200 texts that are not skewed."""
+    """For 200 texts without skew the bootstrap's p-value agrees with Student's t."""
     drawn = numpy.random.default_rng(9).standard_normal(200)
     for limit in (0.0, 0.1, 0.15):
         check = below_in_texts("", drawn, limit)
@@ -215,7 +225,7 @@ def test_the_bootstraps_p_value_agrees_with_students_t():
 
 
 def test_a_median_is_judged_by_the_sign_test():
-    """Of 30 blocks 20 or more must lie on one side; two of them that are far away change nothing."""
+    """Of 30 blocks at least 20 must be on one side; two outliers change nothing."""
     def ratios(fast: int) -> list[float]:
         return [0.9] * (fast - 1) + [0.01] + [1.1] * (29 - fast) + [99.0]
 
@@ -232,8 +242,10 @@ def test_a_normal_error_decides_at_95_percent():
 
 
 def test_few_texts_that_are_skewed_err_nearly_as_rarely():
-    """32 windows, exponential: quantiles of drawn means took the wrong side in 9 to 11 of a hundred. Of two that were
-    looked at each errs half as often."""
+    """For 32 skewed (exponential) texts the error rate is nearly 5%; quantiles of resampled means had 9% to 11%.
+
+    Each of two tested sides errs half as often.
+    """
     random = numpy.random.default_rng(8)
     drawn = random.exponential(size=(800, 32)) - 1
     found = [below_in_texts("", row).outcome for row in drawn]
@@ -243,10 +255,11 @@ def test_few_texts_that_are_skewed_err_nearly_as_rarely():
 
 
 def test_the_bootstraps_error_is_the_textbooks():
-    """Of equal weights the standard deviation over the root of their number; of weights, the weighted mean's."""
+    """The bootstrap's error is the standard deviation over sqrt n for equal weights, and the weighted mean's otherwise.
+    """
     values = numpy.random.default_rng(7).standard_normal(200)
     assert bootstrap.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
-    weights = numpy.where(numpy.arange(200) < 100, 1.0, 0.0)  # half of them count nothing
+    weights = numpy.where(numpy.arange(200) < 100, 1.0, 0.0)  # half of the texts have weight 0
     assert bootstrap.error(values, weights) == pytest.approx(values[:100].std() / 10, rel=0.1)
     assert bootstrap.resampled(values, weights).mean() == pytest.approx(values[:100].mean(), abs=0.02)
     assert math.isnan(bootstrap.error(values[:1])) and math.isnan(bootstrap.error(values[:0]))
@@ -264,18 +277,17 @@ def test_the_budget_that_is_reported_is_that_of_the_part_with_the_fewest(
 
 @pytest.mark.parametrize("parts", [1, 4, 8])
 def test_many_parts_err_no_more_often_than_one(parts: int):
-    """Parts against one softmax, each exactly at its limit: that one of them does not hold is found as rarely as the
-    p-value says, however many there are."""
+    """Several parts at their limits, compared with one softmax, are rejected as rarely as the p-value says."""
     random = numpy.random.default_rng(8)
     found = []
     for _ in range(1000):
         drawn = random.standard_normal((parts, 3)) - random.standard_normal(3)
         found.append(chance([below("", {1200: dict(enumerate(row))}) for row in drawn.tolist()], FAILS))
-    assert sum(p <= 0.1 for p in found) / 1000 <= 0.065  # two-sided, so 5% on this side
+    assert sum(p <= 0.1 for p in found) / 1000 <= 0.065  # two-sided 10%, so 5% on this side
 
 
 def test_all_statements_are_corrected_together():
-    """Benjamini and Hochberg's own example of 1995, whose first four of fifteen hypotheses are rejected at 5%."""
+    """Benjamini and Hochberg's example of 1995: the first four of fifteen hypotheses are rejected at 5%."""
     p_values = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,
                 0.7590, 1.0]
     made = [Verdict(HOLDS, "why", 3, 1200, p) for p in p_values]
@@ -287,7 +299,7 @@ def test_all_statements_are_corrected_together():
 
 
 def test_of_statements_that_are_all_false_hardly_any_are_found():
-    """A false discovery rate of 5%, where nothing is true, is a chance of 5% of any discovery."""
+    """If all statements are false, a false discovery rate of 5% means a 5% probability of any discovery."""
     random = numpy.random.default_rng(10)
     found = sum(any(its.word == HOLDS for its in corrected([Verdict(HOLDS, "", p=float(p)) for p in random.random(40)]))
                 for _ in range(500)) / 500
@@ -305,8 +317,7 @@ def test_only_equal_steps_and_equal_seeds_are_compared():
 
 @given(budgets, numbers)
 def test_a_claim_and_its_contrary(samples, limit: float):
-    """Whatever the numbers: what clearly holds is what the contrary clearly does not, and nothing is known of
-    nothing."""
+    """A statement clearly holds exactly if its contrary clearly does not; without data neither is known."""
     mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
     one, other = below("", samples, limit).outcome, below("", mirrored, -limit).outcome
     contrary = {YES: NO, NO: YES}
@@ -318,7 +329,7 @@ def test_a_claim_and_its_contrary(samples, limit: float):
 
 @given(budgets, numbers, st.floats(0, 5))
 def test_a_larger_limit_is_easier(samples, limit: float, more: float):
-    """Of one length of training: a longer one may object to one limit and not to another."""
+    """With one length of training a larger limit is never harder; with several it can be."""
     one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
     assert order[below("", one, limit).outcome] <= order[below("", one, limit + more).outcome]
@@ -345,7 +356,7 @@ def test_conclusions(found: list[str], seeds: int | None, fades: bool, by_constr
 
 @given(outcomes, st.sampled_from([YES, UNCLEAR, NO]))
 def test_what_is_still_missing_never_turns_a_verdict_round(found: list[str], then: str):
-    """A verdict that was given with parts missing stays when they are measured."""
+    """A verdict with missing parts stays when these parts are measured."""
     before = conclude([Check("", outcome) for outcome in found]).word
     after = conclude([Check("", then if outcome == UNKNOWN else outcome) for outcome in found]).word
     assert before in (OPEN, after)

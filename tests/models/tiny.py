@@ -24,17 +24,18 @@ from models.trace import Trace
 from models.training.recipes import Recipe
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
-LENGTH = 128  # of tables: as long as a typed text may be
+LENGTH = 128  # length of the tables, the limit of an input text
 NO_INTERVENTION = HeadPlan()
-TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # 12 tokens and two questions
+TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # a text of 12 tokens with two questions
 
-BIDIRECTIONAL = sorted(name for name, kind in TYPES.items() if not kind.selects)  # F is for causal masks alone
+# selective attention is left out, because F is defined only with a causal mask
+BIDIRECTIONAL = sorted(name for name, kind in TYPES.items() if not kind.selects)
 either_way = pytest.mark.parametrize(("attention", "causal"), [
     *((name, True) for name in sorted(TYPES)), *((name, False) for name in BIDIRECTIONAL)])
 
 
 def heads_of(attention: str) -> int:
-    """A gated attention unit has one head, the others several."""
+    """Returns the number of heads: one for a gated attention unit, several for the other types."""
     return 1 if attention.startswith("gau-") else HEADS
 
 
@@ -44,9 +45,12 @@ def make_config(attention: str, causal: bool = True, length: int = LENGTH) -> Co
 
 
 def make_model(attention: str, seed: int = 0, causal: bool = True, length: int = LENGTH) -> Transformer:
-    """Random weights twice as large as LeCun's: scores of standard deviation 4, so that weights are far from flat
-    and F from 0; and a larger embedding, so that the output's distribution is far from flat too. Everything that
-    starts at zero, at one or near it is random here: it could hide a mistake."""
+    """Returns a model with random weights twice as large as LeCun's and with a larger embedding.
+
+    Scores then have standard deviation 4, so attention is far from uniform, F (the mask of selective attention) is far
+    from 0, and so are the predictions. Parameters that normally start at zero or one are random too, because such
+    values could hide a mistake.
+    """
     torch.manual_seed(seed)
     model = Transformer(make_config(attention, causal, length), initial_std=2 * WIDTH**-0.5).requires_grad_(False)
     model.embedding.weight *= 20
@@ -71,43 +75,43 @@ def make_model(attention: str, seed: int = 0, causal: bool = True, length: int =
 
 
 def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers, by name."""
+    """Yields parameters and buffers with their names."""
     yield from module.named_parameters()
     yield from module.named_buffers()
 
 
 @functools.cache
 def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> StackLab:
-    """Shared by all tests, as a Lab is never changed."""
+    """Returns a tiny Lab, shared by all tests because a Lab is never changed."""
     model, task = make_model(attention, causal=causal, length=length), TASKS["assignment"].build()
     constant = mean_patterns(model, task.corpus.typical(8)[:, :model.limit(task.reader.limit)])
     return StackLab(f"tiny-{attention}", task.reader, model, {"self": constant}, card={})
 
 
 def with_constant(lab: StackLab, constant: Tensor) -> StackLab:
-    """The same model with other constant matrices (L, H, N, N)."""
+    """Returns the same model with other constant matrices (L, H, N, N)."""
     return replace(lab, constant={"self": constant})
 
 
 def with_attention(recipe: Recipe, attention: str, **changes: object) -> Recipe:
-    """The same training of a model with another attention."""
+    """Returns the same recipe with another attention type."""
     heads = 1 if attention.startswith("gau-") else recipe.config.heads
     return replace(recipe, config=replace(recipe.config, attention=attention, heads=heads), **changes)
 
 
 def address(lab: StackLab, layer: int, head: int) -> tuple[str, int, int]:
-    """A head of a tiny model; its only one where it has one."""
+    """Returns the address of a head of a tiny model; the only one if there is one."""
     return "self", layer, head % lab.shape["self"][1]
 
 
 def all_heads(lab: StackLab, **state: object) -> HeadPlan:
-    """A plan in which every head of the model has this state, like constant=True."""
+    """Returns a plan in which every head of the model has this state, such as constant=True."""
     layers, heads = lab.shape["self"]
     return HeadPlan().with_heads([("self", layer, head) for layer in range(layers) for head in range(heads)], **state)
 
 
 def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
-    """The plan under a scale that the model's type has and was not trained with; as it is if there is none."""
+    """Returns the plan with a scale that the type supports and was not trained with; unchanged if there is none."""
     policies = lab.attention.policies
     if "logn" in policies:
         return plan.with_scale("logn", 9)
@@ -115,17 +119,18 @@ def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
 
 
 def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
-    """(count, n) token ids, BOS first."""
+    """Returns token ids (count, n) that start with BOS."""
     ids = torch.randint(1, AssignmentReader.vocabulary, (count, n), generator=torch.Generator().manual_seed(seed))
     ids[:, 0] = 0
     return ids
 
 
 def prompt_of(ids: Tensor) -> Prompt:
-    """Any (N,) ids, which need not be a text that the task can read; asked after every token."""
+    """Returns a prompt of any ids (N,), which need not be a text that the task can read, with a prediction per token.
+    """
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 
 
 def trace_of(lab: StackLab, ids: Tensor, plan: HeadPlan = NO_INTERVENTION) -> Trace:
-    """The Trace of prompt_of these ids."""
+    """Returns the Trace of the prompt with these ids."""
     return run_prompt(lab, prompt_of(ids), plan)

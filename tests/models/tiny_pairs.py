@@ -22,7 +22,7 @@ LAYERS, ENCODER_LAYERS, HEADS, WIDTH, LENGTH = 2, 3, 4, 32, 64
 TASK = TranslationReader()
 TEXT_TYPED = "The cat is sleeping, and I am reading a book."
 EXACTLY = {"rtol": 0, "atol": 0}
-# What can stand in a model of two texts; the others have no MLP beside them, or count keys.
+# attention types of an encoder-decoder; the others have no MLP or count keys
 FITTING = ("softmax", "selective", "gated", "dense", "random", "fixed-random", "factorized-dense", "factorized-random",
            "random-dense", "dense-softmax", "random-softmax")
 every_type = pytest.mark.parametrize("attention", FITTING)
@@ -36,7 +36,7 @@ def make_model(attention: str) -> Seq2Seq:
     model = Seq2Seq(config, initial_std=2 * WIDTH**-0.5, embedding_std=1.0).eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if name.endswith(("table", "positions.weight", "tiled.weight", "interleaved.weight")):
-            parameter += 0.7 * torch.randn_like(parameter)  # what starts near 0 could hide a mistake
+            parameter += 0.7 * torch.randn_like(parameter)  # parameters that start near 0 could hide a mistake
     return model
 
 
@@ -48,7 +48,7 @@ def make_lab(attention: str = "softmax") -> Seq2SeqLab:
 
 
 def random_pairs(count: int, text: int, target: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Ids of texts and of what a decoder reads, padded from several lengths on; the first have none."""
+    """Returns ids of texts and of decoder inputs, padded from several lengths; the first pair has no padding."""
     random = torch.Generator().manual_seed(seed)
     texts, targets = (torch.randint(3, TASK.vocabulary, (count, n), generator=random) for n in (text, target))
     for row in range(count):

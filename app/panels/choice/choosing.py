@@ -20,7 +20,7 @@ from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.tasks import TASKS
 
-# The order in which they are offered.
+# the order of tasks in the dialog; tasks that are not listed follow
 FIRST_TASKS = ("stories", "masked", "assignment", "translation", "summary", "dialogue")
 
 _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
@@ -95,7 +95,7 @@ def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
     for entry in sorted(family, key=lambda its: (its.attention.title != "Softmax", bool(its.base),
                                                  its.name)):
         found.setdefault(source_of(entry.attention.published), []).append(entry)
-    # The first source stays first. Sources with few models follow, because they fit beside each other.
+    # The first source stays first. Sources with few models follow, because two of them fit in one row.
     order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))
     found = {source: found[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry),

@@ -16,7 +16,8 @@ from app.texts import _
 from models import catalogue
 from models.info import ModelInfo
 
-TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")  # labels
+# labels of the models whose comparison is most instructive, best first
+TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")
 OFFERED = 3
 
 

@@ -1,1 +1,1 @@
-"""Panels of stored measurements over a corpus, and their counterparts on the typed text."""
+"""Panels of stored measurements over a corpus, and the same measures on the input text."""

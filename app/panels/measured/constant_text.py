@@ -1,4 +1,4 @@
-"""The typed text on the Constant page: the labels before and after, and the distance of each head from its constant."""
+"""The input text on the Constant page: the labels before and after, and the distance of each head from its constant."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from models.studies.papa.probes import Probe
 from models.studies.papa.prompt_study import LabelChange, PromptResult
 from models.studies.papa.results import Study
 
-FARTHEST = 5  # heads that are listed as nearest, and as farthest
+FARTHEST = 5  # number of heads that are listed as nearest, and as farthest
 
 
 def elsewhere(study: Study) -> str:
-    """Returns the reason why the probes of a study cannot label the typed text on this page."""
+    """Returns the reason why the probes of a study cannot label the input text on this page."""
     if study.moment:
         return _("The weights of {study} are not released, so your text cannot be run through it.",
                  study=literal(study.title))
@@ -40,7 +40,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     Args:
         lab: the model of the study.
         study: the chosen study.
-        text: as typed.
+        text: input text.
         task: of CORPORA.
         count: number of constant heads.
     """
@@ -64,7 +64,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
 
 
 def _order(lab: Lab, study: Study, task: str) -> list[Address]:
-    """Returns all heads in the order in which they become constant; a study of the endpoints alone has no order."""
+    """Returns all heads in the order in which they become constant; a study of only the two ends has no order."""
     order = study.tasks[task].stored.get("order", lab.kinds[0].addresses)
     return [(str(kind), int(layer), int(head)) for kind, layer, head in order]
 
@@ -90,7 +90,7 @@ def _shipped(name: str, task: str, stamp: int) -> tuple[Tensor, dict[int, Probe]
 
 
 def _stamp(name: str, task: str) -> int:
-    """Changes when the file does; 0 if there is none."""
+    """Returns a number that changes with the file; 0 if there is none."""
     path = shipped.path_of(name, task)
     return path.stat().st_mtime_ns if path.exists() else 0
 

@@ -17,7 +17,7 @@ from models.tasks.stories import read_stories
 
 OURS, PASTED, UPLOADED = N_("Short stories of this site"), N_("Pasted text"), N_("A text file")
 MOST_TEXTS = 128
-MOST_BYTES = 2 * 2**20  # bytes of an uploaded text
+MOST_BYTES = 2 * 2**20  # largest number of bytes of an uploaded text
 
 
 def draw(lab: Lab) -> None:
@@ -46,11 +46,9 @@ def draw(lab: Lab) -> None:
 
 def _start(model: str, source: str, text: str) -> None:
     """Starts the job. The argument is the model's name, because Streamlit stores button arguments with the session."""
+    # imported here, because they import torch and transformers, which are needed only for an open model
     from models.labs.foreign.lab import ForeignLab
-    from models.labs.foreign.running.constants import (  # with torch and transformers, once a model is open
-        mean_weights,
-        passages,
-    )
+    from models.labs.foreign.running.constants import mean_weights, passages
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:

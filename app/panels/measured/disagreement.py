@@ -1,4 +1,4 @@
-"""Disagreement of the heads of a layer, pairwise and averaged, on the typed text and over a corpus.
+"""Disagreement of the heads of a layer, pairwise and averaged, on the input text and over a corpus.
 
 There are three terms (outputs, values, positions; Li et al. 2018). Baseline models are compared with models that were
 trained with a disagreement term.
@@ -30,7 +30,7 @@ from models.analysis.head_similarity import Likeness, disagreement_of, of_text, 
 from models.labs.foreign import is_foreign
 from models.studies import store
 
-LONG = 256  # tokens above which the typed text is not evaluated
+LONG = 256  # number of tokens above which the input text is not evaluated
 SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
           "pos": N_("overlap of their attention rows")}
 
@@ -58,7 +58,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
     kind = selected(lab, state)[0]
     shown = {lab.name: found}
     other = counterpart(lab.name, term)
-    if other:  # the counterpart gets the same text and the same baseline translation
+    if other:  # the compared model gets the same text and the same baseline translation
         shown[other] = _of_text(serving.load(other), before)
     about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))

@@ -1,4 +1,4 @@
-"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the typed text."""
+"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the input text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from models.prompt import Prompt
 from models.studies import store
 from models.trace import Trace
 
-QUICK = 12e9  # maximum heads x tokens x parameters for pruning each head alone at once; takes about a second
+# largest heads x tokens x parameters for which the loss without each head is computed at once; about a second
+QUICK = 12e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
 
 
 def of_text(lab: Lab, before: Seen) -> Measured:
-    """Returns the measures on the typed text, cached.
+    """Returns the measures on the input text, cached.
 
     Args:
         lab: the model.
@@ -94,7 +95,7 @@ def of_text(lab: Lab, before: Seen) -> Measured:
     found = caches.measured.find(key)
     if found is None:
         found = _of_text(lab, before)
-        if found.values:  # nothing is found again as fast
+        if found.values:  # without values nothing is cached, because finding none takes no time
             caches.measured.keep(key, found)
     return found
 

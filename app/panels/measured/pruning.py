@@ -1,4 +1,4 @@
-"""Pruning orders of a model's heads, and the loss per number of heads left, on held-out texts and the typed text."""
+"""Pruning orders of a model's heads, and the loss per number of heads left, on held-out texts and the input text."""
 
 from __future__ import annotations
 

@@ -24,10 +24,11 @@ T = TypeVar("T")
 
 
 class Direct(NamedTuple):
-    """How the events route answers on a page: the same parts as `under_header` mounts, made without Streamlit.
+    """The payloads that the events route sends for a page: the components of `under_header`, made without Streamlit.
 
     Attributes:
-        depends: what the Streamlit elements of the page depend on; Streamlit draws the page when it changes.
+        depends: returns a key of everything that the page's Streamlit elements depend on; if it changes, Streamlit
+            draws the page.
         parts: the components of the page.
         late: functions that make the parts which take longer than the pictures.
     """
@@ -74,7 +75,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
             now.channel.end()
             return drawn
-        except LimitError as error:  # keep the elements drawn so far and the visitor's state
+        except LimitError as error:  # the elements drawn so far and the visitor's state are kept
             st.warning(_(str(error)))
             return None
         except CheckpointError as error:  # a stored measurement is missing or damaged
@@ -83,10 +84,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
 
 
 def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
-    """The parts of a page that are ready, and functions that make the late ones; None if Streamlit has to draw it.
+    """Returns the components of a page, and functions that make the late ones; None if Streamlit has to draw the page.
 
     Raises:
-        CheckpointError, ForeignError, LimitError: the page says why it shows nothing.
+        CheckpointError, ForeignError, LimitError: the page shows the reason instead of its content.
     """
     now = visit.current()
     state, problems = now.history.present, now.history.problems
@@ -102,7 +103,8 @@ def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
 def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key of everything that the Streamlit elements around a page depend on."""
     step = state.lesson is not None
-    box = state if lab.task.sees else state.text  # Streamlit's own box shows the text
+    # the text is part of the key, because Streamlit's own box shows it
+    box = state if lab.task.sees else state.text
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 

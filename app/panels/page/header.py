@@ -19,10 +19,10 @@ WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages whose header has
 
 
 def draw(read_chars: int = MAX_LINK_TEXT) -> None:
-    """Draws the header. Call it inside the fragment: its links carry the present state.
+    """Draws the header. Call it inside the fragment, because its links contain the present state.
 
     Args:
-        read_chars: how much of a long text the model reads; the link holds that much.
+        read_chars: number of characters of a long text that the model reads; the link contains as many.
     """
     now = visit.current()
     now.is_embedded = bool(st.context.is_embedded)
@@ -39,10 +39,12 @@ def draw(read_chars: int = MAX_LINK_TEXT) -> None:
 
 
 def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[Part]:
-    """The components of the header. The browser's address becomes that of the state, and one of this visit's own.
+    """Returns the components of the header, and stores the state's address as one of this visit.
 
     Args:
-        read_chars: as of `draw`.
+        now: the visit.
+        state: the visitor's state.
+        read_chars: as in `draw`.
     """
     query, past = query_of(state, read_chars), now.history
     found = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",

@@ -20,19 +20,20 @@ from models.errors import InputError
 from models.tasks.base import Reader
 from models.tasks.masked import MASK
 
-UNSEEN = "\u200b"  # a space of no width; word joiners, which `literal` uses, could make two labels equal
-MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
+# a space of no width that makes labels unique; word joiners, which `literal` uses, could make two labels equal
+UNSEEN = "\u200b"
+MOST_WORDS = 80  # largest number of words with a button; the other words can be hidden by typing brackets
 
-# Accents and vowel signs that follow their letter, which `\w` leaves out, and the joiners between them.
+# Accents and vowel signs that follow their letter, which `\w` does not match, and the joiners between them.
 _MARKS = "".join(sign for sign in map(chr, range(0x300, 0x11FFF)) if unicodedata.category(sign).startswith("M"))
 _WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
 
 
 def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str, bool]]:
-    """Returns (start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows.
+    """Returns (start, stop, word, whether it is hidden) of each word, without `[MASK]`, whose word is unknown.
 
     Args:
-        text: as it was typed.
+        text: input text.
         controls: words that the model's tokenizer reads as control tokens, `[SEP]` for example; they hide nothing.
     """
     known = (m for m in _WORD.finditer(text) if m[0] != MASK and m[0] not in controls)
@@ -117,7 +118,8 @@ def carried(shown: str, text: str, chosen: Collection[int],
         `chosen`, and those new words that are in brackets; None if the old words have changed.
     """
     old, new = words(shown, controls), words(text, controls)
-    if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:  # the last one may have grown
+    # the last old word is not compared, because it may have grown
+    if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:
         return None
     return [*chosen, *(i for i in range(len(old), len(new)) if new[i][3])]
 
@@ -140,5 +142,5 @@ def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
     changed = with_hidden(text, chosen, reader.controls)
     try:
         return len(reader.read(changed[:words(changed, reader.controls)[new[0]][0]]).asked)
-    except InputError:  # nothing stands before it
+    except InputError:  # nothing precedes the word
         return 0

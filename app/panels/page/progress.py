@@ -12,7 +12,7 @@ from app.server.jobs import Job
 from app.state import session
 from app.texts import _
 
-PACE = 0.5  # seconds between two looks
+PACE = 0.5  # seconds between two updates of the bar
 
 
 def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
@@ -37,7 +37,7 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 def _amounts(job: Job[Any]) -> list[str]:
     """Returns the done amount and the remaining time in words, as far as they are known."""
     found = []
-    if job.of > 10_000:  # bytes
+    if job.of > 10_000:  # large numbers are bytes
         found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))
     elif job.of:
         found.append(_("{done} of {all}", done=job.done, all=job.of))

@@ -1,4 +1,4 @@
-"""The text box and the line below it, which shows the tokens that were read, or an error and its place."""
+"""The text box and the line below it, which shows the number of tokens, or an error and its position."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         mount(part(lab, reading, state, problems))
         return
     titles = {text: _(title) for title, text in lab.task.examples}
-    with st.container(horizontal=True, key="reading"):  # style.css: how wide both are
+    with st.container(horizontal=True, key="reading"):  # style.css sets the widths of the box and the examples
         st.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", autocomplete="off",
                       label_visibility="collapsed", placeholder=cut(reading.shown, EXCERPT))
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),

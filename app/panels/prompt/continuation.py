@@ -22,11 +22,12 @@ from models.generate.decoding import Step
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
-MOST = 128  # maximum tokens of a continuation
+MOST = 128  # maximum number of tokens of a continuation
 CHUNK = 0.15  # seconds of generation per run of the fragment
-HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the first two texts together, and of the text with limited memory
-LABEL = 28  # pixels of a text's label, which does not scroll
-GAP = 8  # pixels between two texts
+# height in pixels of the first two texts together, and of the text with limited memory
+HEIGHT, MEMORY_HEIGHT = 240, 120
+LABEL = 28  # height in pixels of a text's label, which does not scroll
+GAP = 8  # gap in pixels between two texts
 
 
 @dataclass
@@ -80,7 +81,8 @@ def draw(model: str) -> None:
     this = visit.current()
     try:
         lab = visitor_models.opened(model)
-    except (CheckpointError, ForeignError):  # let go of since the page was drawn, which says so when it is drawn again
+    # the model was evicted since the page was drawn; the page shows an error when it is drawn again
+    except (CheckpointError, ForeignError):
         st.rerun()
     if not lab.task.writes:
         return
@@ -98,7 +100,8 @@ def draw(model: str) -> None:
             this.begin_writing = True
 
     reason = refusal(lab, reading)
-    begins, this.begin_writing = this.begin_writing, False  # by the button, or with another seed or memory
+    # the continuation starts by the button, or with another seed or memory
+    begins, this.begin_writing = this.begin_writing, False
     if begins and reason is None:
         now = this.continuation = _begun(lab, key)
         running = now.running
@@ -175,7 +178,8 @@ def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenera
     """
     def box(height: int) -> list[DeltaGenerator]:
         label = st.empty()
-        place = st.container() if running else st.columns(1)[0]  # another one, or it would stay scrolled
+        # another type of container, because the same one would stay scrolled
+        place = st.container() if running else st.columns(1)[0]
         return [label, place.container(height=height, border=False, autoscroll=running).empty()]
 
     height = (HEIGHT - GAP) // 2 if has_plan else HEIGHT
@@ -192,7 +196,8 @@ def _step(now: Continuation) -> bool:
     now.planned += words[-1] or "" if len(words) > 1 else ""
     read = next(now.memory, None)
     if read is not None:
-        if now.remembered:  # only what is kept now is drawn; the rest would be half a megabyte a visitor
+        # the tokens that are kept are drawn only for the last step, because all steps would take 0.5 MB per visitor
+        if now.remembered:
             now.remembered[-1] = replace(now.remembered[-1], kept=())
         now.remembered.append(read)
     return read is not None or any(word is not None for word in words)

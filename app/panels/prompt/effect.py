@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import streamlit as st
 
 from app import compute
 from app.compute import Seen
 from app.state.handlers import events
-from app.state.lab_state import LabState
+from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Part, effect, mount
 from components.effect import Fact, Strip
 from models import Lab, Output
+from models.kind import TEXT
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.trace import divergence
 
@@ -51,7 +53,8 @@ def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
     if before.vectors is not None:
         shown = in_vectors(before, after)
     return effect.part(
-        key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
+        key=key, predictions=predictions(lab, before, after),
+        index=shown_index(state, before, after), loss_before=mean_loss(before),
         loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)), on_event=events.on_effect, **shown)
 
 
@@ -129,4 +132,24 @@ def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str
     rows = [{"label": before.names[i], "before": float(before.distribution[i]),
              "after": float(after.distribution[i]), "right": i == before.target}
             for i in lab.task.shown(before, after)]
-    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after)}
+    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after),
+            "known": before.target >= 0}
+
+
+def shown_index(state: LabState, before: Seen, after: Seen) -> int:
+    """Returns the index of the prediction on display.
+
+    Args:
+        state: the visitor's state.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        The chosen prediction. If none is chosen, the last one; of a translation under a plan, the prediction with the
+        largest KL divergence, because the last one is the end of the sentence.
+    """
+    if 0 <= state.asked < len(before.outputs):
+        return state.asked
+    if after is before or not before.outputs or before.outputs[LAST].row == TEXT:
+        return LAST
+    return int(numpy.argmax([divergence(old, new) for old, new in zip(before.outputs, after.outputs, strict=True)]))

@@ -22,12 +22,13 @@ from models.storage.checkpoint import CheckpointError
 from models.studies import series, store
 from models.studies.corpus.forgetting import largest_factor
 
-BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
-CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}  # by window: what forgetting with F is compared with
+BUDGETS = (64, 32, 16, 8, 4)  # numbers of tokens per layer that a visitor can choose
+# window -> the softmax model to which generation with limited memory is compared
+CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
          "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
 _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
-    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # of a model that has no F, the oldest go
+    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # a model without F drops the oldest tokens
 
 
 def choose(lab: Lab, state: LabState) -> None:
@@ -40,7 +41,7 @@ def choose(lab: Lab, state: LabState) -> None:
     if not lab.can_forget:
         return
     offered = choices(lab)
-    if state.budgets not in offered.values():  # a link may ask for any
+    if state.budgets not in offered.values():  # a link can contain any budgets
         by_layer = ", ".join(map(str, state.budgets))
         offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
@@ -174,12 +175,12 @@ def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
             continue
         model = its["name"]
         whole, *lessened = its["points"]
-        number = -1  # of the model's lines
+        number = -1  # index of the model's line
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
             number += bool(line)
             label = _(title) if its is result else _("{model}: {way}", model=model_label(model), way=_(_OLDEST[way]))
-            for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
+            for point in [whole, *line] if line else []:  # every line starts at full memory
                 budgets = " ".join(map(str, point["budgets"]))
                 rows.append({"line": label, "style": series.style(model, number), "factor": point["factor"],
                              "perplexity": point["perplexity"], "budgets": budgets})

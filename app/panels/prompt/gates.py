@@ -74,7 +74,7 @@ def _over_texts(name: str) -> float | None:
     """Returns the share of attention to the first token over all heads (models/studies/corpus/sinks.py)."""
     try:
         measured = store.read(name, "sink")
-    except CheckpointError:  # Results tells of it
+    except CheckpointError:  # the Results page reports the damaged file
         return None
     return fmean(measured["by_window"]) if measured else None
 

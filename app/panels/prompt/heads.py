@@ -14,7 +14,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Grid, Part, head_map, heads, mount
-from models import Kind, Lab, Output
+from models import Kind, Lab, Output, Trace
 from models.kind import policies_of
 from models.plan import MIN_BASE, Address, HeadPlan, HeadState, Scale
 
@@ -27,12 +27,16 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool 
 
 def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
               files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> Part:
-    """All heads, one grid per attention block, with the controls of the selected heads.
+    """Returns all heads, one grid per attention block, with the controls of the selected heads.
 
     Args:
-        bare: without the controls.
-        led: with a sentence above that explains the tiles.
-        files: the page offers files of all numbers too (export.py).
+        lab: the model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+        key: key of the component.
+        bare: True for no controls.
+        led: True for a sentence above that explains the tiles.
+        files: True if the page also offers files of all numbers (export.py).
         notes: head -> a short text in the corner of its tile, and the same in words.
     """
     selection, scale = state.selection, state.plan.scale
@@ -46,8 +50,11 @@ def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: 
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
-    """The scale as the controls show it. Where none was chosen, log n is offered with a base in the middle of the
-    text's n tokens: rows before it get flatter and rows after it sharper, which is what keeps entropy from growing."""
+    """Returns the scale for the controls.
+
+    If no scale is chosen, log n is offered with half of the text's n tokens as its base: rows before it become flatter
+    and rows after it sharper, so that the entropy does not grow with n.
+    """
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     base = scale.base or max(MIN_BASE, n // 2)
     shown: dict[str, Any] = {"policy": "trained" if trained else scale.policy, "base": base}
@@ -98,12 +105,13 @@ def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
     return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
-def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part:
+def large_part(lab: Lab, state: LabState, before: Seen, trace: Seen, key: str = "map") -> Part:
     """Returns the large attention map of the selected head.
 
     Args:
         lab: the model.
         state: the visitor's state.
+        before: the baseline trace.
         trace: the trace under the plan.
         key: key of the component.
 
@@ -117,6 +125,10 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
     voted = lab.selected(maps.scores)
     chosen = _state(lab, compute.usable(lab, state.plan), (kind.name, layer, head))
     asked = _asked(trace, state)
+    changed = before is not trace
+    # A sketch has no maps, so the baseline's maps need another pass, which is run only for the view that shows them.
+    has_base = changed and (isinstance(before, Trace) or state.view == "change")
+    base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if has_base else None
     return head_map.part(
         key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
         kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
@@ -125,8 +137,8 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
         scores=None if voted is None else maps.scores[head], selected=voted,
         view=state.view, form=state.form, mean=state.mean,
         at=asked.position if asked is not None and asked.row == kind.query_row else None,
-        is_constant=chosen.constant, gate=chosen.gate, model=lab.name, remarks=remarks(lab, state),
-        on_event=head_events.on_map)
+        is_constant=chosen.constant, gate=chosen.gate, changed=changed, base=base, model=lab.name,
+        remarks=remarks(lab, state), on_event=head_events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:

@@ -36,7 +36,9 @@ from models.trace import Trace
 TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE = N_("Learning gates, step")
-SEARCH = 250  # passes that a search is charged; it takes as long as 600 passes (18 tokens) to 1,200 passes (23 tokens)
+# passes that a search counts as against the visitor's limit; its real time is that of 600 passes (18 tokens) to 1,200
+# (23 tokens)
+SEARCH = 250
 BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
          UNDECIDED: N_("undecided")}

@@ -30,7 +30,7 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
     place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
               disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other random numbers"))
-    if place.open:  # a closed dialog is not sent with every click
+    if place.open:  # the content of a closed dialog is not sent with every click
         with place:
             _details(state)
 

@@ -108,7 +108,7 @@ def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
-    # In the order in which they were chosen: one too many takes the place of the first.
+    # the models in the order in which they were chosen, because one too many replaces the first
     order = [name for name in present.compared if name in chosen]
     order += [name for name in chosen if name not in order]
     history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
@@ -116,7 +116,11 @@ def on_compared() -> None:
 
 @session.exclusive
 def compare_with(name: str) -> None:
-    """One model beside the first, which had none."""
+    """Adds a compared model.
+
+    Args:
+        name: name of the model.
+    """
     present = history().present
     history().do(replace(present, compared=(name,)).with_model(present.model))
 
@@ -129,7 +133,11 @@ def on_length() -> None:
 
 
 def on_length_chart(event: dict[str, Any]) -> None:
-    """A place in a chart of lengths."""
+    """Handles the choice of a length in a chart of the Length page.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     if event.get("type") == "at" and is_index(event.get("x"), MAX_LENGTH + 1):
         history().do(replace(history().present, length=event["x"]), merge="length")
 
@@ -208,11 +216,12 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.undo()
         case "redo":
             past.redo()
-        case "reset":  # resets plan, selection and view; keeps the text and the settings of the pages
+        case "reset":  # a reset changes plan, selection and view, and keeps the text and the settings of the pages
             cleared = LabState(past.present.model)
             past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
                             view="used", asked=LAST, budgets=()))
-        case "page" if event.get("page") in [*PAGES]:  # a list, because `in` on a dict fails for unhashable values
+        # a list, because `in` on a dict raises an error for unhashable values
+        case "page" if event.get("page") in [*PAGES]:
             past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])

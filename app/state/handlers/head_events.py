@@ -185,7 +185,8 @@ def on_left(event: dict[str, Any], order: Order) -> None:
         return
     past = history()
     plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
-    past.do(replace(past.present, plan=plan), merge="pruning")  # merges the steps of a drag and repeated keys
+    # one merge name, so that the steps of a drag and repeated keys are one undo step
+    past.do(replace(past.present, plan=plan), merge="pruning")
     if event.get("drag") is False:
         past.settle()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.plan import HeadPlan
 
-if TYPE_CHECKING:  # LabState imports this module through lesson_files
+if TYPE_CHECKING:  # only for types, because LabState imports this module through lesson_files
     from app.state.lab_state import LabState
 
 
@@ -102,7 +102,7 @@ WORDS: Mapping[str, Word] = {
     "pruned": Word(int, lambda n, state, _: n <= sum(head.gate == 0 for head in state.plan.heads.values())),
     "half open": Word(int, lambda n, state, _: n <= sum(0 < head.gate < 1 for head in state.plan.heads.values())),
     "scale": Word(str, lambda policy, state, _: state.plan.scale.policy == policy),
-    "head": Word(str, _at),  # the selected head, `layer.head`, counted from 0
+    "head": Word(str, _at),  # address of the selected head, `layer.head`, counted from 0
     "view": Word(str, lambda view, state, _: state.view == view),
     "section": Word(str, lambda section, state, _: state.section == section),
     "length": Word(int, lambda length, state, _: state.length == length),

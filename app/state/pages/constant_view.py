@@ -18,7 +18,7 @@ class ConstantView:
 
     Attributes:
         step: index of FRACTIONS, the share of heads that stays dynamic.
-        task: one of TASKS, whose probe labels the typed text.
+        task: one of TASKS, whose probe labels the input text.
         study: name of the measured model; empty for the page's own model, or the first if that is not measured.
     """
 
@@ -27,12 +27,12 @@ class ConstantView:
     study: str = ""
 
     def __str__(self) -> str:
-        """`2.pos`, `4.slots.masked-softmax`"""
+        """Returns the link's field: `2.pos`, `4.slots.masked-softmax`."""
         return ".".join((str(self.step), self.task, *([self.study] if self.study else [])))
 
     @classmethod
     def parse(cls, text: str) -> ConstantView:
-        """The inverse of str(); raises ValueError."""
+        """Returns the settings in a link's field; the inverse of str(). Raises ValueError."""
         step, task, study = [*text.split(".", 2), "", ""][:3]
         if step not in map(str, range(len(FRACTIONS))) or task not in TASKS or not is_study(study):
             raise ValueError(f"{text!r} is nothing that the Constant page shows")

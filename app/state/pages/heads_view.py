@@ -30,7 +30,7 @@ class HeadsView:
     role: str = ""
 
     def __str__(self) -> str:
-        """`confidence.loss.corpus`, `relevance.loss.text.nsubj up`"""
+        """Returns the link's field: `confidence.loss.corpus`, `relevance.loss.text.nsubj up`."""
         return ".".join((self.x, self.y, self.source, *([self.role] if self.role else [])))
 
     @classmethod

@@ -8,9 +8,9 @@ from app.texts import N_
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
 from models.plan import KINDS
 
-ALL = "all"  # scope: heads of all attention blocks
-TEXT = "text"  # order: by the loss on the typed text when each head is pruned alone
-BEST = ""  # order: the first of ORDERS that exists for the model
+ALL = "all"  # the scope with the heads of all attention blocks
+TEXT = "text"  # the order by the loss on the input text when each head alone is pruned
+BEST = ""  # the first of ORDERS that exists for the model
 ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Loss when pruned alone"), CONFIDENCE: N_("Confidence"),
           TEXT: N_("Loss when pruned alone, on this text"), RANDOM: N_("Random order")}
 
@@ -28,7 +28,7 @@ class PruningView:
     scope: str = ALL
 
     def __str__(self) -> str:
-        """`confidence.encoder`"""
+        """Returns the link's field: `confidence.encoder`."""
         return f"{self.order}.{self.scope}"
 
     @classmethod

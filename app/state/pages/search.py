@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FEWEST, GROUPS = WANTED = ("fewest", "groups")
-BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # KL divergence in nats
+BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # largest KL divergences to choose from, in nats
 _WHOLE = "text"
 
 
@@ -24,7 +24,7 @@ class Search:
     bound: float = 0.1
 
     def __str__(self) -> str:
-        """`fewest-0.1`, `groups-text-0.1`"""
+        """Returns the link's field: `fewest-0.1`, `groups-text-0.1`."""
         return "-".join((self.wanted, *([_WHOLE] if self.whole else []), f"{self.bound:g}"))
 
     @classmethod

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 
 from models.kind import Shape
-from models.plan import KINDS, Address
+from models.plan import KINDS, Address, HeadPlan
 
 SCOPES = ("head", "row", "column", "all")
-FIRST_KIND = "self"  # attention block of a link that names none
+FIRST_KIND, CROSS = "self", "cross"  # attention block of a link that names none; the block for an encoder-decoder
 
 _TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({'|'.join(SCOPES[1:])}))?", re.ASCII)
 
@@ -53,12 +53,28 @@ class Selection:
         Returns:
             A selection within the shape.
         """
-        kind = self.kind if self.kind in shape else next(iter(shape))
+        # The cross-attention of a translation model has the clearest patterns: it aligns the words of both languages.
+        kind = self.kind if self.kind in shape else CROSS if CROSS in shape else next(iter(shape))
         layers, heads = shape[kind]
         return replace(self, kind=kind, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
+    @classmethod
+    def default(cls, plan: HeadPlan, shape: Shape) -> Selection:
+        """Returns the selection of a link that names none.
+
+        Args:
+            plan: the link's plan.
+            shape: attention block -> (layers, heads).
+
+        Returns:
+            The first head that the plan changes; without one, the model's first head.
+        """
+        for kind, layer, head in plan.heads:
+            return cls(layer, head, "head", kind)
+        return cls().within(shape)
+
     def __str__(self) -> str:
-        """`1.2`, `1.2.row`, `cross-1.2`"""
+        """Returns the link's field: `1.2`, `1.2.row`, `cross-1.2`."""
         kind = "" if self.kind == FIRST_KIND else f"{self.kind}-"
         return f"{kind}{self.layer}.{self.head}" + ("" if self.scope == "head" else f".{self.scope}")
 

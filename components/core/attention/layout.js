@@ -1,10 +1,11 @@
-// Positions: of the large map on its canvas, of tips, and of the next cell or tile for an arrow key.
+// Computes positions: of the large map on its canvas, of tips, and of the next cell or tile for an arrow key.
 
-const SIDE = 400; // px, the largest plot; the height does not depend on the number of tokens, so typing moves nothing
-const TOP = 62; // px for the key tokens
-const CELL = 100; // px, the largest cell
-const LEAST = 80; // px, the smallest plot
-const ROOMY = 220; // px, the smallest plot on a low screen
+// side of the largest plot in px; the height does not depend on the number of tokens, so typing moves nothing
+const SIDE = 400;
+const TOP = 62; // height in px of the row of key tokens
+const CELL = 100; // side of the largest cell in px
+const LEAST = 80; // side of the smallest plot in px
+const ROOMY = 220; // side of the smallest plot on a low screen in px
 
 /**
  * Returns the map's positions in px: the plot begins at (x, y), `cell` is a cell's side, `left` the width for query tokens.
@@ -19,7 +20,8 @@ export function mapLayout(width, ratio, rows, columns, room = Infinity) {
   const widest = Math.max(LEAST, Math.min(SIDE, width - left - 4));
   const side = Math.min(widest, Math.max(ROOMY, room - TOP - 4));
   const fit = Math.min(CELL, side / Math.max(rows, columns));
-  const whole = Math.floor(fit * ratio) / ratio; // whole device pixels, so that edges are sharp; tiny cells keep fractions
+  // sides of cells are whole device pixels, so that edges are sharp; tiny cells keep fractions
+  const whole = Math.floor(fit * ratio) / ratio;
   const cell = fit >= 4 ? whole : fit;
   const x = Math.max(0, Math.floor((width - left - side) / 2)) + left;
   return { width, height: TOP + side + 4, ratio, cell, x, y: TOP, left, right: cell * columns, bottom: cell * rows };
@@ -85,8 +87,8 @@ export function gridStep(grids, { grid, row, column }, key, control = false) {
   }
 }
 
-const HEADING = 66; // px of the title and the head numbers of each further grid
-const TILE = [26, 96]; // px, the smallest tile that can be pressed, and the largest
+const HEADING = 66; // height in px of the title and the head numbers of each further grid
+const TILE = [26, 96]; // side of the smallest tile, which must be large enough to press, and of the largest tile, in px
 
 /** Returns the side of a tile in px, so that all layers of all grids fit in `height`. */
 export function tileSide(grids, height) {
@@ -95,7 +97,7 @@ export function tileSide(grids, height) {
   return Math.max(TILE[0], Math.min(TILE[1], room / layers));
 }
 
-const GAP = 6; // px between a word and its tip, and between a tip and the window's edge
+const GAP = 6; // gap in px between a word and its tip, and between a tip and the window's edge
 
 /**
  * Returns {left, top} of a tip in px of the window: under its word if there is room, else above it.

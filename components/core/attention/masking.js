@@ -1,12 +1,13 @@
-// Sentences of the player of selective attention. `memory` is {tokens, selected (S, packed), mask (F of accumulateMask)}.
+// Sentences about selective attention, for its player. `memory` is {tokens, selected (S, packed), mask (F of
+// accumulateMask)}.
 
 import { formatPercent, quoteToken } from '../format.js';
 import { cellIndex } from '../payload.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 
-const LEAST = 0.005; // a smaller S would be printed as 0.00
-const MOST = 3; // tokens in a sentence
+const LEAST = 0.005; // smallest S that a sentence mentions; a smaller one would be printed as 0.00
+const MOST = 3; // largest number of tokens in a sentence
 
 /** Returns the list of tokens with their S, largest first; empty if all are below LEAST. */
 const strongest = (tokens, pairs) =>

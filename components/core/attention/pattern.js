@@ -25,19 +25,30 @@ export function patternRow(scores, mask, n, t) {
   return powers.map(power => power / sum);
 }
 
+const LEAST_OPACITY = 0.22; // of a pruned head's pattern: faded, but visible
+
+/** Returns the opacity of the pattern of a head with this gate. */
+export const gateOpacity = gate => LEAST_OPACITY + (1 - LEAST_OPACITY) * gate;
+
 /** Returns the names of the views that a head's payload has numbers for. */
-export const availableViews = ({ arrays }) => [
+export const availableViews = ({ arrays, changed }) => [
   'used',
   'live',
+  ...(changed ? ['change'] : []),
   ...(arrays.constant ? ['constant', 'difference'] : []),
   ...(arrays.selected && arrays.scores ? ['mask'] : []),
 ];
 
-/** Returns (query, key) -> value of a view of a head. */
-export function cellValues({ arrays, used, causal, columns }, view) {
+/** Whether a view shows signed differences. */
+export const isDifference = view => view === 'difference' || view === 'change';
+
+/** Returns (query, key) -> value of a view of a head. `change`: the pattern after the plan times the gate, minus the
+ * pattern of the unmodified model, which is the array that `base` names. */
+export function cellValues({ arrays, used, causal, columns, base, gate }, view) {
   const place = cellIndex(causal, columns.length);
+  if (view === 'change') return (i, j) => gate * arrays[used].data[place(i, j)] - arrays[base].data[place(i, j)];
   if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
-  const { data } = arrays[view === 'used' ? used : view];
+  const { data } = arrays[view === 'used' ? used : view]; // `view` may also be the name of an array
   return (i, j) => data[place(i, j)];
 }
 
@@ -45,7 +56,10 @@ const largest = numbers => numbers.reduce((most, value) => Math.max(most, value)
 
 /** Returns the weight with the strongest colour: 1 if rows are distributions, else the head's largest weight. */
 export const largestWeight = ({ arrays, distribution }) =>
-  Math.max(distribution ? 1 : 1e-9, ...['live', 'constant', 'used'].map(name => largest(arrays[name]?.data ?? [])));
+  Math.max(
+    distribution ? 1 : 1e-9,
+    ...['live', 'constant', 'used', 'base'].map(name => largest(arrays[name]?.data ?? [])),
+  );
 
 /** Returns {sum, entropy (nats), most (ln count)} of the row of a query that attends to `count` keys. */
 export function rowStatistics(value, i, count) {

@@ -5,7 +5,7 @@ import { pageData } from '../page_data.js';
 import { cellIndex } from '../payload.js';
 
 const STEPS = 256;
-const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // luminance at which black and white have the same contrast
+const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // the luminance of which black and white have the same contrast
 const tables = new Map();
 
 const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));

@@ -5,11 +5,11 @@ import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 import { differenceStep, tileSteps, weightStep } from './scales.js';
 
-const LEAST = 0.01; // smaller shares are not mentioned
-const TOLD = 4; // words in a sentence
-const WRITTEN = 6; // words with their number beside them
+const LEAST = 0.01; // shares below this value are not mentioned in a sentence
+const TOLD = 4; // largest number of words that a sentence lists
+const WRITTEN = 6; // largest number of words that have their number beside them
 
-/** The patterns that the tint can show: one head, the mean of its layer, the mean of all heads. */
+/** The patterns that the tint can show: that of one head, the mean of its layer, the mean of all heads. */
 export const MEANS = ['head', 'layer', 'all'];
 
 /**
@@ -37,9 +37,12 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
   return { value, exact: tall === 1 && wide === 1 };
 }
 
-const MOST_SIDE = 64; // px, the largest side of a thumbnail; MAX_SIDE in models/labs/thumbnails.py
+const MOST_SIDE = 64; // side of the largest thumbnail in px; MAX_SIDE in models/labs/thumbnails.py
 
-/** Whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different times. */
+/**
+ * Returns whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different
+ * times.
+ */
 export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
   [
     [rows, queries],
@@ -100,14 +103,19 @@ const listed = (words, row, what, self) =>
  * @param {number | null} [reading.self] the position of the word itself in `words`
  * @param {boolean} [reading.about] the numbers are approximate
  * @param {boolean} [reading.pruned] the head's output is multiplied by 0
+ * @param {string} [reading.view] of changes: `change` by the plan, else constant less live
  */
-export function wordSentence({ what, word: token, words: tokens, row, self = null, about = false, pruned = false }) {
+export function wordSentence({ what, word: token, words: tokens, row, self = null, about, pruned, view }) {
   const word = quoteToken(token);
   const list = listed(tokens.map(quoteToken), row, what, self);
   const values = { word, list, n: row.length };
   if (pruned) return _('Pruned: the attention of {word} has no effect', values);
   if (what === 'taken')
     return list ? _('For query {word}, F masks {list}', values) : _('For query {word}, F masks nothing', values);
+  if (what === 'change' && view === 'change')
+    return list
+      ? _('{word}, after your changes against before, in points: {list}', values)
+      : _('{word}: the same as before your changes', values);
   if (what === 'change')
     return list
       ? _('{word}, constant against live, in points: {list}', values)
@@ -122,8 +130,8 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
 const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
 
 /**
- * Whether a token is a special token that the tokenizer added at the beginning or the end. Those of the released models
- * are shown in the visitor's language.
+ * Returns whether a token is a special token that the tokenizer added at the beginning or the end. The special tokens
+ * of the released models are shown in the visitor's language.
  */
 export function isSpecialToken(tokens, index) {
   const token = tokens[index];

@@ -1,18 +1,23 @@
-// Pictures and tables for download: one head's map, and the grids of all heads.
+// Makes pictures and tables for download: one head's map, and the grids of all heads.
 
+import { gateOpacity, isDifference } from '../attention/pattern.js';
 import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
 import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
 import { stateName } from '../head_state.js';
 import { pageData } from '../page_data.js';
-import { _ } from '../texts.js';
+import { _, N_ } from '../texts.js';
 import { colourBar, PAPER, textWidth, toPx } from './svg.js';
 
-const CELL = [9, 36]; // px, the smallest and the largest cell
-const WHOLE = 560; // px of a map, within the limits of CELL
-const LABEL = 190; // px, the longest label of a token
-const TILE = 88; // px, a head's side in the grid
+const CELL = [9, 36]; // sides of the smallest and the largest cell in px
+const WHOLE = 560; // side of a map in px, within the limits of CELL
+const LABEL = 190; // width of the longest token label in px
+const TILE = 88; // side of a head's tile in px
 const GAP = 8;
-const FADED = 0.22; // of a pruned head's weights, as on the screen
+
+const ENDS = {
+  difference: [N_('live is higher'), N_('constant is higher')],
+  change: [N_('less than before'), N_('more than before')],
+};
 
 /** Returns the cross over a pruned head; a single line could be read as a diagonal of the pattern. */
 const cross = (width, height) =>
@@ -41,9 +46,10 @@ const shown = (token, size) => {
 /**
  * Returns one head's map: a rectangle per cell, a text per token, and the colour scale.
  * @param {{rows: string[], columns: string[], causal: boolean, value: (i: number, j: number) => number, most: number,
- *   difference: boolean, pruned: boolean}} map
+ *   view: string, pruned: boolean, opacity: number}} map
  */
-export function mapPicture({ rows, columns, causal, value, most, difference, pruned }) {
+export function mapPicture({ rows, columns, causal, value, most, view, pruned, opacity }) {
+  const difference = isDifference(view);
   const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));
   const size = Math.min(13, cell - 1);
   const [across, down] = [columns, rows].map(tokens => tokens.map(token => shown(token, size)));
@@ -69,7 +75,7 @@ export function mapPicture({ rows, columns, causal, value, most, difference, pru
       'g',
       { transform: `translate(${left} ${top})` },
       ['rect', { width, height, fill: panel }],
-      ['g', { stroke: line, 'stroke-width': 0.5, ...(pruned ? { opacity: FADED } : {}) }, ...cells],
+      ['g', { stroke: line, 'stroke-width': 0.5, ...(opacity < 1 ? { opacity: toPx(opacity) } : {}) }, ...cells],
       ['rect', { width, height, fill: 'none', stroke: line }],
       ...(pruned ? cross(width, height) : []),
     ],
@@ -98,8 +104,8 @@ export function mapPicture({ rows, columns, causal, value, most, difference, pru
       width: Math.max(160, Math.min(300, width - 160)),
       scale,
       ticks: colourTicks(Number(most.toPrecision(2)), difference).filter(({ fine }) => !fine),
-      before: difference ? _('live is higher') : _('weight'),
-      after: difference ? _('constant is higher') : _('square-root scale'),
+      before: ENDS[view] ? _(ENDS[view][0]) : _('weight'),
+      after: ENDS[view] ? _(ENDS[view][1]) : _('square-root scale'),
     }),
   ];
   return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
@@ -170,7 +176,7 @@ export function gridPicture(grids, tilesOf) {
             }),
           ],
           ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
-          ['g', { transform: scale, ...(gate === 0 ? { opacity: FADED } : {}) }, ...drawn],
+          ['g', { transform: scale, ...(gate < 1 ? { opacity: toPx(gateOpacity(gate)) } : {}) }, ...drawn],
           ...(constant
             ? [
                 [

@@ -1,4 +1,4 @@
-// A picture as one HTML file: works without a network and shows the values under the pointer.
+// Makes one HTML file of a picture, which works without a network and shows the values under the pointer.
 
 import { escapeXml, toMarkup } from './svg.js';
 

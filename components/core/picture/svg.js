@@ -4,7 +4,7 @@
 import { truncate } from '../format.js';
 import { pageData } from '../page_data.js';
 
-/** The colours of downloaded pictures: for paper, whatever the page's theme is. */
+/** The colours of downloaded pictures: for printing on paper, whatever the page's theme is. */
 export const PAPER = {
   ink: '#1b1b26',
   faint: '#5b5b68',
@@ -76,8 +76,8 @@ export function fitText(text, room, size) {
   return shown;
 }
 
-const MARGIN = 20; // px around a downloaded picture
-const LEAST = 480; // px, the smallest width of its texts
+const MARGIN = 20; // margin in px around a downloaded picture
+const LEAST = 480; // smallest width in px of a downloaded picture's texts
 
 /**
  * Returns a picture for download: title, drawing, explanation, citation and link.

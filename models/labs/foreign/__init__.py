@@ -46,15 +46,22 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
     return model_cache.load(name, progress, cancelled)
 
 
-def load_folder(folder: str | Path) -> ForeignLab:
+def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
     """The model in a folder, as `transformers` saves it. Its name is `folder:` and the folder's own.
+
+    A child process with limits of time and memory reads config and tokenizer first (opening/child.py).
+
+    Args:
+        folder: path of the folder.
+        cancelled: asked now and then, until the child process has ended.
 
     Raises:
         ForeignError: it cannot be opened; the message says why.
+        CancelledError: `cancelled` returned True.
     """
     from models.labs.foreign import model_cache
 
-    return model_cache.load_folder(Path(folder))
+    return model_cache.load_folder(Path(folder), cancelled)
 
 
 def held(name: str) -> ForeignLab | None:

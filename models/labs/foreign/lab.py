@@ -19,11 +19,12 @@ from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
-from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
-from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Result, at_positions
+from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during
+from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Result, at_positions, whole
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
 from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.plan import TRAINED, HeadPlan, Scale
+from models.nets.attention.patching import Patch, Values, patch_of
+from models.plan import PATTERN, TRAINED, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
 
@@ -180,7 +181,7 @@ class ForeignLab(Lab):
         return [self._trace(prompt, plan) for plan in plans]
 
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
-        sink = FullRecorder(self.kinds, any(state.constant for state in plan.heads.values()))
+        sink = FullRecorder(self.kinds, any(state.constant or state.patch == PATTERN for state in plan.heads.values()))
         answer, rows, written = self._pass(prompt, plan, sink)
         return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
                      live=sink.of("live"), weights=sink.of("weights"), mask=None)
@@ -221,8 +222,28 @@ class ForeignLab(Lab):
                 module: nn.Module | None = None) -> Any:
         """What the model, or this part of it, returns for these inputs under the plan."""
         base = plan.scale.base if plan.scale.policy == "logn" else None
-        with during(ForwardPass(self.sites, self._interventions(prompt, plan), base, sink)):
+        source = self._source_values(inputs, prompt, plan, module)
+        with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
             return (module or self.model)(**inputs)
+
+    def _source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
+                       module: nn.Module | None) -> dict[tuple[str, int], Values]:
+        """(kind, layer) -> what it computes for the second prompt, by a pass with the same decoder tokens; empty for a
+        plan without patches.
+        """
+        source = prompt.source_for(plan)
+        if source is None:
+            return {}
+        values: dict[tuple[str, int], Values] = {}
+
+        def sink(kind: str, layer: int, step: LayerRecord) -> None:
+            values[kind, layer] = Values(step.weights, step.outputs)
+
+        own = self.task.inputs(source)
+        same = {name: value for name, value in inputs.items() if name in ("decoder_input_ids", "use_cache")}
+        with during(ForwardPass(self.sites, lambda *_: NO_INTERVENTION, sink=sink)), whole():
+            (module or self.model)(**own, **{name: value for name, value in same.items() if name not in own})
+        return values
 
     def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
         """Runs the model under the plan; logits are made for the positions that are read.
@@ -238,21 +259,24 @@ class ForeignLab(Lab):
         limited = self.body is not None and count > BLOCK_NUMBERS
         return Result(lambda: self.forward(inputs, prompt, plan, sink), limited)
 
-    def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
+    def _interventions(self, prompt: Prompt, plan: HeadPlan,
+                       source: Mapping[tuple[str, int], Values]) -> Callable[[str, int, int, int], Intervention]:
         if not plan.heads:
             return lambda kind, layer, queries, keys: NO_INTERVENTION
-        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None]] = {}
+        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None, Patch | None]] = {}
         for kind, (layers, heads) in self.shape.items():
             for layer in range(layers):
                 states = [plan.state(kind, layer, head) for head in range(heads)]
                 constant, gates = [state.constant for state in states], [state.gate for state in states]
                 touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
-                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
+                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
+                                        patch_of([state.patch for state in states], source[kind, layer])
+                                        if (kind, layer) in source else None)
 
         def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-            is_constant, gate = touched[kind, layer]
+            is_constant, gate, patch = touched[kind, layer]
             matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
-            return Intervention(is_constant, matrix, gate)
+            return Intervention(is_constant, matrix, gate, patch=patch)
 
         return intervention
 

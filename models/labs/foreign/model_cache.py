@@ -16,12 +16,13 @@ from weakref import WeakValueDictionary
 from models.info import ModelInfo
 from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 from models.labs.foreign.lab import ForeignLab
-from models.labs.foreign.opening import hub
+from models.labs.foreign.opening import child, hub
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import refuse
 from models.messages import cut, message
 
+MOST_INSPECTED = 256  # folders whose inspection is not repeated
 LEAST = 2  # models that are held, whatever their size
 
 
@@ -83,13 +84,14 @@ class ModelCache:
 
 
 _cache = ModelCache(lambda: hub.access().held_bytes)
+_inspected: OrderedDict[str, None] = OrderedDict()  # folder and stamp of those whose files can be read
 _folders: dict[str, Path] = {}  # name -> the folder that was opened last under it
 
 
 def load(name: str, progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> ForeignLab:
     """As models.labs.foreign.load."""
     if name.startswith(FOLDER):
-        return load_folder(_folder(name))
+        return load_folder(_folder(name), cancelled)
     repo = hub.repo_of(name)
     hub.access().check(repo)
     return _cache.get(repo, lambda: _from_hub(HUB + repo, progress, cancelled))
@@ -104,10 +106,12 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
             raise
         folder = known
     # The Hub's cache keeps contents beside the folders that name them: a file may lead there and no further.
-    return open_folder(name, folder, root=folder.parent.parent)
+    root = folder.parent.parent
+    _inspect(folder, root, cancelled)
+    return open_folder(name, folder, root)
 
 
-def load_folder(folder: Path) -> ForeignLab:
+def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
     """As models.labs.foreign.load_folder."""
     if hub.access().hosted:
         raise refuse("hosted")
@@ -117,9 +121,24 @@ def load_folder(folder: Path) -> ForeignLab:
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
         raise refuse("no folder") from error
     name = FOLDER + folder.name
-    lab = _cache.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
+
+
+    def opened() -> ForeignLab:
+        _inspect(folder, folder, cancelled)
+        return open_folder(name, folder)
+    lab = _cache.get(f"{folder} {stamp}", opened)
     _folders[name] = folder
     return lab
+
+
+def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
+    """Inspects a folder in a process of its own, unless its files were inspected before."""
+    key = f"{folder} {_stamp(folder)}"
+    if key not in _inspected:
+        child.inspect(folder, root, cancelled)
+        _inspected[key] = None
+        while len(_inspected) > MOST_INSPECTED:
+            _inspected.popitem(last=False)
 
 
 def held(name: str) -> ForeignLab | None:
@@ -155,6 +174,7 @@ def entry(name: str) -> ModelInfo:
 
 @functools.lru_cache(32)
 def _entry(name: str, folder: Path, changed: str) -> ModelInfo:
+    _inspect(folder, folder if name.startswith(FOLDER) else folder.parent.parent)
     reader = make_reader(name, folder)
     return ModelInfo(name, reader, kinds_of(reader.config), reader.trained_length, reader.limit)
 

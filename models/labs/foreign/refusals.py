@@ -47,6 +47,12 @@ REFUSALS: dict[str, Refusal] = {
     "file missing": Refusal(N_("{file} is missing"), N_("Download all files of the model again")),
     "index damaged": Refusal(N_("{file} is damaged"), N_("Download all files of the model again")),
     "unreadable": Refusal(N_("{file} cannot be read"), N_("Download all files of the model again")),
+    "no file": Refusal(N_("{file} is not a regular file"), N_("Copy the model's files into a new folder")),
+    "link loop": Refusal(N_("{file} is a link that leads back to itself"), N_("Copy the file itself into the folder")),
+    "nested": Refusal(N_("{file} has brackets that are nested too deeply"), SAVE_AGAIN),
+    "slow": Refusal(N_("reading {file} takes more than {seconds:,} s"), SAVE_AGAIN),
+    "memory": Refusal(N_("reading {file} takes more than {memory:,} MB of memory"), SAVE_AGAIN),
+    "crash": Refusal(N_("reading {file} ends the process that reads it"), SAVE_AGAIN),
     # config.json
     "config unreadable": Refusal(N_("its config.json cannot be read, or does not say the model's type"), SAVE_AGAIN),
     "config damaged": Refusal(N_("its config.json is damaged, or needs code of its own, which is never run here"),
@@ -55,6 +61,10 @@ REFUSALS: dict[str, Refusal] = {
                             N_("Update transformers, or choose another model")),
     "own code": Refusal(N_("transformers {version} has no model of type {kind}, and the model's own code is never run "
                            "here"), N_("Look for a version of the model that transformers itself can read")),
+    "number": Refusal(N_("{field} in config.json is {value:,}; possible are {least:,} to {most:,}"),
+                      N_("Check the numbers in config.json against the model's page")),
+    "patches": Refusal(N_("a picture has {patches:,} patches, and at most {most:,} can be shown"),
+                       N_("Choose a version of the model for smaller pictures")),
     "quantised": Refusal(N_("its weights are quantised"),
                          N_("Open a version of the model with floats of 16 or 32 bits")),
     "sound": Refusal(N_("a model of type {kind} takes sound, or writes it"),
@@ -71,6 +81,8 @@ REFUSALS: dict[str, Refusal] = {
     "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged, or does not fit config.json"),
                                N_("Download all files of the model again")),
     "weights missing": Refusal(N_("its files lack {count} of its weights, {first} among them"), SAVE_AGAIN),
+    "weights described": Refusal(N_("config.json describes {described:,} weights, and the files hold {held:,}"),
+                                 N_("Check the numbers in config.json against the model's page")),
     "not finite": Refusal(N_("its weights hold values that are not finite numbers, in {first}"),
                           N_("Training diverged: open an earlier checkpoint")),
     "computes no numbers": Refusal(N_("it computes values that are not finite numbers"),
@@ -78,6 +90,8 @@ REFUSALS: dict[str, Refusal] = {
     # Attention
     "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json"),
                             N_("Check the numbers in config.json against the model's page")),
+    "approximation": Refusal(N_("a model of type {kind} approximates attention or replaces it, and computes no softmax "
+                                "over all tokens"), OTHER_MODEL),
     "own attention": Refusal(N_("transformers computes the attention of {kind} in code of its own, for which "
                                 "Attention Lab has no adapter"), OTHER_MODEL),
     "no softmax layer": Refusal(N_("no layer of {kind} computes a softmax over the text's tokens"), OTHER_MODEL),
@@ -97,6 +111,10 @@ REFUSALS: dict[str, Refusal] = {
                                N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
     "slow tokenizer": Refusal(N_("its tokenizer does not say which characters a token came from"),
                               N_("Convert it to a fast tokenizer: a file tokenizer.json")),
+    "large tokenizer": Refusal(N_("its tokenizer has {tokens:,} tokens, and the model has rows for {rows:,}"),
+                               N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
+    "tokenizer fails": Refusal(N_("its tokenizer fails on an ordinary text"),
+                               N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
     # The Hub
     "no id": Refusal(N_("{repo} is no id of a model on the Hub"), N_("An id looks like openai-community/gpt2")),
     "not allowed": Refusal(N_("{repo} is not among the models that this host opens"),
@@ -121,8 +139,9 @@ def refuse(cause: str, **values: Any) -> ForeignError:
         cause: key of REFUSALS.
         values: for the names in its sentences.
     """
-    refusal = REFUSALS[cause]
-    return ForeignError(sentence(refusal, **values))
+    error = ForeignError(sentence(REFUSALS[cause], **values))
+    error.cause, error.values = cause, values
+    return error
 
 
 def sentence(refusal: Refusal, **values: Any) -> str:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from models.kind import Traits
 from models.nets.attention.cache import Cache
+from models.nets.attention.patching import Patch, Values
 from models.nets.attention.scale import policy_factor
 from models.nets.config import Config
 from models.plan import Scale
@@ -41,6 +42,7 @@ class Intervention:
         gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
         factor: (1 or H, N or 1, 1), what q·k / sqrt(D) is multiplied by in place of the type's own factor; or None.
         share: (H, 1, 1) how much of each head's weights is the constant, 0 to 1, in place of `is_constant`; or None.
+        patch: what heads take from a second prompt; None without patches.
 
     In a batch of two, the first as trained, all but `constant` have a dimension B in front; see with_baseline.
     """
@@ -50,6 +52,7 @@ class Intervention:
     gate: Tensor | None = None
     factor: Tensor | None = None
     share: Tensor | None = None
+    patch: Patch | None = None
 
 
 @dataclass
@@ -75,6 +78,11 @@ class Record:
     gates: Tensor | None
     values: Tensor
     outputs: Tensor
+
+    @property
+    def patch_values(self) -> Values:
+        """The values that patched heads of another pass take; of a pass under the empty plan."""
+        return Values(self.weights, self.outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +133,19 @@ def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
 
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
-    """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
-    if intervention.constant is None:
-        return weights
-    if intervention.share is not None:
-        return weights + intervention.share * (intervention.constant - weights)
-    if intervention.is_constant is None:
-        return weights
-    return torch.where(intervention.is_constant, intervention.constant, weights)
+    """(B, H, N, M) patterns after the plan; order: constant, patch, gate (of the outputs, see `gated`)."""
+    if intervention.constant is not None:
+        if intervention.share is not None:
+            weights = weights + intervention.share * (intervention.constant - weights)
+        elif intervention.is_constant is not None:
+            weights = torch.where(intervention.is_constant, intervention.constant, weights)
+    return weights if intervention.patch is None else intervention.patch.pattern(weights)
 
 
 def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
-    """(B, H, N, D) head outputs times their gates: MultiHead = Concat(g_h · head_h) W_O (Voita et al. 2019)."""
+    """(B, H, N, D) patched outputs times their gates: MultiHead = Concat(g_h · head_h) W_O (Voita et al. 2019)."""
+    if intervention.patch is not None:
+        outputs = intervention.patch.output(outputs)
     return outputs if intervention.gate is None else outputs * intervention.gate
 
 

@@ -2,7 +2,7 @@
 
     python -m models.studies.claims             # judges all statements and prints the verdicts
     python -m models.studies.claims --write     # judges them and writes verdicts.json, which pages and documents read
-    python -m models.studies.claims all         # measures again what no card has, then prints the verdicts
+    python -m models.studies.claims all         # measures again the numbers that no card has, then prints the verdicts
 
 One file per claim in sources/; verdict.py has the rules, evidence.py reads the measurements, measure.py measures.
 """

@@ -1,8 +1,8 @@
-"""Measures what the claims need beside cards and seeds, and prints all verdicts.
+"""Measures the numbers that claims need and cards lack, and prints all verdicts.
 
-    python -m models.studies.claims            # the verdicts, from what is measured
-    python -m models.studies.claims all        # everything measured again
-    python -m models.studies.claims speed      # a part of it
+    python -m models.studies.claims            # the verdicts, from the stored measurements
+    python -m models.studies.claims all        # measures everything again
+    python -m models.studies.claims speed      # measures one part again
     python -m models.studies.claims --write    # writes verdicts.json, which pages and documents read
 """
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _keep(part: str, values: dict) -> None:
-    """Writes one part beside the others; models that were not there this time keep what was measured before."""
+    """Writes one part of claims.json; other parts, and models that were not measured this time, keep their numbers."""
     path = MEASUREMENTS / CLAIMS
     path.parent.mkdir(exist_ok=True)
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -55,7 +55,7 @@ def _keep(part: str, values: dict) -> None:
 
 
 def described(claim: Claim) -> str:
-    """A claim as text, for the terminal."""
+    """Returns a claim as text for the terminal."""
     lines = [f"\n{claim.title} ({claim.source})"]
     for statement in claim.statements:
         lines += [f"\n  {statement.verdict.word.upper()}: {statement.text}",

@@ -26,7 +26,7 @@ from models.studies.claims.verdict import Samples, deciding
 from models.studies.seeds import SEEDS, that_count
 from models.training.recipes import is_current
 
-CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
+CLAIMS = "claims.json"  # the file that `python -m models.studies.claims all` writes
 
 Metric = dict[str, Any]
 _OPEN = with_config(ConfigDict(extra="allow"))
@@ -101,7 +101,8 @@ class Evidence:
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _validated(self._seeds / f"{name}.json", _SEEDS)
         for seed, metric in that_count(name, seeds).items() if seeds else ():
-            # The metrics of the released int8 checkpoint take precedence; its short training has the losses per text.
+            # The metrics of the released int8 checkpoint take precedence; the short training of the same model has the
+            # losses per text.
             at_steps = result.setdefault(seeds["steps"], {})
             at_steps[seed] = metric | at_steps.get(seed, {})
         return result

@@ -1,7 +1,7 @@
 """Judges every statement of the sources from cards, seeds and measurements.
 
-Separate from the package's door, because it imports all measures and takes seconds: pages read the verdicts that
-`python -m models.studies.claims --write` stored.
+It is separate from the package's `__init__`, because it imports all measures and takes seconds: pages read the verdicts
+that `python -m models.studies.claims --write` stored.
 """
 
 from __future__ import annotations

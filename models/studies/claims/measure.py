@@ -1,8 +1,7 @@
-"""Measurements that the claims need and the cards lack, written to models/studies/measurements/claims.json by `python
--m models.studies.claims all`.
+"""Measures the numbers that the claims need and the cards lack: `python -m models.studies.claims all`.
 
-They are: models without attention, fixed random attention with smaller scores, gated units under other scale policies,
-the effect of a factor on relu², and speed.
+It writes models/studies/measurements/claims.json: models without attention, fixed random attention with smaller scores,
+gated units under other scale policies, the effect of a factor on relu², and speed.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
 from models.training.recipes import RECIPES, short_recipe, task_of
 from models.training.trainer import precision_for, train
 
-FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; multiplying by powers of two alone would cause no rounding
-DISCOUNT = 0.75  # subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
-BLOCKS, PAIRS = 30, 4  # interleaved blocks of each timing; repetitions of both models per block
-WARM_UP = 5  # untimed repetitions
+FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # factors on the scores; powers of two alone would cause no rounding
+DISCOUNT = 0.75  # amount subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
+BLOCKS, PAIRS = 30, 4  # number of interleaved blocks of each timing, and repetitions of both models per block
+WARM_UP = 5  # number of untimed repetitions
 LEVEL = 0.02  # standard deviation of scores with nearly uniform rows; learned tables are initialised with it
 
 
@@ -99,7 +98,7 @@ def pairs_perplexity(texts: StoriesCorpus) -> float:
     for corpus in corpora:
         stream = texts.stream(corpus, "test").numpy().astype(numpy.int64)
         after = stream[:len(stream) // CONTEXT * CONTEXT].reshape(-1, CONTEXT)
-        before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # a window begins with BOS
+        before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # the token before the first one of a window is BOS
         loss -= numpy.log(pair_probability(pairs, single, before, after)).sum()
         count += after.size
     return round(math.exp(loss / count), 2)
@@ -161,29 +160,32 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
 
 @torch.inference_mode()
 def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the effect of factors on the rows of masked-gau-relu2 and on softmax of the same scores, see
-    under_factors.
+    """Returns the effect of factors on the rows of masked-gau-relu2 and on softmax of the same scores.
 
     Args:
         data: folder of the data sets.
         runs: folder of cached tokens.
+
+    Returns:
+        As under_factors.
     """
     name = "masked-gau-relu2"
     records: list[Record] = []
     texts = task_of("masked-softmax", data, runs).corpus.held_out(LENGTH)
-    own(name).model(texts[::len(texts) // 16], records=records)  # 16 texts or a few more, evenly spread
+    own(name).model(texts[::len(texts) // 16], records=records)  # about 16 texts, evenly spread
     # Recorded scores are divided by sqrt(n), as relu² needs. Softmax of such small scores would be nearly uniform.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
 
 
 def under_factors(scores: Tensor) -> dict[str, Any]:
-    """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores, and the largest change
-    of an entry relative to factor 1.
+    """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores.
+
+    The result also has the largest change of an entry relative to factor 1.
 
     Args:
         scores: (..., N). Rows without a positive score are left out, because relu² is undefined there.
     """
-    scores = scores[(scores > 0).any(-1)]  # (rows, N): relu² of a row without a positive score is 0 everywhere
+    scores = scores[(scores > 0).any(-1)]  # scores as (rows, N), without the rows in which relu² is 0 everywhere
     result: dict[str, Any] = {"factors": list(FACTORS)}
     for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
         rows = [weigh(factor * scores) for factor in FACTORS]
@@ -251,8 +253,7 @@ def summary(ratios: Sequence[float]) -> dict[str, Any]:
 
 
 def fused() -> Transformer:
-    """Returns a Transformer of stories-softmax's shape that computes attention by torch's fused kernel, without a
-    pattern."""
+    """Returns a Transformer of stories-softmax's shape with torch's fused attention kernel, which stores no pattern."""
     model = Transformer(RECIPES["stories-softmax"].config).eval()
     for block in model.blocks:
         own_attention, block.attention = block.attention, _Fused(model.config)

@@ -12,12 +12,11 @@ from models.studies.claims.statement import Chart
 from models.training import sweeps
 from models.training.recipes import is_current
 
-DIGITS = 12  # of a SHA-256 in a table
+DIGITS = 12  # number of digits of a SHA-256 in a table
 
 
 def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns a table with a row per released model: its seeds and steps, its test texts, and the digest of its
-    weights.
+    """Returns a table with a row per released model: seeds, steps, test texts, and the digest of its weights.
 
     Args:
         evidence: cards and seeds.
@@ -74,8 +73,7 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 
 
 def sweep(family: str) -> list[dict[str, str]]:
-    """Returns a table with a row per attention type: its loss at each learning rate that was tried, and the chosen
-    rate.
+    """Returns a table with a row per attention type: the loss at each learning rate of the sweep, and the chosen rate.
 
     Args:
         family: of models, as `stories`.

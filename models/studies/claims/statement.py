@@ -9,9 +9,10 @@ from pydantic import ConfigDict, with_config
 from models.messages import N_, message
 from models.studies.claims.stored_text import Points, Table, Text
 
-KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, ordered
+# keys of the claims, in the order of the page
+KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
-UNVERIFIED = "†"  # follows a source's number that was not checked in the paper itself
+UNVERIFIED = "†"  # mark after a source's number that was not checked in the paper itself
 FADES, ONCE, BUILT = N_("fades with training"), N_("seen once"), N_("by construction")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
 WORDS = {HOLDS: N_("every part is clear, by three trainings or more, and at least half of the effect is still there "

@@ -1,4 +1,4 @@
-"""How sentences and tables are written as JSON: a sentence keeps its template and values, so that it can be translated.
+"""Writes sentences and tables as JSON: a sentence keeps its template and values, so that it can be translated.
 
 A sentence without values is a string. Others are {"text": template, "values": ...}, with "several" for a plural form,
 or {"parts": ..., "separator": ...}. Column names are sentences too, so a table is {"columns": ..., "rows": ...}.
@@ -14,9 +14,9 @@ from models.messages import Message, listed, message, plural_message
 
 
 def dump(value: Any) -> Any:
-    """Returns a sentence, a number or None as JSON has it."""
+    """Returns the JSON form of a sentence, a number or None."""
     if not isinstance(value, Message):
-        return value.item() if hasattr(value, "item") else value  # numpy's numbers are Python's
+        return value.item() if hasattr(value, "item") else value  # numpy's numbers become Python's
     values = {name: dump(its) for name, its in value.values.items()}
     if value.separator:
         return {"parts": [*values.values()], "separator": value.separator}
@@ -26,7 +26,7 @@ def dump(value: Any) -> Any:
 
 
 def load(value: Any) -> Any:
-    """Returns what `dump` wrote as it was.
+    """Returns the value that `dump` was given.
 
     Raises:
         ValueError: the sentence has other keys, or lacks a value that its template names.
@@ -40,22 +40,22 @@ def load(value: Any) -> Any:
         if "several" in value:
             return plural_message(value["text"], value["several"], values.pop("n"), **values)
         return message(value["text"], **values)
-    except (LookupError, TypeError, AttributeError) as error:  # whatever a file may hold
+    except (LookupError, TypeError, AttributeError) as error:  # a damaged file can contain anything
         raise ValueError(f"{value!r} is not a sentence") from error
 
 
 def dump_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a table's columns and rows; a cell that a row lacks is null."""
+    """Returns the columns and rows of a table; a missing cell becomes null."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return {"columns": [dump(name) for name in columns],
             "rows": [[dump(row.get(name)) for name in columns] for row in rows]}
 
 
 def load_text(value: Any) -> str:
-    """Returns a sentence as `load` does.
+    """Returns the sentence that `dump` was given.
 
     Raises:
-        ValueError: it is another kind of value.
+        ValueError: the value is not a sentence.
     """
     text = load(value)
     if not isinstance(text, str):
@@ -64,15 +64,15 @@ def load_text(value: Any) -> str:
 
 
 def load_table(table: Any) -> list[dict[str, str]]:
-    """Returns the rows that `dump_rows` wrote, of sentences alone; raises ValueError for anything else."""
+    """Returns the rows that `dump_rows` was given; raises ValueError if a cell is not a sentence."""
     return [{name: load_text(cell) for name, cell in row.items()} for row in load_rows(table)]
 
 
 def load_rows(table: Any) -> list[dict[str, Any]]:
-    """Returns the rows that `dump_rows` wrote.
+    """Returns the rows that `dump_rows` was given.
 
     Raises:
-        ValueError: it is not such a table.
+        ValueError: the value is not a table.
     """
     try:
         columns = [load_text(name) for name in table["columns"]]
@@ -82,7 +82,7 @@ def load_rows(table: Any) -> list[dict[str, Any]]:
         raise ValueError("not a table of columns and rows") from error
 
 
-# Validators of their own, because pydantic would make plain strings of sentences.
+# Texts need their own validators, because pydantic would turn sentences into plain strings.
 Text = Annotated[str, PlainValidator(load_text), PlainSerializer(dump)]
 Table = Annotated[list[dict[str, str]], PlainValidator(load_table), PlainSerializer(dump_rows)]
 Points = Annotated[list[dict[str, Any]], PlainValidator(load_rows), PlainSerializer(dump_rows)]

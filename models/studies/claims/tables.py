@@ -1,4 +1,4 @@
-"""Cells and rows of tables and points of charts: the source's numbers beside ours, with the spread over seeds."""
+"""Cells and rows of tables and points of charts: the source's numbers and ours, with the spread over seeds."""
 
 from __future__ import annotations
 
@@ -125,8 +125,7 @@ def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
 
 
 def over_time(samples: Samples, form: str = ".3f") -> str:
-    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the values at the deciding and at the largest
-    number of steps.
+    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the deciding number of steps, then the largest.
 
     Args:
         samples: of one model.
@@ -177,8 +176,7 @@ def at_decision(samples: Samples) -> Mapping[int, float]:
 
 
 def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns the smallest and the largest mean of several models with the models' names, at the deciding number of
-    steps and at the largest.
+    """Returns the smallest and the largest mean of several models, with names, at the deciding and the largest steps.
 
     Args:
         rows: (label, samples).
@@ -233,7 +231,7 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:
-    """Returns the number of steps at which most models were measured, for charts that show one; 0 if none was measured.
+    """Returns the number of steps at which most models were measured, for charts that show only one; 0 if none was.
 
     If several numbers of steps have as many models, the largest is returned.
 

@@ -32,10 +32,10 @@ from models.studies.claims.statement import BUILT, FADES, FAILS, HOLDS, ONCE, OP
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 LEVEL = 0.05  # error rate of each one-sided test, and false discovery rate over all statements
-FEWEST = 3  # trainings with different seeds that `holds` requires
-LEFT = 0.5  # share of the distance to the limit; with less of it after the longest training, a part fades
-TEXTS = 50  # texts in the smallest sample of texts; its degrees of freedom are used for all
-TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
+FEWEST = 3  # number of trainings with different seeds that `holds` requires
+LEFT = 0.5  # a part fades if less than this share of its distance to the limit is left after the longest training
+TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
+TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
@@ -166,8 +166,10 @@ def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Che
 
 
 def _decided(what: str, samples: Samples, texts: float, limit: float, size: Callable[[float], float]) -> Check:
-    """Tests size(mean) against the limit. The slope of `size` is at most 1, so the margin of the mean also covers
-    size(mean)."""
+    """Tests size(mean) against the limit.
+
+    The slope of `size` is at most 1, so the margin of the mean also covers size(mean).
+    """
     steps = deciding(samples)
     if not steps:
         return Check(what, UNKNOWN, 0)
@@ -222,8 +224,7 @@ def by_error(what: str, value: float, error: float, seeds: int | None = None) ->
 
 
 def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) -> Check:
-    """Tests whether the median over interleaved blocks is below `limit`, by the sign test, with a two-sided 90%
-    interval.
+    """Tests whether the median over interleaved blocks is below `limit`: sign test, two-sided 90% interval.
 
     Args:
         what: the part in words.
@@ -240,8 +241,7 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
 
 
 def of_one_training(check: Check) -> Check:
-    """Returns the check as one of a single training: its seeds are of probes, fine-tunings or gates, not of
-    pretraining.
+    """Returns the check as one of a single training, whose seeds are those of probes, fine-tunings or gates.
 
     Args:
         check: to change.

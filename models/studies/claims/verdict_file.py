@@ -19,7 +19,7 @@ _CLAIMS = TypeAdapter(list[Claim])
 
 
 def as_json(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Returns what verdicts.json holds of these claims."""
+    """Returns the content of verdicts.json for these claims."""
     return _CLAIMS.dump_python(list(claims), mode="json")
 
 
@@ -41,7 +41,7 @@ def read(path: Path | None = None) -> list[Claim]:
     """Returns the stored claims.
 
     Raises:
-        CheckpointError: the file is missing, or is not what `write` wrote.
+        CheckpointError: the file is missing or damaged.
     """
     path = path or VERDICTS
     try:

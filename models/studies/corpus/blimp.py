@@ -38,14 +38,15 @@ from models.tasks.base import Task
 from models.tasks.stories import StoriesReader
 
 FILE = "blimp/blimp.jsonl.gz"
-PAIRS = 100  # of each paradigm's 1,000, evenly over them
-BATCH = 128  # sentences
+PAIRS = 100  # number of pairs used per paradigm, evenly spaced among its 1,000
+BATCH = 128  # number of sentences per batch
 
 
-@functools.cache  # a command reads the file once for all its models
+@functools.cache  # cached, so that a command reads the file once for all its models
 def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
-    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon` (a group of
-    paradigms).
+    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon`.
+
+    A phenomenon is a group of paradigms.
 
     Args:
         data: folder of the data sets.
@@ -75,12 +76,13 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
         sentences: ids without BOS, at least one each.
     """
     result = torch.zeros(len(sentences))
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))  # to pad little
+    # sentences are sorted by length, so that batches need little padding
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     for start in range(0, len(order), BATCH):
         chosen = order[start:start + BATCH]
         targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
         tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
-        places = targets >= 0  # padding after a sentence does not change it: attention is causal
+        places = targets >= 0  # padding after a sentence does not change it, because attention is causal
         logits = model.logits(model(tokens)[places])
         found = logits.gather(1, targets[places].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
         rows = places.nonzero()[:, 0]
@@ -122,7 +124,7 @@ def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task.reader, StoriesReader)  # by the choices below
+    assert isinstance(task.reader, StoriesReader)  # the command accepts only models of stories
     pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
     found = measure(lab.model, task.reader, pairs)
     seconds = time.process_time() - began

@@ -45,10 +45,11 @@ from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, StoriesCorpus
 
 FACTORS = (1, 2, 4, 8, 16, 32)
-MOVES = 8  # greedy steps from one factor to the next; with 4 there would be no choice between layers
-OLDEST = "-oldest"  # suffix of the controls' ways
-WINDOWS, VALIDATION = 64, 24  # windows of 256 tokens to report, and to choose budgets on; fewer if longer
-SEED = 7  # of the choice of windows, which is the same for every model
+MOVES = 8  # number of greedy steps from one factor to the next; with 4 there would be no choice between layers
+OLDEST = "-oldest"  # suffix that marks the controls' ways
+# number of windows of 256 tokens to report, and to choose budgets on; fewer windows if they are longer
+WINDOWS, VALIDATION = 64, 24
+SEED = 7  # random seed of the choice of windows, which is the same for every model
 
 
 @torch.inference_mode()
@@ -109,8 +110,9 @@ class Progress:
 
 def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress,
            by_age: bool = False) -> dict[int, list[int]]:
-    """Returns budgets per layer for each factor, by a greedy search: each step takes a share of the keys from the layer
-    where the loss rises least.
+    """Returns budgets per layer for each factor, by a greedy search.
+
+    Each step of the search takes a share of the keys from the layer where the loss rises least.
 
     Args:
         model: with a cache of keys.
@@ -131,7 +133,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
             for layer in range(len(budgets)):
                 smaller = [k - share * (i == layer) for i, k in enumerate(budgets)]
                 if smaller[layer] >= FEWEST:
-                    # If losses are equal, the layer with the most keys loses them.
+                    # if losses are equal, the keys are taken from the layer with the most keys
                     tried.append((float(losses(model, targets, smaller, by_age).mean()), -budgets[layer], smaller))
                 progress.step(len(targets))
             loss, _, budgets = min(tried)
@@ -186,8 +188,7 @@ def kept_share(budgets: Sequence[int], n: int) -> float:
 
 
 def held_out(corpus: StoriesCorpus, count: int) -> Tensor:
-    """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with context
-    N.
+    """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with N.
 
     Args:
         corpus: of the model's task.
@@ -207,8 +208,7 @@ def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
 
 
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
-    """Returns the largest factor up to which every perplexity is at most `limit`; 0 if the full memory already exceeds
-    it.
+    """Returns the largest factor up to which every perplexity is at most `limit`; 0 if full memory already exceeds it.
 
     This ignores the uncertainty. models/studies/claims/sources/memory.py tests with it.
 
@@ -231,7 +231,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     if not can_decode(lab.model):
         raise ValueError(f"{lab.name} has no cache of keys to forget from")
     corpus = task.corpus
-    assert isinstance(corpus, StoriesCorpus)  # by the choices below
+    assert isinstance(corpus, StoriesCorpus)  # the command accepts only models of stories
     began = time.process_time()
     targets = held_out(corpus, arguments.windows or WINDOWS * CONTEXT // corpus.trained_length)
     validation = for_choosing(corpus, arguments.validation or VALIDATION * CONTEXT // corpus.trained_length)

@@ -1,4 +1,4 @@
-"""What each head does on a corpus: confidence, relevance, loss difference when it alone is pruned, and roles.
+"""Measures of each head on a corpus: confidence, relevance, loss difference when it alone is pruned, and roles.
 
     python -m models.studies.corpus.heads stories-softmax [--sentences S]
 
@@ -41,8 +41,8 @@ from models.tasks.base import Batch, Task
 from models.tasks.masked import MASK_ID
 
 SENTENCES, RELEVANCE_SENTENCES = 600, 100
-HIDDEN_EVERY = 7  # in a masked model's sentence, one token of this many is hidden
-EXAMPLES = 3  # sentences per role
+HIDDEN_EVERY = 7  # one token out of this many is hidden in a masked model's sentence
+EXAMPLES = 3  # number of example sentences per role
 
 
 def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
@@ -102,7 +102,7 @@ class Watcher:
         prompt = lab.anchored(lab.read(sentence.text))
         trace = lab.run(prompt, [HeadPlan()])[0]
         place = _aligned(lab, prompt, sentence)
-        assert place is not None  # by the choice of sentences
+        assert place is not None  # sentences_of returns only sentences whose words can be aligned
         places, indices = place
         text = text_of_rows(lab, trace)
         looked = {}
@@ -138,7 +138,7 @@ class Watcher:
 
 def _pair(role: str, sentence: Sentence, at: ndarray, places: Sequence[tuple[int, int]], indices: ndarray,
           causal: bool) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """(start, stop) of the words from and to which a head looks as its role says; None if it does not here."""
+    """Returns (start, stop) of the query's word and of the key's word if the head acts in its role here, else None."""
     name, _, direction = role.partition(" ")
     place_of = dict(zip(indices.tolist(), places, strict=True))
     if name in ("position", "rare"):
@@ -173,7 +173,7 @@ def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | 
 
 
 def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
-    """Returns the prompt and the positions whose predictions are propagated. A masked model's prompt gets hidden
+    """Returns the prompt and the positions whose predictions are propagated; a masked model's prompt gets hidden
     tokens.
 
     Args:
@@ -193,7 +193,7 @@ def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
 
 
 def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
-    """Returns the baseline loss, and by how much the loss rises when each head alone is pruned, in nats.
+    """Returns the baseline loss, and the rise of the loss when each head alone is pruned, in nats.
 
     Args:
         lab: model.
@@ -252,7 +252,7 @@ def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
 
 def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     began = time.process_time()
-    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # the command accepts only our own models
     found = measure(lab, task, arguments.sentences, arguments.data)
     print(f"{lab.name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
     return found

@@ -43,9 +43,9 @@ from models.trace import row_entropy
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 65_536  # of stories, at each length
-CAPTURED = 8_192  # tokens whose attention patterns are evaluated
-TYPED = 512  # most tokens of an input text: at 1,024, an attention pattern takes 4 MB per head
+TOKENS = 65_536  # number of tokens of stories at each length
+CAPTURED = 8_192  # number of tokens whose attention patterns are evaluated
+TYPED = 512  # largest number of tokens of an input text: at 1,024, an attention pattern takes 4 MB per head
 
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
@@ -63,8 +63,7 @@ def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
 
 
 def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
-    """Returns held-out texts of one length with their targets, and (B,) the index of the long text that each is a part
-    of.
+    """Returns held-out texts of one length with their targets, and (B,) the index of the long text that contains each.
 
     Args:
         task: stories or assignment.
@@ -81,7 +80,7 @@ def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
         return Batch(tokens, answers), torch.arange(len(tokens)) * GROUPS // len(tokens)
     if isinstance(task.corpus, StoriesCorpus) and not isinstance(task.corpus, MaskedCorpus):
         rows = task.corpus.windows(longest)
-        chosen = rows[_spread(len(rows), TOKENS // longest)].unflatten(1, (-1, length))  # (texts, parts, length)
+        chosen = rows[_spread(len(rows), TOKENS // longest)].unflatten(1, (-1, length))  # shape (texts, parts, length)
         targets = chosen.flatten(0, 1)
         whose = torch.arange(len(chosen)).repeat_interleave(chosen.shape[1])
         return Batch(functional.pad(targets, (1, -1), value=0), targets), whose
@@ -92,7 +91,8 @@ def captured_of(task: Task, length: int, longest: int) -> Tensor:
     """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers.
 
     Args:
-        task, length, longest: as in texts_of; masked words too.
+        task: as in texts_of, or masked words.
+        length, longest: as in texts_of.
     """
     is_masked = isinstance(task.corpus, MaskedCorpus)
     rows = task.corpus.held_out(length) if is_masked else texts_of(task, length, longest)[0].tokens
@@ -103,12 +103,12 @@ def captured_of(task: Task, length: int, longest: int) -> Tensor:
 
 
 def _spread(count: int, wanted: int) -> Tensor:
-    """Indices of `wanted` rows, evenly over all `count`, so that books and stories are both there."""
+    """Returns the indices of `wanted` rows, evenly over all `count`, so that books and stories are both included."""
     return torch.linspace(0, count - 1, min(count, wanted)).long()
 
 
 def typed_limit(lab: Lab, plan: HeadPlan) -> int:
-    """Returns the most tokens of an input text that `facts` evaluates; with constant heads, the size of their matrices.
+    """Returns the largest number of tokens that `facts` evaluates; with constant heads, the size of their matrices.
 
     Args:
         lab: model.
@@ -137,7 +137,8 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
     places = targets >= 0
-    hidden = lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, len(prompt.ids)), rows)[0]
+    interventions = lab.interventions(plan, len(prompt.ids), lab.source_values(prompt, plan))
+    hidden = lab.model(torch.tensor([prompt.ids]), interventions, rows)[0]
     logits, answers = lab.model.logits(hidden[places]), targets[places]
     known = len(answers) > 0
     return {"loss": float(functional.cross_entropy(logits, answers)) if known else None,
@@ -146,8 +147,10 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
 
 
 class _Rows(list[Record]):
-    """Stores two numbers of each layer's record and drops the record: at 512 tokens the attention maps of four layers
-    would take 100 MB per visitor."""
+    """Stores two numbers of each layer's record and drops the record.
+
+    At 512 tokens the attention maps of four layers would take 100 MB per visitor.
+    """
 
     def __init__(self, lab: StackLab) -> None:
         super().__init__()
@@ -156,7 +159,8 @@ class _Rows(list[Record]):
         self.log_normaliser: list[float] = []
 
     def append(self, record: Record) -> None:
-        # One head at a time: at 512 tokens, temporary arrays take 8 MB per head, and several visitors may run this.
+        # Heads are evaluated one by one: at 512 tokens, temporary arrays take 8 MB per head, and several visitors may
+        # compute at once.
         self.entropy.append(fmean(float(row_entropy(head).mean()) for head in record.weights[0].numpy()))
         self.log_normaliser.append(float(next(self._attentions).log_normaliser(record.scores).mean()))
 

@@ -40,13 +40,14 @@ from models.tasks.base import Task
 from models.tasks.stories import StoriesCorpus
 
 TEXTS, TOKENS, RANDOM = 50, 20, 20
-SEED = 9  # of the choice of texts and of the random draws
+SEED = 9  # random seed of the choice of texts and of the random sets
 OTHERS = ("confidence", "single-head", "single-loss", "random")
 
 
 def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list[Prompt]:
-    """Returns held-out prompts, half of books and half of stories: BOS, `tokens` - 1 tokens, and the next token as the
-    last target.
+    """Returns held-out prompts, half of books and half of stories.
+
+    A prompt is BOS and `tokens` - 1 tokens, with the next token as the last target.
 
     Args:
         lab: model.
@@ -134,8 +135,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def sign_test(wins: int, count: int) -> float:
-    """Returns the one-sided p-value of the sign test: the probability of at least `wins` heads in `count` tosses of a
-    fair coin.
+    """Returns the one-sided p-value of the sign test: P(at least `wins` heads in `count` tosses of a fair coin).
 
     Args:
         wins: of `count`.
@@ -145,9 +145,9 @@ def sign_test(wins: int, count: int) -> float:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task.corpus, StoriesCorpus)  # by the choices below
+    assert isinstance(task.corpus, StoriesCorpus)  # the command accepts only models of stories
     prompts = texts(lab, task.corpus, arguments.texts, arguments.tokens)
-    torch.set_num_threads(1)  # as the app has it
+    torch.set_num_threads(1)  # one thread, as in the app
     results = []
     for index, prompt in enumerate(prompts):
         results.append(measure(lab, prompt, arguments.bound, index))

@@ -1,5 +1,4 @@
-"""Thumbnails of four heads of each model, from the first layer to the last, on its first example. The model menu shows
-them.
+"""Thumbnails of four heads of each model on its first example, which the model menu shows.
 
     python -m models.studies.corpus.pictures            # all models, or the named ones
 """
@@ -19,7 +18,7 @@ from models.loading import load
 from models.studies import store
 from models.thumbnails import thumbnails
 
-SIDE = 16  # tokens per side of a thumbnail
+SIDE = 16  # largest number of tokens per side of a thumbnail
 HEADS = 4
 
 

@@ -52,10 +52,10 @@ from models.tasks.translation import TranslationMetric
 
 ALL = "all"  # name of the scope with all heads
 DRAWS = 5
-STEPS = 8  # equal steps from all heads to none, for random orders, BLEU of all heads, and costs
+STEPS = 8  # number of equal steps from all heads to none, for random orders, BLEU of all heads, and costs
 REPEATS = 40
 MINUTES, SENTENCES = 60, 300
-COST_TOKENS = {ALL: 128, "translation": 16}  # tokens of the text whose forward pass is timed
+COST_TOKENS = {ALL: 128, "translation": 16}  # number of tokens of the text whose forward pass is timed
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Scope:
 
     @property
     def main(self) -> str:
-        """The name of the order that is measured most finely."""
+        """Returns the name of the pruning order that is measured at the most points."""
         return LEARNED if LEARNED in self.orders else ALONE
 
     def sizes(self, steps: int | None = None) -> list[int]:
@@ -222,8 +222,7 @@ def key_of(what: str, order: Order, left: int) -> str:
 
 
 def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
-    """Returns the measured points of a scope, and its orders, which are stored because later measurements may change
-    them.
+    """Returns the measured points of a scope, and its orders, because later measurements may change the orders.
 
     Args:
         scope: of the model.
@@ -313,8 +312,8 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
 
 
 def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    torch.set_num_threads(1)  # as the app has it
-    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    torch.set_num_threads(1)  # one thread, as in the app
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # the command accepts only our own models
     heads = store.read(lab.name, "heads")
     if heads is None:
         raise ValueError(f"measure its heads first: python -m models.studies.corpus.heads {lab.name}")

@@ -27,7 +27,7 @@ from models.tasks.base import Task
 from models.tasks.text_scores import bleu, sacrebleu
 from models.tasks.translation import TranslationCorpus, TranslationMetric
 
-DECIMALS = 2  # of values in percent, some of which are several hundred
+DECIMALS = 2  # decimals of the stored values in percent, some of which are several hundred
 
 
 def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: ndarray) -> ndarray:
@@ -62,7 +62,8 @@ def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tupl
     Raises:
         FileNotFoundError: sacrebleu is not installed; only measuring needs it.
     """
-    measure = sacrebleu(effective_order=True)  # only silences a warning: of the result, only the counts are used
+    # effective_order only silences a warning: of the result, only the counts are used
+    measure = sacrebleu(effective_order=True)
     scores = [measure.sentence_score(said, list(its)) for said, its in zip(found, references, strict=True)]
     return (numpy.array([its.sys_len for its in scores], float), numpy.array([its.ref_len for its in scores], float),
             numpy.array([its.counts for its in scores], float), numpy.array([its.totals for its in scores], float))

@@ -1,5 +1,4 @@
-"""The share of attention on the first token, and for a gated model the values of its gates and their effect on the
-loss.
+"""The share of attention on the first token; for a gated model also its gates and their effect on the loss.
 
     python -m models.studies.corpus.sinks stories-softmax stories-gated
 
@@ -32,7 +31,7 @@ from models.studies.command import study
 from models.tasks.base import Batch, Task
 from models.trace import sink
 
-TOKENS = 16_384  # of held-out windows, evenly spread
+TOKENS = 16_384  # number of tokens of held-out windows, evenly spread
 NEARLY_CLOSED = 0.1  # gates below this value count as closed
 
 

@@ -31,9 +31,9 @@ from models.studies.command import study
 from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, StoriesCorpus
 
-WINDOWS = 240  # held-out windows; books and stories as in the test split
-AT_ONCE = 16  # windows
-SHOWN = 12  # names to list, with the largest S against their first piece
+WINDOWS = 240  # number of held-out windows; books and stories as in the test split
+AT_ONCE = 16  # number of windows per batch
+SHOWN = 12  # number of names to list, those with the largest S against their first piece
 
 
 def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
@@ -60,8 +60,9 @@ def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
 
 @torch.inference_mode()
 def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[str, Any]:
-    """Returns the mean S by layer and set of pairs for each window that has all three sets, and the names with the
-    largest S.
+    """Returns the mean S by layer and set of pairs for each window, and the names with the largest S.
+
+    Only windows that have all three sets of pairs are measured.
 
     Args:
         model: with selective attention.
@@ -78,7 +79,8 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
         records: list[Record] = []
         model(part, records=records)
         for layer, record in enumerate(records):
-            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))  # (B, N) S against the previous
+            # (B, N) S of each token against the previous one
+            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))
             for kind, where in zip(kinds, here.unbind(1), strict=True):
                 layers[layer][kind] += ((said * where).sum(1) / where.sum(1)).tolist()
             for row, place in here[:, 0].nonzero().tolist():
@@ -92,7 +94,7 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task.corpus, StoriesCorpus)  # by the choices below
+    assert isinstance(task.corpus, StoriesCorpus)  # the command accepts only models of stories
     rows = task.corpus.windows(CONTEXT)
     targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
     return measure(lab.model, task.reader.labels, functional.pad(targets, (1, -1), value=0))

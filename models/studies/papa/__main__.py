@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--cache", type=float, default=LIMIT / 2**30, help="GB of features that are stored there")
     parser.add_argument("--finish", action="store_true", help="write the stored results without measuring")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # another order of summation would give other probes
+    torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
     try:
         lab = load(arguments.model, arguments.runs)
         name = arguments.name or Path(arguments.model).name
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _address(model: str, name: str | None) -> str:
-    """The model as another machine can name it: without the path of a local folder."""
+    """Returns the model's name for a command on another machine, without the path of a local folder."""
     return f"FOLDER --name {name or Path(model).name}" if Path(model).is_dir() else model
 
 

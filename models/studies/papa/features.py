@@ -16,8 +16,8 @@ from models.lab import Lab, Watch
 from models.studies.papa.constants import InterventionsByLength
 from models.studies.papa.tasks.token_ids import Texts
 
-LIMIT = 2 * 2**30  # bytes of the cache
-CLAMP = 60_000.0  # float16 ends at 65,504
+LIMIT = 2 * 2**30  # limit of the cache in bytes
+CLAMP = 60_000.0  # values are clamped to this, because float16 ends at 65,504
 
 
 @torch.inference_mode()

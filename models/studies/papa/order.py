@@ -22,7 +22,7 @@ from models.studies.papa.constants import ConstantMatrices
 from models.studies.papa.probes import Probe
 from models.studies.papa.tasks.token_ids import Texts
 
-EPOCHS, SIZE = 2, 16  # SIZE: texts per step
+EPOCHS, SIZE = 2, 16  # number of epochs, and texts per step
 RATE, PROBE_RATE = 0.03, 1e-3
 STREAM = 150
 

@@ -20,8 +20,8 @@ from models.plan import Address, HeadPlan
 
 LEARNED, RANDOM, REMOVED = "learned", "random", "removed"
 MODES = (LEARNED, RANDOM, REMOVED)
-FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # of the heads that stay dynamic
-SEEDS = (0, 1, 2)  # of probes, and of random orders
+FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # shares of the heads that stay dynamic
+SEEDS = (0, 1, 2)  # seeds of the probes and of the random orders
 STREAM = 97
 
 

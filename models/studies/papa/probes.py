@@ -28,11 +28,11 @@ from models.studies.papa.features import feature_moments
 from models.studies.papa.tasks.token_ids import GRID, Batch, Texts
 
 HIDDEN = 64
-WORD_RATE, TEXT_RATE, DECAY = 1e-3, 3e-3, 0.01  # learning rates of the two types of probes
+WORD_RATE, TEXT_RATE, DECAY = 1e-3, 3e-3, 0.01  # learning rates of the two types of probes, and their weight decay
 WORDS, TEXTS = 64, 32  # questions per step: words, or whole texts
-VALIDATION = 6  # one training text out of six validates
+VALIDATION = 6  # one training text out of this many is for validation
 PATIENCE, MOST_EPOCHS = 4, 60
-PART = 64  # questions of a pass without gradients
+PART = 64  # number of questions of a pass without gradients
 STREAM, VALIDATION_STREAM = 2022, 2023
 
 
@@ -191,7 +191,7 @@ def split(questions: Questions) -> tuple[Questions, Questions]:
     validates = torch.zeros(count, dtype=torch.bool)
     validates[order[:count // VALIDATION]] = True
     chosen = validates[questions.texts]
-    if not chosen.any():  # so few texts that none can be spared
+    if not chosen.any():  # there are too few texts to hold one out
         return questions, questions
     return questions.take((~chosen).nonzero()[:, 0]), questions.take(chosen.nonzero()[:, 0])
 
@@ -203,7 +203,7 @@ def _batches(questions: Questions, size: int, random: torch.Generator) -> Iterat
 
 @torch.inference_mode()
 def _loss(probe: Probe, standard: Tensor, questions: Questions) -> float:
-    """Mean cross entropy in nats."""
+    """Returns the mean cross entropy in nats."""
     total = 0.0
     for chosen in torch.arange(len(questions)).split(PART):
         batch = questions.take(chosen)

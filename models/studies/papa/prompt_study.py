@@ -1,4 +1,4 @@
-"""A typed text under a study: the distance of each head from its constant, and the labels before and after.
+"""An input text under a study: the distance of each head from its constant, and the labels before and after.
 
     total variation of a row = 1/2 * sum over keys of |A - C|        0 if A is the constant, at most 1
 """
@@ -45,7 +45,7 @@ class LabelChange:
 
 @dataclass(frozen=True, eq=False)
 class PromptResult:
-    """The result of a typed text.
+    """The result of an input text.
 
     Attributes:
         distances: (L, H) total variation between attention pattern and constant, mean over queries.
@@ -111,7 +111,7 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
 
 def _probabilities(lab: Lab, probe: Probe, states: list[Tensor], words: tuple[int, ...], by_word: bool) -> Tensor:
     """Returns (words, labels) or (1, labels) probabilities."""
-    values = torch.stack(states, 2)[0]  # (n, L + 1, C)
+    values = torch.stack(states, 2)[0]  # shape (n, L + 1, C)
     if by_word:
         values = values[list(words)]
     positions = torch.tensor([lab.places(states[0].shape[1], GRID)])

@@ -40,7 +40,8 @@ def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
         constant = load_file(folder / f"{study.key}.constant.safetensors")["constant"]
         tensors: dict[str, Tensor] = {"constant": constant.half()}
         for count, path in paths.items():
-            probe = load_file(path)  # the feature moments differ too much within a row for one scale
+            # the feature moments stay in float32, because they differ too much within a row for one scale
+            probe = load_file(path)
             weights = quantise({key: tensor for key, tensor in probe.items()
                                 if key in ("first.weight", "second.weight")})
             tensors |= {f"{count}.{key}": tensor if tensor.dtype == torch.int8 else tensor.half()

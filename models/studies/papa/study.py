@@ -124,7 +124,8 @@ class TaskStudy:
         if not self.done["scores"]:
             self._average()
         addresses = self.lab.kinds[0].addresses
-        if 0 < condition.count < len(addresses) and "order" not in self.done:  # otherwise the order changes nothing
+        # at the two ends the order changes nothing, so it is learned only between them
+        if 0 < condition.count < len(addresses) and "order" not in self.done:
             self._sort()
         heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", addresses)]
         train, test = self._features(plan_of(condition, heads))
@@ -162,9 +163,9 @@ class TaskStudy:
         return of("train", self.train), of("test", self.test)
 
     def _cache_key(self, plan: HeadPlan, part: str) -> str:
-        """Two tasks on the same texts share the features of the unmodified and of the pruned model.
+        """Returns the key of features, which tasks on the same texts share for the unmodified and for the pruned model.
 
-        Constant matrices belong to a task's training texts, which tasks on the same texts share too.
+        Tasks on the same texts also share their constant matrices, which are means over these texts.
         """
         return f"{self.lab.fingerprint} {self.corpus.texts} {self.share} {part} {plan}"
 

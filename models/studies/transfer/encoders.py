@@ -26,10 +26,12 @@ from models.tasks.masked import LENGTH, TOKENS, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import train, validation_loss
 
-STEPS, SEED, RATE = 900, 0, 8e-3  # one learning rate for all, whatever the sweeps find for released models
-COMPILED = True  # by torch.compile: a step is a fifth faster
-SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}  # width, layers; all with 8 heads a layer
-SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")  # in the middle size
+STEPS, SEED, RATE = 900, 0, 8e-3  # one learning rate for all encoders, whatever the sweeps find for released models
+COMPILED = True  # whether to use torch.compile, with which a step is a fifth faster
+# (width, layers) of each size; all have 8 heads per layer
+SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}
+# attention types that are trained in the middle size
+SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")
 NAMES = ("middle", "small", *SYNTHESIZERS, "large")
 MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps of the stored checkpoints
 WEIGHTS, NUMBERS = "model.safetensors", "moment.json"
@@ -109,7 +111,7 @@ def train_one(name: str, data: Path, runs: Path) -> None:
     train(recipe, corpus, runs / "encoders" / name, SEED, torch.device("cpu"), after=save)
     for moment, folder in missing.items():
         model = read_model(folder)
-        assert isinstance(model, Transformer)  # what the recipe builds
+        assert isinstance(model, Transformer)  # the recipe builds a Transformer
         write_json(folder / NUMBERS, {"steps": int(_parts(moment)[1]), "tokens": TOKENS, "of": STEPS,
                                       "learning_rate": recipe.learning_rate, "width": model.config.width,
                                       "attention": model.config.attention,
@@ -117,12 +119,15 @@ def train_one(name: str, data: Path, runs: Path) -> None:
 
 
 def numbers_of(moment: str, runs: Path) -> dict[str, object]:
-    """Returns steps, tokens per step, steps of the whole training, learning rate, width, attention type and validation
-    loss (nats) of a checkpoint.
+    """Returns the numbers of a checkpoint, which its training stored.
 
     Args:
         moment: one of ALL.
         runs: the folder of all trainings.
+
+    Returns:
+        steps, tokens per step, steps of the whole training, learning rate, width, attention type, and validation loss
+            (nats).
     """
     return read_json(folder_of(moment, runs) / NUMBERS)
 
@@ -136,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the trainings")
     options = parser.parse_args(arguments)
-    torch.set_num_threads(1)  # another order of summation would give other weights
+    torch.set_num_threads(1)  # one thread, because another order of summation would give other weights
     for name in options.names or NAMES:
         train_one(name, options.data, options.runs)
         print(f"{name}: " + ", ".join(f"{moment} {numbers_of(moment, options.runs)['validation_loss']}"

@@ -1,4 +1,4 @@
-"""Numbers of the transfer study as pages and claims read them."""
+"""Numbers of the transfer study, for pages and claims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Encoder:
         kind: `softmax`, or one of encoders.SYNTHESIZERS.
         tasks: task -> mode -> seed -> score.
         controls: task -> the highest score with all heads pruned, or that of a constant answer if it is higher.
-        loss: on hidden words after the pretraining, nats; None if it is not known.
+        loss: on hidden words after the pretraining, nats; None if unknown.
     """
 
     kind: str
@@ -40,7 +40,7 @@ def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
     """Returns the encoders by attention type, softmax first.
 
     Args:
-        read: name of a pretraining's moment -> its measurement, empty where there is none.
+        read: name of a checkpoint during pretraining -> its measurement, empty if there is none.
     """
     return {kind: _encoder(kind, read(moment))
             for kind, moment in zip(("softmax", *(its for its in MODELS if its != "middle")), MODELS.values(),
@@ -58,7 +58,8 @@ def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
 
 
 def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
-    """Returns the tasks that every encoder was measured on, and in which each seed of softmax is above the controls."""
+    """Returns the tasks that every encoder was measured on and in which each seed of softmax scores above the controls.
+    """
     known = [its for its in encoders.values() if its.tasks]
     return [key for key in CORPORA if known and all(key in its.tasks for its in known)
             and "softmax" in encoders and encoders["softmax"].tasks
@@ -66,5 +67,5 @@ def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
 
 
 def cell(values: Sequence[float]) -> str:
-    """Returns `0.512 ± 0.003`: mean and standard deviation; a dash of no values."""
+    """Returns `0.512 ± 0.003`: mean and standard deviation; a dash if there are no values."""
     return f"{fmean(values):.3f} ± {deviation(tuple(values)):.3f}" if values else "–"

@@ -47,10 +47,11 @@ KIND = "transfer"
 PROBED, TUNED, PRUNED = "probed", "fine-tuned", "pruned"
 WAYS = (PROBED, TUNED)  # the modes that are compared; PRUNED is their control
 SEEDS = (0, 1, 2)
-MODELS = {name: encoders.moments_of(name)[-1] for name in ("middle", *encoders.SYNTHESIZERS)}  # middle: softmax
-EPOCHS, SIZE = 2, 32  # of fine-tuning; SIZE: texts per step
+# the middle size is softmax's
+MODELS = {name: encoders.moments_of(name)[-1] for name in ("middle", *encoders.SYNTHESIZERS)}
+EPOCHS, SIZE = 2, 32  # number of epochs of fine-tuning, and texts per step
 RATE, PROBE_RATE, DECAY = 3e-4, 1e-3, 0.01
-WARMUP = 0.1  # of the steps; then the learning rate falls to 0
+WARMUP = 0.1  # share of the steps in which the learning rate rises; then it falls to 0
 STREAM = 2005
 
 
@@ -218,7 +219,7 @@ def main() -> None:
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of encoders and intermediate results")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # another order of summation would give other probes
+    torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
     share = f" --share {arguments.share:g}" if arguments.share != 1 else ""
     command = "python -m models.studies.transfer.transfer_study" + share
     try:

@@ -1,16 +1,18 @@
-"""The results of the sweeps, and the rule by which recipes take their rates from them.
+"""The results of the sweeps, and the rule that chooses the learning rates of recipes from them.
 
     {"family": "stories", "steps": 160, "seed": 0, "runs": [
         {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
         {"attention": "softmax", "learning_rate": 0.008, "table_rate": 10.0, "loss": 3.6, "steps": 1200}, ...]}
 
-One file a family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweep`. Every attention
-type of a family is tried with the same rates, the same budget and the same seed, and scored by its loss on the
-validation split in nats. The rule: the learning rate with the lowest loss at the usual table rate; then, for types
-that have tables, the table rate with the lowest loss at that learning rate. Short trainings like high rates: where a
-family has a second round, of trainings as long as those that seeds are compared by, it begins at that learning rate
-and goes on to half of it for as long as that is no worse. What the first round found stands until the second is over,
-and a type that was not tried with every rate keeps the family's default.
+There is one file per family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweep`. Every
+attention type of a family is trained with the same rates, the same steps and the same seed; its score is the loss on
+the validation split in nats.
+
+The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
+rate with the lowest loss at that learning rate. Short trainings favour high rates. So some families have a second
+round, with as many steps as the trainings of other seeds: it begins at that learning rate and halves it as long as the
+loss is no worse. The result of the first round holds until the second is finished. A type without all trials keeps the
+family's default.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ class Sweep:
     second: int = 0
 
 
-# Assignment is not learned at all before some 2,000 steps, so its trials are as long as its trainings. Of three rates
-# the lowest was the best for two of its four types, so there is a fourth.
+# Assignment is not learned at all before about 2,000 steps, so its trials are as long as its trainings. It has a fourth
+# rate, because the lowest of three was the best for two of its four types.
 PLANS = {"assignment": Sweep(3000, 100, (2.5e-4, 5e-4, 1e-3, 2e-3)),
          "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3), 1200), "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3), 900),
          **dict.fromkeys(("translation", "summary", "dialogue"), Sweep(120, 30, (2e-3, 4e-3, 8e-3)))}
@@ -83,16 +85,22 @@ def _loss(trial: dict[str, Any]) -> float:
 
 
 def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
-    """Returns the learning rate with the lowest loss of the first round, at the usual table rate; None until all rates
-    were tried."""
+    """Returns the learning rate with the lowest loss of the first round, at the usual table rate.
+
+    Returns:
+        None until all rates have a trial.
+    """
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
     return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
-    """Returns the table rate with the lowest loss of the first round at a learning rate; the usual table rate until all
-    were tried."""
+    """Returns the table rate with the lowest loss of the first round at a learning rate.
+
+    Returns:
+        The usual table rate until all table rates have a trial.
+    """
     losses = {t["table_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
     known = all(table in losses for table in TABLE_RATES)
@@ -100,7 +108,7 @@ def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -
 
 
 def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, first: float) -> tuple[float, bool]:
-    """Returns (next learning rate to try, False), or (best learning rate, True) when the second round is over.
+    """Returns (next learning rate to train, False), or (best learning rate, True) when the second round is finished.
 
     Args:
         trials: of the family.
@@ -117,7 +125,7 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
 
 
 def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
-    """Returns the `learning_rate` and `table_rate` of a recipe; an empty dict until all rates were tried."""
+    """Returns the `learning_rate` and `table_rate` of a recipe; an empty dict until all rates have a trial."""
     trials, plan = read(family, folder), PLANS[family]
     first = best_rate(trials, attention, plan.rates)
     if first is None:

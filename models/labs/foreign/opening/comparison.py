@@ -8,19 +8,22 @@ short text runs once more: its maps must be the same bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers.utils import logging
 
 from models.kind import Kind
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import refuse, version
-from models.labs.foreign.running import positions, stateless
+from models.labs.foreign.running import interception, positions, stateless
+from models.labs.foreign.running.adapters import adapt, reports_windows
 from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.writing import MAX_WRITTEN
 from models.nets.attention.base import NO_INTERVENTION
@@ -87,11 +90,14 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     stateless.isolate(stateless.restore(before))
     if not _finite(expected["logits"] if "logits" in expected else expected["last_hidden_state"]):
         raise refuse("computes no numbers")
-    exchange_attention(model, kind)
+    own = exchange_attention(model, short)
     survey, answer = _survey(model, short)
     if not survey.sites:
         raise refuse("own attention", kind=kind)
-    measured = tuple(_measured(its, survey.maps.get(its.name, []), expected, kind) for its in kinds)
+    if not own.scales:
+        kinds = tuple(replace(its, attention=replace(its.attention, policies=("trained",))) for its in kinds)
+    own_form = bool(own.heads) or reports_windows(model)
+    measured = tuple(_measured(its, survey.maps.get(its.name, []), expected, kind, own_form) for its in kinds)
     if isinstance(reader, CausalReader) and not measured[0].causal:
         raise SeesFutureError(kind)
     check_close(kind, answer, _answer(expected))
@@ -133,24 +139,27 @@ def longest_probe(reader: TextReader) -> Probe | None:
     return probe(reader, reader.limit, target - 1 if target == reader.limit else target)
 
 
-def exchange_attention(model: Any, kind: str) -> None:
-    """Makes the model's layers call our attention function, from now on.
+def exchange_attention(model: Any, short: Probe) -> interception.Found:
+    """Makes the model's layers call our attention function, or intercepts their own softmax, from now on.
 
     Args:
         model: with eager attention.
-        kind: its type, for the message.
+        short: inputs that show which layers compute attention by code of their own.
 
-    Raises:
-        ForeignError: its layers call no function that could be exchanged, and there is no adapter.
+    Returns:
+        The layers with code of their own.
     """
-    from models.labs.foreign.running.adapters import adapt
-
-    if adapt(model):
-        return
-    try:
-        model.set_attn_implementation(NAME)
-    except Exception as error:  # transformers checks what a model supports, and says so in many ways
-        raise refuse("own attention", kind=kind) from error
+    if not adapt(model):
+        level = logging.get_verbosity()
+        logging.set_verbosity_error()
+        # transformers checks what a model supports, and raises many errors: then its layers have code of their own.
+        with contextlib.suppress(Exception):
+            model.set_attn_implementation(NAME)
+        logging.set_verbosity(level)
+    with during(_Survey(short.sizes, model.config.model_type)):
+        own = interception.find(model, short.inputs)
+    interception.intercept(own)
+    return own
 
 
 def check_close(kind: str, ours: Tensor, expected: Any) -> None:
@@ -184,12 +193,13 @@ class _Survey(ForwardPass):
         if record.live.shape[-1] <= SHORT or kind == "self" and len(self._sizes) == 1:
             self.maps.setdefault(kind, []).append(record.live)
 
-    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
+               live: Tensor | None = None) -> tuple[Tensor, Tensor]:
         n, m = scores.shape[-2:]
         if (n, m) not in self._sizes:
             raise refuse("other keys", kind=self._type, queries=n, keys=m)
         self.sites[self.original(module)] = self._sizes[n, m]
-        return super().finish(module, scores, value)
+        return super().finish(module, scores, mix, live)
 
 
 def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
@@ -199,17 +209,27 @@ def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
         return survey, _answer(model(**tried.inputs))
 
 
-def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str) -> Kind:
-    """The kind with layers, heads and causality as measured; raises ForeignError unless its maps are the model's."""
+def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, own_form: bool) -> Kind:
+    """The kind with layers, heads and causality as measured; raises ForeignError unless its maps are the model's.
+
+    Args:
+        kind: as the config describes it.
+        maps: (H, N, M) of each layer.
+        expected: transformers' output.
+        model_type: for the message.
+        own_form: True if transformers may return something else as attentions: SqueezeBERT returns scores, Longformer
+            windows. The softmax of such a model is its own, and its hidden states are compared.
+    """
     if not maps:
         raise refuse("no softmax layer", kind=model_type)
     heads = sorted({len(its) for its in maps})
     if len(heads) > 1:
         raise refuse("uneven heads", kind=model_type, heads=", ".join(map(str, heads)))
     eager = [weights[0] for weights in expected.get(EAGER[kind.name]) or () if isinstance(weights, Tensor)]
-    if len(eager) != len(maps):
-        raise refuse("more than softmax", kind=model_type)
-    check_close(model_type, torch.stack(maps), torch.stack(eager))
+    if not own_form:
+        if len(eager) != len(maps):
+            raise refuse("more than softmax", kind=model_type)
+        check_close(model_type, torch.stack(maps), torch.stack(eager))
     return replace(kind, layers=len(maps), heads=heads[0],
                    causal=kind.name != "cross" and all(not its.triu(1).any() for its in maps))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
 from models.labs.foreign.refusals import refuse, version
@@ -15,7 +16,7 @@ from models.messages import N_
 
 # Positions of these start after the id of padding, so that their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
-          "ibert", "xmod", "esm", "longformer"}
+          "ibert", "xmod", "esm", "longformer", "luke"}
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}  # relative positions, beside those that are rotary
 
 HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's name -> its reader
@@ -24,12 +25,14 @@ HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's 
     (r"ForSequenceClassification$", ClassReader),
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
+APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # no softmax over all tokens is computed
 NO_SOFTMAX = {"conv", "linear_attention", "moe"}  # layer types of hybrid models that have no attention maps
 
 # Names of one number in the configs of different architectures.
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
-POSITIONS = ("max_position_embeddings", "n_positions", "seq_length")
+POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len",
+             "max_encoder_position_embeddings")
 
 TRAITS = Traits(N_("Softmax, as the model has it"), "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
 
@@ -53,6 +56,7 @@ def read_config(folder: Path) -> Any:
         raise _why(folder) from error
     if getattr(config, "quantization_config", None):
         raise refuse("quantised")
+    check_numbers(config.to_dict())
     return config
 
 
@@ -109,7 +113,8 @@ def reader_class(config: Any) -> type[TextReader]:
     if reader is Seq2SeqReader:
         raise refuse("several inputs", kind=config.model_type)
     if reader is CausalReader and not is_causal(config):
-        return TextReader  # it sees the tokens that it would predict
+        # XLM has one class for both heads. Others see the tokens that they would predict.
+        return MaskedReader if named == auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) else TextReader
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
         return TextReader  # its head returns a number, or several: no distribution
@@ -159,7 +164,8 @@ def is_causal(config: Any) -> bool:
     if getattr(config, "is_causal", True) is False or getattr(config, "use_bidirectional_attention", None) in (
             True, "all"):
         return False
-    return bool(getattr(config, "is_decoder", False)) or config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    decodes = getattr(config, "is_decoder", False) or getattr(config, "causal", False)
+    return bool(decodes) or config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 
 def kinds_of(config: Any) -> tuple[Kind, ...]:
@@ -172,6 +178,8 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
         ForeignError: it has no attention heads.
     """
     config = text_config(config)
+    if config.model_type in APPROXIMATIONS:
+        raise refuse("approximation", kind=config.model_type)
     if not config.is_encoder_decoder:
         layers, heads = _numbers(config, "")
         types = getattr(config, "layer_types", None) or ()
@@ -217,6 +225,8 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
     most = first_number(config, POSITIONS) or 512
     if config.model_type in OFFSET:
         most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1  # MPNet's is 1 whatever it says
+    if getattr(config, "attention_type", None) == "block_sparse":  # BigBird computes all scores of a shorter text
+        most = min(most, (5 + 2 * config.num_random_blocks) * config.block_size)
     free = config.model_type in UNLIMITED or getattr(config, "rope_parameters", None) or \
         getattr(config, "rope_theta", None)
     return None if free else most, most

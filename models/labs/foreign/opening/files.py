@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 from models.labs.foreign.refusals import refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
+MOST_HEADER = 100_000_000  # bytes of a safetensors header, as the format defines it
+SPARE_TOKENS = 1_000  # that a tokenizer may have beyond twice the model's rows
 
 
 def check_folder(folder: Path, root: Path) -> None:
@@ -24,8 +28,16 @@ def check_folder(folder: Path, root: Path) -> None:
     inside = root.resolve()
     files = [path for path in folder.iterdir() if not path.is_dir()]
     for path in files:
-        if not path.resolve().is_relative_to(inside):
+        try:
+            where = path.resolve(strict=True)
+        except FileNotFoundError:
+            where = path.resolve()
+        except (OSError, RuntimeError) as error:
+            raise refuse("link loop", file=path.name) from error
+        if not where.is_relative_to(inside):
             raise refuse("outside", file=path.name)
+        if where.exists() and not where.is_file():
+            raise refuse("no file", file=path.name)
     if (folder / "adapter_config.json").exists():
         raise refuse("adapter")
     _check_weights(folder, [path.name for path in files])
@@ -63,6 +75,60 @@ def weight_files(names: list[str], read: Any) -> list[str]:
     return files
 
 
+def weights_of(folder: Path) -> list[str]:
+    """Returns the names of the files that hold the weights of a folder; see `weight_files`.
+
+    Args:
+        folder: of the model.
+    """
+    return weight_files([path.name for path in folder.iterdir()], lambda name: _json(folder / name))
+
+
+def elements(path: Path) -> int:
+    """Returns the number of weights in a safetensors file, from its header.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ForeignError: it is none.
+    """
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if size > min(MOST_HEADER, path.stat().st_size):
+                raise ValueError("the header is longer than the file")
+            header = json.loads(file.read(size))
+            return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    except RecursionError as error:
+        raise refuse("nested", file=path.name) from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise refuse("weights damaged") from error
+
+
+def check_rows(tokens: int, config: Any) -> None:
+    """Raises ForeignError if a tokenizer has far more tokens than the model has rows for.
+
+    Args:
+        tokens: of the tokenizer.
+        config: content of config.json.
+    """
+    parts = [config, *(config.get(name) for name in ("text_config", "encoder"))] if isinstance(config, dict) else []
+    rows = max((part["vocab_size"] for part in parts
+                if isinstance(part, dict) and isinstance(part.get("vocab_size"), int)), default=tokens)
+    if tokens > 2 * rows + SPARE_TOKENS:
+        raise refuse("large tokenizer", tokens=tokens, rows=rows)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Returns True for a panic of a library that is written in Rust; `except Exception` does not catch it.
+
+    Args:
+        error: any exception.
+    """
+    return type(error).__name__ == "PanicException"
+
+
 def _check_tokenizer(folder: Path, inside: Path) -> None:
     """A tokenizer's config may name files, and transformers opens them."""
     path = folder / "tokenizer_config.json"
@@ -74,8 +140,27 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
                 raise refuse("tokenizer outside", key=key)
 
 
+def content(path: Path) -> Any:
+    """Returns the content of a JSON file; None if it is none.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ForeignError: its brackets are nested too deeply.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise refuse("nested", file=path.name) from error
+    except (OSError, ValueError):
+        return None
+
+
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise refuse("nested", file=path.name) from error
     except (OSError, ValueError) as error:
         raise refuse("unreadable", file=path.name) from error

@@ -14,7 +14,7 @@ from transformers.utils import logging
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.comparison import SeesFutureError, compare
 from models.labs.foreign.opening.facts import kinds_of, make_reader
-from models.labs.foreign.opening.files import check_folder
+from models.labs.foreign.opening.files import check_folder, elements, weights_of
 from models.labs.foreign.reading.readers import CausalReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import refuse
@@ -53,9 +53,26 @@ class _NoHeadError(Exception):
 
 
 def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
+    _check_described(reader, folder)
     model = _load(reader, folder)
     compared = compare(model, reader, kinds_of(reader.config))
     return ForeignLab(name, reader, model, compared.sites, compared.kinds, compared.body)
+
+
+def _check_described(reader: TextReader, folder: Path) -> None:
+    """Raises ForeignError if config.json describes far more weights than the files hold; they would be made at random.
+
+    A head without weights, and tied weights that are counted twice, are no reason.
+    """
+    try:
+        with torch.device("meta"):
+            model = getattr(transformers, reader.auto).from_config(reader.config)
+    except Exception:  # `_load` meets it again, and knows the reason
+        return
+    described = sum(parameter.numel() for parameter in model.parameters())
+    held = sum(elements(folder / file) for file in weights_of(folder))
+    if described > 3 * held + 10**7:
+        raise refuse("weights described", described=described, held=held)
 
 
 def _load(reader: TextReader, folder: Path) -> nn.Module:
@@ -73,6 +90,9 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
     finally:
         logging.set_verbosity(level)
     _check_missing(reader, info)
+    for module in list(model.modules()):
+        if hasattr(module, "set_attention_type"):  # BigBird changes to it at its first short text
+            module.set_attention_type("original_full")
     return model.eval().requires_grad_(False)
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.errors import InputError
+from models.labs.foreign.opening.files import VOCABULARIES, is_panic
 from models.labs.foreign.refusals import refuse
-from models.messages import N_
+from models.messages import N_, message
 from models.tasks.stories import bytes_of_characters
 
 PLAIN = (
@@ -40,8 +42,6 @@ TASKS = (
                       "a week without lessons. On Monday the whole village helped to build a new one."),
     (N_("A sentence"), "The children played in the garden until it was dark."),
 )
-
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
 
 _MARK = re.compile(r" ?\[MASK\]| ?<mask>|\[([^\[\]]+)\]", re.IGNORECASE)
 PART = "\u2009"  # a thin space between a character and the number of its part
@@ -179,9 +179,17 @@ def encode(tokenizer: Any, text: str) -> Encoded:
     Args:
         tokenizer: a fast one.
         text: any text.
+
+    Raises:
+        InputError: the tokenizer fails on the text.
     """
-    found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
-                      truncation=False, verbose=False)
+    try:
+        found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
+                          truncation=False, verbose=False)
+    except BaseException as error:  # a pattern that gives up on this text panics
+        if not is_panic(error):
+            raise
+        raise InputError(message("The model's tokenizer fails on this text"), 0, len(text)) from error
     added = found["special_tokens_mask"]
     own = [i for i, is_added in enumerate(added) if not is_added]
     body = (own[0], own[-1] + 1) if own else (0, 0)

@@ -1,20 +1,21 @@
-"""Attention classes that do not call transformers' AttentionInterface: each gets a subclass that does what the class
-does up to its scores, and then what every other foreign layer does. The class of a layer is exchanged once, when its
-model is opened; no layer carries anything that a pass has set.
+"""Attention classes whose scores are more than one product: each gets a subclass that computes the same scores.
+
+After the scores, the subclass does what every other foreign layer does. The class of a layer is exchanged once, when
+its model is opened; no layer carries anything that a pass has set.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention, scaled_size_sqrt
-from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
-from transformers.models.mpnet.modeling_mpnet import MPNetSelfAttention
+from transformers.models.led.modeling_led import LEDEncoderSelfAttention
+from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
 
-from models.labs.foreign.running.attention import complete
+from models.labs.foreign.running.attention import complete, complete_with
 from models.nets.attention.base import NEVER, split
 
 
@@ -42,40 +43,52 @@ class Deberta(DisentangledSelfAttention):
         return outputs.transpose(1, 2).flatten(2), weights if output_attentions else None
 
 
-class MPNet(MPNetSelfAttention):
-    """MPNet: softmax of q·k and a relative position bias that all layers share."""
+def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tensor,
+                      is_index_global_attn: Tensor) -> tuple[Tensor]:
+    """Longformer's attention as one map (Beltagy et al. 2020): each token sees a window and the global tokens; a global
+    token sees all tokens, by projections of its own. The padding up to a whole window is left out."""
+    heads, n = module.num_heads, int((~is_index_masked[0]).sum())
+    text = hidden_states[:, :n]
+    is_global = is_index_global_attn[0, :n]
+    places = torch.arange(n)
+    seen = (places[:, None] - places).abs() <= module.one_sided_attn_window_size
+    mask = torch.zeros(n, n).masked_fill_(~(seen | is_global | is_global[:, None]), NEVER)
+    query, key, value = (split(project(text), heads) for project in (module.query, module.key, module.value))
+    scale = module.head_dim**-0.5
+    scores = torch.matmul(query * scale, key.transpose(-1, -2))
+    values = [value]
+    if is_global.any():
+        query, key, value = (split(project(text), heads) for project in (
+            module.query_global, module.key_global, module.value_global))
+        scores = torch.where(is_global[:, None], torch.matmul(query * scale, key.transpose(-1, -2)), scores)
+        values.append(value)
+
+    def mix(weights: Tensor) -> Tensor:
+        local, *others = (torch.matmul(weights, value) for value in values)
+        return torch.where(is_global[:, None], others[0], local) if others else local
+
+    outputs = complete_with(module, scores, mix, mask)[0].transpose(1, 2).flatten(2)
+    return (functional.pad(outputs, (0, 0, 0, hidden_states.shape[1] - n)),)
+
+
+class Longformer(LongformerSelfAttention):
+    """Longformer."""
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None,
-                position_bias: Tensor | None = None, output_attentions: bool = False,
-                **others: Any) -> tuple[Tensor, ...]:
-        heads = self.num_attention_heads
-        query, key, value = (split(project(hidden_states), heads) for project in (self.q, self.k, self.v))
-        scores = torch.matmul(query, key.transpose(-1, -2)).div_(math.sqrt(self.attention_head_size))
-        if attention_mask is not None:
-            attention_mask = attention_mask.masked_fill(attention_mask < 0, NEVER)
-        outputs, weights = complete(self, scores, value, attention_mask, position_bias)
-        result = self.o(outputs.transpose(1, 2).flatten(2))
-        return (result, weights) if output_attentions else (result,)
+                is_index_masked: Tensor | None = None, is_index_global_attn: Tensor | None = None,
+                is_global_attn: bool | None = None, output_attentions: bool = False) -> tuple[Tensor]:
+        assert is_index_masked is not None and is_index_global_attn is not None
+        return _attend_in_window(self, hidden_states, is_index_masked, is_index_global_attn)
 
 
-class GPTNeo(GPTNeoSelfAttention):
-    """GPT-Neo, which TinyStories' own models use: softmax of q·k without a scale; every other layer has a window."""
+class LED(LEDEncoderSelfAttention):
+    """The encoder of LED, which is Longformer's."""
 
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, layer_past: Any = None,
-                use_cache: bool = False, output_attentions: bool = False, **others: Any) -> tuple[Tensor, Tensor]:
-        query, key, value = (split(project(hidden_states), self.num_heads)
-                             for project in (self.q_proj, self.k_proj, self.v_proj))
-        scores = torch.matmul(query, key.transpose(-1, -2))
-        n = scores.shape[-1]
-        mask = torch.zeros(1, 1, n, n).masked_fill_(~self.bias[:, :, :n, :n], NEVER)
-        if attention_mask is not None:
-            mask = mask.masked_fill(attention_mask < 0, NEVER)
-        outputs, weights = complete(self, scores, value, mask)
-        return self.resid_dropout(self.out_proj(outputs.transpose(1, 2).flatten(2))), weights
+    forward = Longformer.forward
 
 
-ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {DisentangledSelfAttention: Deberta, MPNetSelfAttention: MPNet,
-                                                    GPTNeoSelfAttention: GPTNeo}
+ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {
+    DisentangledSelfAttention: Deberta, LongformerSelfAttention: Longformer, LEDEncoderSelfAttention: LED}
 
 
 def adapt(model: nn.Module) -> bool:
@@ -84,3 +97,12 @@ def adapt(model: nn.Module) -> bool:
     for module in found:
         module.__class__ = ADAPTERS[type(module)]
     return bool(found)
+
+
+def reports_windows(model: nn.Module) -> bool:
+    """Returns True if transformers returns the attentions of this model in another form than ours.
+
+    Args:
+        model: that `adapt` was called for.
+    """
+    return any(isinstance(module, Longformer | LED) for module in model.modules())

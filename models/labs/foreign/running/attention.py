@@ -25,6 +25,7 @@ from transformers.masking_utils import eager_mask
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
 NAME = "lab"  # of the function, in transformers' tables
+FORBIDDEN = -9e3  # a score or mask below this forbids a key: models write -inf, the lowest float, or -1e4 (GPT)
 ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the module of the model
 
 
@@ -35,12 +36,14 @@ class LayerRecord:
     Attributes:
         scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself where no head is constant.
         norms: (H, N) norm of each head's gated output, before W_O.
+        outputs: (H, N, D) the gated outputs.
     """
 
     scores: Tensor
     live: Tensor
     weights: Tensor
     norms: Tensor
+    outputs: Tensor
 
 
 Sink = Callable[[str, int, LayerRecord], None]  # kind, layer, what it did
@@ -71,28 +74,46 @@ class ForwardPass:
         found: nn.Module = getattr(module, ORIGINAL, module)
         return found
 
+    @property
+    def scales(self) -> bool:
+        """True if the plan multiplies scores by log n."""
+        return self._base is not None
+
     def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
-        """(..., N or 1, 1) log(keys that each query sees) / log(base); None as trained."""
+        """Returns log(keys that each query sees) / log(base), (..., N or 1, 1); None if the plan does not scale.
+
+        Args:
+            scores: (..., N, M).
+            mask: added to the scores, at most FORBIDDEN where a query does not see a key; or None.
+        """
         if self._base is None:
             return None
         if mask is None:
             seen = torch.full((1, 1), float(scores.shape[-1]))
         else:
-            seen = (mask > torch.finfo(mask.dtype).min).sum(-1, keepdim=True).to(scores.dtype)
+            seen = (mask > FORBIDDEN).sum(-1, keepdim=True).to(scores.dtype)
         return seen.log() / math.log(self._base)
 
-    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, H, N, M) scores, (B, H, M, D) values -> (B, H, N, D) outputs before W_O, and the weights used."""
+    def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
+               live: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Returns the (B, H, N, D) head outputs before W_O, and the pattern after the plan.
+
+        Args:
+            module: the attention module.
+            scores: (B, H, N, M), masked.
+            mix: multiplies a pattern (B, H, N, M) by the values.
+            live: softmax of the scores, if the model has computed it.
+        """
         kind = self._sites[self.original(module)]
         layer, n, m = self._ran[kind], *scores.shape[-2:]
         self._ran[kind] += 1
         intervention = self._intervention(kind, layer, n, m)
-        live = scores.softmax(dim=-1)
+        live = scores.softmax(dim=-1) if live is None else live
         weights = intervene(live, intervention)
-        outputs = gated(torch.matmul(weights, value), intervention)
+        outputs = gated(mix(weights), intervention)
         if self._sink is not None:
             self._sink(kind, layer, LayerRecord(scores[0], live[0], live[0] if weights is live else weights[0],
-                                         outputs[0].norm(dim=-1)))
+                                               outputs[0].norm(dim=-1), outputs[0]))
         return outputs, weights
 
 
@@ -104,10 +125,11 @@ class BatchPass(ForwardPass):
         super().__init__(sites, lambda kind, layer, queries, keys: touch(kind, layer))
         self._watch = watch
 
-    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
+               live: Tensor | None = None) -> tuple[Tensor, Tensor]:
         kind = self._sites[self.original(module)]
         layer = self._ran[kind]
-        outputs, weights = super().finish(module, scores, value)
+        outputs, weights = super().finish(module, scores, mix, live)
         if self._watch is not None:
             self._watch(kind, layer, weights)
         return outputs, weights
@@ -124,6 +146,14 @@ def during(what: ForwardPass) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def current_pass() -> ForwardPass:
+    """Returns the pass of the running thread; raises RuntimeError outside of `during`."""
+    current = _current.get()
+    if current is None:
+        raise RuntimeError("a foreign model runs only inside `during`")
+    return current
 
 
 def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None,
@@ -143,10 +173,23 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
 
 def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None = None,
              softcap: float | None = None) -> tuple[Tensor, Tensor]:
-    """Scaled q·k, which is written into, and what comes after it; for adapters too."""
-    current = _current.get()
-    if current is None:
-        raise RuntimeError("a foreign model runs only inside `during`")
+    """As `complete_with`, for (B, H, M, D) values that the pattern multiplies."""
+    return complete_with(module, scores, lambda weights: torch.matmul(weights, value), mask, bias, softcap)
+
+
+def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor], mask: Tensor | None,
+                  bias: Tensor | None = None, softcap: float | None = None) -> tuple[Tensor, Tensor]:
+    """Returns the (B, H, N, D) head outputs before W_O, and the pattern after the plan.
+
+    Args:
+        module: the attention module.
+        scores: (B, H, N, M) q·k times scale; overwritten.
+        mix: multiplies a pattern by the values.
+        mask: added to the scores, -inf where a query does not see a key; or None.
+        bias: added to the scores; or None.
+        softcap: scores become softcap · tanh(scores / softcap); or None.
+    """
+    current = current_pass()
     factor = current.factor(scores, mask)
     if factor is not None:
         scores = scores.mul_(factor)
@@ -156,7 +199,7 @@ def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | No
         scores = scores.add_(bias)
     if mask is not None:
         scores = scores.add_(mask)
-    return current.finish(module, scores, value)
+    return current.finish(module, scores, mix)
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:

@@ -50,6 +50,16 @@ def at_positions(output: BodyOutput) -> Iterator[None]:
         _current.reset(token)
 
 
+@contextmanager
+def whole() -> Iterator[None]:
+    """Inside, the body runs as without `at_positions`: for a pass over another prompt."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def body_of(model: Any) -> nn.Module | None:
     """Returns the module whose last hidden states the model's head reads; None if the model has no head."""
     body = model.get_decoder() if model.config.is_encoder_decoder else model.base_model

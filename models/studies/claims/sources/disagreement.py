@@ -30,7 +30,7 @@ TITLES = {PLAIN: message("plain"), **{f"translation-disagreement-{term}": title 
           "translation-disagreement-all": message("all three")}
 MODELS = tuple(TITLES)
 BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # BLEU in the source, Chinese to English
-LEAST = 0.8  # share of the plain model's steps per second
+LEAST = 0.8  # smallest share of the plain model's steps per second that counts as "a little slower"
 # exp(D) in the source by term: of the plain model, and of the model trained with that term.
 THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
 
@@ -88,8 +88,7 @@ def _own_sense(evidence: Evidence) -> Statement:
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
-    """Returns by how much the regularised model's exp(D) is higher, and the standard error by the choice of sentences.
-    """
+    """Returns the difference in exp(D), regularised minus plain, and its standard error by the choice of sentences."""
     return own["mean"][term] - plain["mean"][term], math.hypot(own["error"][term], plain["error"][term])
 
 

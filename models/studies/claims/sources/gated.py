@@ -16,11 +16,11 @@ from models.studies.claims.verdict import below, below_in_texts, conclude
 from models.tasks.stories import CONTEXT
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
-ALSO = "stories-selective"  # shown for comparison; no verdict depends on it
+ALSO = "stories-selective"  # a model shown for comparison, on which no verdict depends
 TITLES = {PLAIN: message("softmax"), GATED: message("gated"), ALSO: message("selective")}
-MOST = 0.5  # share of the sink, or value of a gate, to be below
-BREAKS = 2.0  # factor on the perplexity
-LONGER = (2 * CONTEXT, 4 * CONTEXT)  # tokens
+MOST = 0.5  # limit of the sink's share and of the value of a gate
+BREAKS = 2.0  # factor on the perplexity above which a model counts as broken
+LONGER = (2 * CONTEXT, 4 * CONTEXT)  # lengths in tokens of the longer texts
 MEASURED = f"python -m models.studies.corpus.sinks {' '.join(TITLES)}\npython -m models.studies.claims"
 REPEATED = message("another paper's repository, which repeats the source's numbers")
 WATCHED = message("measured by others on the source's released model of one billion parameters")
@@ -115,7 +115,7 @@ def _by_token(evidence: Evidence) -> Statement:
     losses, numbers = found.get("losses", {}), found.get("perplexity", {})
 
     def rises(way: str) -> list[float] | None:
-        """Returns by window BREAKS in nats minus the loss difference: below 0 where the model breaks."""
+        """Returns, by window, ln BREAKS minus the loss difference in nats: below 0 if the model breaks."""
         return [math.log(BREAKS) - (one - own) for one, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
@@ -184,8 +184,10 @@ def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tu
 
 
 def _even(n: int) -> float:
-    """Returns the first token's share of attention if every row of a causal map is uniform, a mean over all queries but
-    the first."""
+    """Returns the first token's share of attention if every row of a causal map is uniform.
+
+    It is a mean over all queries but the first.
+    """
     return statistics.fmean(1 / (i + 1) for i in range(1, n))
 
 

@@ -24,7 +24,7 @@ from models.studies.claims.verdict import UNKNOWN, Check, below, by_error, concl
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
-LOST = 0.5  # BLEU
+LOST = 0.5  # loss of BLEU that counts as little
 PRUNED = "translation-pruned-60"  # the released run of seed 0, with about half of the encoder's heads
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROSS: message("cross-attention")}
@@ -46,8 +46,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns the trainings with learned gates on exactly these kinds of heads, and the control trainings without
-    gates.
+    """Returns the trainings with learned gates on exactly these blocks, and the control trainings without gates.
 
     Args:
         evidence: files to judge by.
@@ -63,7 +62,7 @@ def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
     runs, controls = runs_of(evidence, {ENCODER})
     alone = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
-    # The run nearest to half for each seed: the best run would favour seeds with more strengths.
+    # For each seed the run nearest to half of the heads is used: the best run would favour seeds with more strengths.
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
     lost: dict[int, dict[int, float]] = {}
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
@@ -97,8 +96,10 @@ def _few(evidence: Evidence) -> Statement:
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
-    """Returns the standard error, by the choice of sentences, of the BLEU difference between the released pruned model
-    and the control of the same seed; NaN if not measured."""
+    """Returns the standard error of a BLEU difference by the choice of sentences; NaN if not measured.
+
+    The difference is between the released pruned model and the control of the same seed.
+    """
     control = next((run for run in controls if run["seed"] == 0), {})
     its = per_text.difference(per_text.sentences(side) for side in (control, evidence.study(PRUNED, "sentences")))
     return error(its.values, its.counts) if its else math.nan

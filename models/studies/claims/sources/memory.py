@@ -24,14 +24,15 @@ from models.studies.claims.verdict import (
     conclude,
 )
 
-MOST = 2.0  # the factor has to be above this: more than half of the memory is dropped
+MOST = 2.0  # the factor on the memory must be above this: more than half of the memory is dropped
 Windows = dict[float, ndarray]  # factor -> (W,) losses of the same windows, nats
 
 CURVES = {"selective": ("selective", "chosen"), N_("selective, the oldest go"): ("selective", "chosen-oldest"),
           N_("memory loss"): ("selective-memory", "chosen"),
           N_("memory loss, the oldest go"): ("selective-memory", "chosen-oldest"),
           N_("softmax, the oldest go"): ("softmax", "chosen")}
-THEIRS = {"selective": 5.0, "memory loss": 16.0}  # in the source, at a context of 512; the first was not checked
+# factors of the source, at a context of 512; the first was not checked in the paper
+THEIRS = {"selective": 5.0, "memory loss": 16.0}
 LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models with a context of 512
 
 
@@ -79,7 +80,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
     whole = windows["softmax, the oldest go"].get(1)
     reached = {title: _reach(windows[title], whole if comparable[title] else None, best_of) for title in THEIRS}
-    # If even the full memory is not sufficient, there is no factor at which to test F.
+    # without a sufficient memory there is no factor at which to test F
     checks = wanted(reached) + [_by_mask(title, its.factor if its else None, windows[title],
                                          windows[f"{title}, the oldest go"])
                                 for title, its in reached.items() if its is None or its.factor > 1]
@@ -113,7 +114,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
           limit: float | None) -> str:
-    """Returns the perplexities at the least sufficient memory, and softmax's with its full memory."""
+    """Returns the perplexities at the smallest sufficient memory, and softmax's with full memory."""
     parts = []
     for title, its in reached.items():
         if its is not None and (factor := its.factor or 1.0) in curves[title]:
@@ -128,7 +129,7 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
-    """Tests whether any of the models can drop that much."""
+    """Tests whether any of the models can drop as much of its memory as the statement says."""
     parts = [Check("", UNKNOWN, 0) if its is None else its.beyond(MOST) for its in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((its.factor for its in reached.values() if its is not None), default=0)
@@ -148,8 +149,9 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
-    """Tests window by window whether dropping keys by F gives less loss than dropping the oldest, at 1 / factor of the
-    memory."""
+    """Tests whether dropping keys by F gives less loss than dropping the oldest, window by window, at 1 / factor of
+    memory.
+    """
     what = message("{title}: better than forgetting the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
         return Check(what, UNKNOWN, 0)
@@ -171,11 +173,10 @@ class Reach:
     measured: Mapping[float, Check]
 
     def at_least(self, wanted: float) -> Check:
-        """Tests whether 1 / wanted of the memory is sufficient: tests every factor up to the first one at or above
-        `wanted`.
+        """Tests whether 1 / wanted of the memory is sufficient.
 
-        Factors are tested in a fixed order, so the p-value of "all are sufficient" is the largest of theirs. "One of
-        them is not" has the smallest, times their number.
+        Every factor up to the first one at or above `wanted` is tested, in a fixed order. So the p-value of "all are
+        sufficient" is the largest of theirs. "One of them is not" has the smallest, times their number.
 
         Args:
             wanted: factor.

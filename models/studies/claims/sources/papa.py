@@ -19,9 +19,9 @@ from models.studies.papa import results
 from models.studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import Study, Task
 
-AVERAGE, MOST = 0.08, 0.20  # relative drops in the source
-LITTLE = 0.02  # our limit of "little": the source has curves and no number
-REDRAWS, FEW = 2000, 7  # draws of the drops; up to FEW trainings, all orders are enumerated
+AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean, and largest
+LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and no number
+REDRAWS, FEW = 2000, 7  # number of draws of the drops; largest number of trainings of which all orders are enumerated
 CHANCE = 0.05  # level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the source
 ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
@@ -38,7 +38,8 @@ def claim(evidence: Evidence) -> Claim:
         evidence: files to judge by.
     """
     every = found(evidence)
-    # A model of which no task counts cannot fail; checkpoints that are measured at the ends are points of a scatter.
+    # A model without a task that counts cannot fail. Checkpoints during training, which are measured only at the two
+    # ends, are points of a scatter.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
     return Claim("papa", message("PAPA: attention that is constant, under fresh probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
@@ -137,8 +138,9 @@ def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
 
 
 def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Check]:
-    """Returns the checks. If there are none, returns a check that names the reason: missing studies, or tasks without
-    need of heads."""
+    """Returns the checks. Without any, returns a check that names the reason: missing studies, or no task that needs
+    heads.
+    """
     if checks:
         return checks
     return [Check(message("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
@@ -224,8 +226,10 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
 
 
 def _paired(study: Study) -> list[float]:
-    """Returns, for each probe and random order, the drop with the random order minus the drop with lambda's order, at
-    1/8 computed heads; means over tasks."""
+    """Returns, for each probe and random order, the drop with the random order minus that with lambda's order.
+
+    The drops are means over tasks, at 1/8 computed heads.
+    """
     count = study.counts[FRACTIONS.index(0.125)]
     rows = [[random - learned for learned, random in zip(
         task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
@@ -268,7 +272,7 @@ def _better(studies: Sequence[Study]) -> Statement:
     what = message("the rank correlation of score and drop is positive")
     if found.trainings < results.MODELS or math.isnan(found.rank):
         check = fact(what, None)
-    else:  # clear at a p-value below CHANCE, on either side
+    else:  # the order is clear, on either side, at a p-value below CHANCE
         p = _chance_of_order(found)
         check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=found.rank, limit=0.0,
                       p_true=p, p_false=1 - p)
@@ -300,8 +304,10 @@ def _better(studies: Sequence[Study]) -> Statement:
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:
-    """Returns the one-sided p-value of the rank correlation. It is a mean over REDRAWS draws of the drops, each within
-    the standard error of the model's probes."""
+    """Returns the one-sided p-value of the rank correlation.
+
+    The p-value is a mean over REDRAWS draws of the drops, each within the standard error of the model's probes.
+    """
     last = list({study.training: (quality, drop, study.mean_drop_by_seed(LEARNED, study.heads))
                  for study, quality, drop in ranked.points}.values())
     scores = numpy.array([quality for quality, _, _ in last])

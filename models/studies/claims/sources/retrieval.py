@@ -14,9 +14,9 @@ from models.tasks.assignment import ALL, ELSEWHERE, LATE
 
 EVENTS = (6, 12, 24, 48, 96)
 LONG = (48, 96)
-TRAINED = 24  # events in the longest training text
-SOLVED = 0.99  # share of right answers
-LOST = 0.5  # share of right answers below which a model cannot retrieve
+TRAINED = 24  # number of events in the longest training text
+SOLVED = 0.99  # share of right answers above which a model counts as solving the task
+LOST = 0.5  # share of right answers below which a model counts as unable to retrieve
 KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-n": message("log n"),
          "random": message("random")}
 SETTINGS = message("a summary of the paper, without vocabulary, lengths and accuracies")
@@ -170,8 +170,10 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:
-    """Returns the accuracy of repeating the last digit, as a sample: this baseline is not trained, and its texts are
-    those of the models."""
+    """Returns the accuracy of repeating the last digit, as a sample.
+
+    This baseline is not trained, and its texts are those of the models.
+    """
     found = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
     known = next((value for values in found.values() for value in values.values()), None)
     return {} if known is None else {0: {0: known}}

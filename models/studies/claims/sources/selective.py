@@ -68,7 +68,7 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
                                     source,
                             tables.ratios(samples[another], samples[one])) for one, another, source in pairs])
     columns = list(dict.fromkeys(column for row in table for column in row))
-    if len(columns) > len(("attention", "source", "here")):  # a column for each number of steps
+    if len(columns) > len(("attention", "source", "here")):  # the table has a column for each number of steps
         columns = [column for column in columns if column != "here"]
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
@@ -132,8 +132,10 @@ BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selec
 
 
 def _blimp(evidence: Evidence) -> Statement:
-    """Judges the accuracy on BLiMP. Paradigms are drawn again, not pairs, because a model's answers within a paradigm
-    depend on each other."""
+    """Judges the accuracy on BLiMP.
+
+    Paradigms are drawn again, not pairs, because a model's answers within a paradigm depend on each other.
+    """
     found = {name: its for name in BLIMP if (its := evidence.study(f"stories-{name}", "blimp"))}
     shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in its["rights"].items()}
               for name, its in found.items()}
@@ -175,7 +177,7 @@ def _blimp(evidence: Evidence) -> Statement:
 def _pieces(evidence: Evidence) -> Statement:
     found = evidence.study("stories-selective", "pieces")
     less = [[word - name for name, word in zip(layer["names"], layer["words"], strict=True)]
-            for layer in found.get("layers", [])]  # below 0 if S is larger against a first piece
+            for layer in found.get("layers", [])]  # the difference is below 0 if S is larger against a first piece
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
              N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",

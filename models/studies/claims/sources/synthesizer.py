@@ -40,9 +40,11 @@ TITLES = {"softmax": message("softmax"), "random": message("random"), "factorize
 THEIRS = N_("source, LM1B")
 TABLES = message("tables, in a copy of the paper")
 
-CLOSE = 1.15  # ratio of perplexities; in the source the learned types have at most 1.11, fixed random 1.32
-ALIKE = 1.05  # ratio of two perplexities; in the source random and dense differ by 0.7%
-# Settings of the timing of random attention, which measure.py runs: parts, opponents, texts per batch, tokens.
+# largest ratio of perplexities that counts as close; in the source the learned types have at most 1.11, fixed random
+# 1.32
+CLOSE = 1.15
+ALIKE = 1.05  # largest ratio of two perplexities that count as alike; in the source random and dense differ by 0.7%
+# settings of the timing of random attention in measure.py: parts, opponents, texts per batch, tokens
 TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
 TEXTS, TOKENS = (1, 8), (128, 256)
 HALF = 0.5  # share of the loss difference (nats) between no attention and softmax
@@ -106,8 +108,10 @@ def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[s
 
 
 def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns the rows with the ratios in books alone and in stories alone, of the deciding trainings. The metric
-    weighs books and stories three to one."""
+    """Returns the rows with the ratios in books alone and in stories alone, of the deciding trainings.
+
+    The metric has three times as many books as stories.
+    """
     titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
     for corpus, title in titles.items():
         def read(metric: Metric, corpus: str = corpus) -> float:
@@ -183,7 +187,8 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
 
 def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     floors = evidence.measured_of("stories-softmax", "no_attention") or {}
-    shipped = max(samples["softmax"], default=0)  # the second floor belongs to the shipped model, so to its steps
+    # the second floor is computed from the released model, so it applies to that model's number of steps
+    shipped = max(samples["softmax"], default=0)
     ours = {name: samples[name].get(shipped, {}).get(0) for name in ("softmax", "fixed-random")}
     trained, untrained = floors.get("trained_without"), floors.get("gates_0")
     rows = [(message("softmax"), ours["softmax"]), (message("fixed random"), ours["fixed-random"]),
@@ -194,7 +199,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
         for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
-    # The share is 1 minus a ratio of loss differences; the difficulty of the texts affects both losses alike.
+    # The share is 1 minus a ratio of loss differences, so that the difficulty of the texts affects both alike.
     steps = deciding(missing)
     way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
     names = ("stories-fixed-random", "stories-softmax")
@@ -229,8 +234,11 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
-    """Returns the share of the gap between floor and softmax that fixed random attention closes, in nats; None if a
-    part is missing."""
+    """Returns the share of the gap between floor and softmax that fixed random attention closes; None if a part is
+    missing.
+
+    The gap is a loss difference in nats.
+    """
     if softmax is None or fixed is None or floor is None or floor <= softmax:
         return None
     return math.log(floor / fixed) / math.log(floor / softmax)

@@ -1,5 +1,6 @@
-"""Claim 2 in translation: Synthesizers in the self-attention of encoder and decoder. Cross-attention is softmax in all
-models, as in the source.
+"""Claim 2 in translation: Synthesizers in the self-attention of encoder and decoder.
+
+Cross-attention is softmax in all models, as in the source.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from models.studies.claims.verdict import Samples, below, conclude, differences
 from models.studies.pace import PLAIN
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
-TWICE = 2  # times the largest share of BLEU that one of the three loses in the source
+TWICE = 2  # factor on the largest share of BLEU that one of the three loses in the source
 
 
 def bleu(metric: Metric) -> float:

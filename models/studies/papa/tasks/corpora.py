@@ -30,11 +30,12 @@ from models.messages import N_
 from models.storage.datasets import DATA, files
 
 SEED = 2211
-TRAIN, TEST = 600, 400  # texts per task
-MORE = {"intent-banking": 1200, "acceptability": 1200}  # training texts of tasks with many labels or weak signals
-MOST_WORDS = 40  # per text, so that most tokenizers stay within the grid
-PAIRS = 40  # per paradigm of blimp
-HELD_OUT = 5  # every fifth paradigm of blimp is only in the test
+TRAIN, TEST = 600, 400  # numbers of training and test texts per task
+# numbers of training texts of tasks with many labels or weak signals
+MORE = {"intent-banking": 1200, "acceptability": 1200}
+MOST_WORDS = 40  # largest number of words per text, so that most tokenizers stay within the grid
+PAIRS = 40  # number of pairs per paradigm of blimp
+HELD_OUT = 5  # one paradigm of blimp out of this many is only in the test
 OUTSIDE = "O"  # the label of a word outside all spans
 
 
@@ -194,8 +195,10 @@ def _banking(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
-    """Returns the sentences of blimp. Both sentences of a pair are in the same split. Half of the test is new pairs of
-    the training paradigms, half is pairs of paradigms that are not in the training."""
+    """Returns the sentences of blimp as (training, test); both sentences of a pair are in the same split.
+
+    Half of the test is new pairs of the training paradigms, half is pairs of paradigms that are not in the training.
+    """
     path, = files(data, "blimp/blimp.jsonl.gz")
     train: list[Example] = []
     tests: dict[str, list[Example]] = {SEEN: [], UNSEEN: []}

@@ -17,9 +17,9 @@ from models.errors import InputError
 from models.lab import Lab
 from models.studies.papa.tasks.corpora import Example
 
-GRID = 64  # most tokens of a text, and the size of the constant matrices
-TOKENS = 2048  # per batch of a forward pass
-Batch = Sequence[tuple[Tensor, Tensor]]  # per length: (B,) indices of texts, and their (B, n) ids
+GRID = 64  # largest number of tokens of a text, and the size of the constant matrices
+TOKENS = 2048  # number of tokens per batch of a forward pass
+Batch = Sequence[tuple[Tensor, Tensor]]  # for each length: (B,) indices of texts, and their (B, n) ids
 
 
 @dataclass(frozen=True, eq=False)

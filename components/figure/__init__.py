@@ -1,0 +1,45 @@
+"""A chart of figures/, drawn in the browser by Vega, with its table and a menu of files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app import texts
+from components.mounting import Content, OnEvent, component
+
+Spec = dict[str, Any]
+
+
+def spec_of(chart: Any) -> Spec:
+    """Returns the Vega-Lite specification of a chart of figures/, with its texts in the visitor's language.
+
+    Args:
+        chart: an altair chart with the light theme; the browser replaces the theme.
+    """
+    spec = chart.to_dict(validate=False)  # tests/figures validates the charts; here it takes 30 ms
+    return texts.translated({key: its for key, its in spec.items() if key != "config"})
+
+
+@component("figure")
+def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str, alt: str = "",
+           about: Sequence[str] = (), group: str = "", at: float | None = None, here: str = "",
+           on_event: OnEvent | None = None) -> Content:
+    """Draws a chart.
+
+    Args:
+        key: of the mount.
+        spec: made by `spec_of`.
+        title: of the chart, and of its files.
+        models: ids of the models, for the files' names.
+        what: one word for the files' names, like `entropy`.
+        alt: the chart in words; empty for the description in the spec.
+        about: sentences below the chart in its files.
+        group: of components/dial; the chart marks the group's position and, if its spec chooses, sets it.
+        at: the marked position.
+        here: label of that position in the files.
+        on_event: called with {type: at, x, sequence} when a position is chosen in a chart that chooses.
+    """
+    header = {"spec": spec, "title": title, "alt": alt or spec.get("description", ""), "models": list(models),
+              "what": what, "about": list(about), "at": at}
+    return header | ({"group": group, "here": here} if group else {}), {}

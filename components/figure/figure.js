@@ -1,0 +1,163 @@
+// A chart on the page: drawn by Vega, with a table of its numbers and a menu of files.
+
+import { formatFigure } from '../core/csv.js';
+import { fitSpec, tableOf } from '../core/figure/spec.js';
+import { visibleText } from '../core/format.js';
+import { pageData } from '../core/page_data.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { groupPosition, moveGroup } from '../runtime/group.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { createDownloadMenu } from '../widgets/download_menu.js';
+import { figureFiles } from './files.js';
+import { embed } from './vega.js';
+
+const MANY = 3000; // rows, above which a canvas is faster than SVG
+
+function create(state) {
+  const plot = make('div', { className: 'plot', attributes: { role: 'img', 'aria-describedby': 'numbers' } });
+  const numbers = make('div', { id: 'numbers', className: 'said', hidden: true });
+  const problem = make('p', { className: 'problem', hidden: true, attributes: { role: 'status' } });
+  const table = make('table');
+  const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
+  const switcher = make('button', {
+    type: 'button',
+    className: 'switch',
+    textContent: _('Table'),
+    attributes: { 'aria-expanded': false },
+    onclick: () => showTable(state, wide.hidden),
+  });
+  const take = createDownloadMenu(() => offer(state));
+  const corner = make('div', { className: 'corner' }, switcher, take.element);
+  state.root.append(corner, plot, problem, wide, numbers);
+  const observer = new ResizeObserver(() => draw(state));
+  observer.observe(plot);
+  return {
+    plot,
+    numbers,
+    problem,
+    table,
+    wide,
+    switcher,
+    take,
+    observer,
+    shown: null,
+    width: 0,
+    turn: 0,
+    result: null,
+  };
+}
+
+function update(state, { spec, title, alt }) {
+  setText(state.numbers, alt);
+  setAttribute(state.plot, 'aria-label', title);
+  setAttribute(state.wide, 'aria-label', title);
+  const shown = state.fresh ? JSON.stringify([spec, state.dark]) : state.shown;
+  if (state.shown === shown) return mark(state);
+  state.shown = shown;
+  state.width = 0;
+  state.take.rename(_('Download: {title}', { title }));
+  setAttribute(state.switcher, 'aria-label', _('Table: {title}', { title }));
+  if (!state.wide.hidden) showTable(state, true);
+  draw(state);
+}
+
+/** The position that the chart marks: of its group, or the one that Python sent. */
+const position = ({ data }) => (data.group ? groupPosition(data) : data.at);
+
+/** Moves the mark of a drawn chart to its position, within this frame. */
+function mark(state) {
+  const { result, data } = state;
+  const at = position(state);
+  if (!result || !data.spec.usermeta?.chooses || String(at) === state.plot.dataset.x) return;
+  result.view.signal('at', at).run();
+  state.plot.dataset.x = at;
+}
+
+async function draw(state) {
+  const { plot, data, dark } = state;
+  const width = plot.clientWidth;
+  if (!data || !width || width === state.width) return;
+  state.width = width;
+  const turn = (state.turn += 1);
+  const theme = dark ? 'dark' : 'light';
+  const { themes, recolouring } = pageData.figures;
+  const font = getComputedStyle(state.root).fontFamily;
+  const chooses = Boolean(data.spec.usermeta?.chooses);
+  const fit = narrower =>
+    fitSpec(data.spec, {
+      width,
+      config: { ...themes[theme], font },
+      colours: dark ? recolouring : {},
+      narrower,
+      ...(chooses && { at: position(state) }),
+    });
+  const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
+  const place = make('div', { className: 'vega' });
+  try {
+    // Drawn outside the page and then put in place of the former one, so that nothing flickers.
+    let result = await embed(place, fit(0), { dark, canvas });
+    const wider = Math.ceil(widthOf(place) + 2 - width);
+    if (data.spec.concat && wider > 0) {
+      result.finalize();
+      result = await embed(place, fit(wider), { dark, canvas });
+    }
+    if (turn !== state.turn) return void result.finalize();
+    state.result?.finalize();
+    Object.assign(state, { result });
+    plot.replaceChildren(place);
+    plot.dataset.x = chooses ? position(state) : '';
+    plot.dataset.charts = state.turn;
+    plot.classList.toggle('chooses', chooses);
+    state.problem.hidden = true;
+    if (chooses) result.view.addEventListener('click', (_event, item) => choose(state, item));
+  } catch {
+    if (turn !== state.turn) return;
+    state.width = 0;
+    setText(state.problem, _('This chart could not be drawn. Its numbers are in the table.'));
+    state.problem.hidden = false;
+  }
+}
+
+/** The width of a drawn chart with its axes, px; it need not be on the page. */
+const widthOf = place =>
+  Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
+
+/** Chooses the position that a mark of the chart belongs to. */
+function choose(state, item) {
+  const row = item?.datum?.datum ?? item?.datum; // of the nearest mark, or of the mark itself
+  if (!Number.isFinite(row?.x)) return;
+  if (state.data.group) moveGroup(state, row.x);
+  else state.send({ type: 'at', x: row.x });
+}
+
+function showTable(state, shown) {
+  state.wide.hidden = !shown;
+  setAttribute(state.switcher, 'aria-expanded', shown);
+  if (!shown) return state.table.replaceChildren();
+  const { columns, rows } = tableOf(state.data.spec);
+  const cell = value =>
+    make('td', { textContent: typeof value === 'number' ? formatFigure(value) : visibleText(value) });
+  state.table.replaceChildren(
+    make('thead', {}, make('tr', {}, ...columns.map(textContent => make('th', { textContent, scope: 'col' })))),
+    make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(cell)))),
+  );
+}
+
+function offer(state) {
+  const { title, about, models, what, spec, here = '' } = state.data;
+  const at = spec.usermeta?.chooses ? position(state) : undefined;
+  const told = here ? [...about, `${here}: ${at}.`] : about;
+  return { title, about: told, models, what, table: () => tableOf(spec), figure: figureFiles(spec, at) };
+}
+
+export const figure = defineComponent({
+  create,
+  update,
+  parts: [],
+  destroy: ({ observer, take, result }) => {
+    result?.finalize();
+    observer.disconnect();
+    take.close();
+  },
+});

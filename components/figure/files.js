@@ -1,0 +1,52 @@
+// Files of a chart: SVG, PNG and HTML, made by Vega with the print theme.
+
+import { figurePage, fitSpec, frameSpec, tableOf } from '../core/figure/spec.js';
+import { pageData } from '../core/page_data.js';
+import { _, currentLanguage } from '../core/texts.js';
+import { make } from '../widgets/dom.js';
+import { embed, vegaAddress } from './vega.js';
+
+const WIDTH = 720; // px of a chart in a file
+
+/** Returns the framed specification. */
+const framed = (spec, at, frame) =>
+  frameSpec(fitSpec(spec, { width: WIDTH, config: pageData.figures.themes.print, ...(at !== undefined && { at }) }), {
+    ...frame,
+    width: WIDTH,
+  });
+
+/** Calls `work` with a view of the framed chart that is not on the page. */
+async function withView(spec, work) {
+  const place = make('div');
+  const result = await embed(place, spec);
+  try {
+    return await work(result.view);
+  } finally {
+    result.finalize();
+  }
+}
+
+/**
+ * Returns functions that make the content of a file; `frame` has title, about, citation and link.
+ * @param {any} spec
+ * @param {number | null | undefined} at the marked position
+ */
+export const figureFiles = (spec, at) => ({
+  svg: frame => withView(framed(spec, at, frame), view => view.toSVG()),
+  png: frame =>
+    withView(framed(spec, at, frame), async view => {
+      const canvas = await view.toCanvas(2);
+      return new Promise(done => canvas.toBlob(done, 'image/png'));
+    }),
+  html: async frame => {
+    const answer = await fetch(vegaAddress());
+    return figurePage({
+      spec: framed(spec, at, frame),
+      title: frame.title,
+      table: tableOf(spec),
+      heading: _('Table'),
+      script: await answer.text(),
+      language: currentLanguage(),
+    });
+  },
+});

@@ -1,0 +1,85 @@
+"""The look of all charts, from assets/colours.json: light, dark and print, for Vega-Lite and for plotly."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+Theme = Literal["light", "dark", "print"]
+FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
+ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that are no model's
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])  # px drawn, px left out
+SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down")
+
+
+@cache
+def palette(theme: Theme = "light") -> dict[str, Any]:
+    """Returns the colours of a theme.
+
+    Args:
+        theme: `print` has the colours of `light`.
+
+    Returns:
+        `sequential` and `diverging`: 17 colours; `series`: 8 colours; each of ROLES: a colour. All are `#rrggbb`.
+    """
+    path = Path(__file__).parent.parent / "assets" / "colours.json"
+    return json.loads(path.read_text("utf-8"))["dark" if theme == "dark" else "light"]
+
+
+def colour(which: int | str, theme: Theme = "light") -> str:
+    """Returns a colour as `#rrggbb`.
+
+    Args:
+        which: index of a model's colour (ModelInfo.style), or one of ROLES.
+        theme: see `palette`.
+    """
+    colours = palette(theme)
+    return colours[which] if isinstance(which, str) else colours["series"][which % len(colours["series"])]
+
+
+@cache
+def config(theme: Theme = "light") -> dict[str, Any]:
+    """Returns the `config` of a Vega-Lite specification.
+
+    Marks that belong to no series have a style: `reference` for reference lines, `position` for the shown position.
+
+    Args:
+        theme: `print` has a white background; the others are transparent, because the page has the colour.
+    """
+    its = palette(theme)
+    ink, faint, line, accent = its["ink"], its["faint"], its["line"], its["accent"]
+    text = {"labelColor": faint, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 13}
+    return {
+        "background": its["ground"] if theme == "print" else "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "title": {"color": ink, "subtitleColor": faint, "anchor": "start", "fontSize": 14, "fontWeight": 600,
+                  "subtitleFontSize": 12, "offset": 8},
+        "axis": {**text, "titleFontWeight": "normal", "gridColor": line, "domainColor": line, "tickColor": line,
+                 "labelOverlap": "greedy", "titlePadding": 8},
+        # Titles of vertical axes stand above the axis, so that people read them without turning their heads.
+        "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom", "titleX": -34,
+                  "titleY": -8, "domain": False, "ticks": False},
+        "axisX": {"grid": False},
+        "header": {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "labelFontWeight": 600,
+                   "labelAnchor": "start"},
+        "legend": {**text, "labelColor": ink, "labelLimit": 420, "symbolSize": 220, "orient": "top", "offset": 30,
+                   "symbolStrokeWidth": 2.5},
+        "range": {"category": its["series"], "heatmap": its["sequential"], "ramp": its["sequential"],
+                  "diverging": its["diverging"]},
+        "style": {"reference": {"stroke": faint}, "reference-label": {"fill": faint, "stroke": None, "fontSize": 12},
+                  "position": {"stroke": ink}, "mark-on-dark": {"fill": ink},
+                  "guide-label": {"fontSize": 12}},
+        "text": {"color": ink},
+        "rule": {"color": faint},
+        "point": {"color": accent},
+    }
+
+
+def recolouring(theme: Theme) -> dict[str, str]:
+    """Returns the colours of the light theme that a specification may contain -> those of another theme."""
+    light, other = palette("light"), palette(theme)
+    pairs = [*zip(light["series"], other["series"], strict=True), *((light[role], other[role]) for role in ROLES)]
+    return dict(pairs)

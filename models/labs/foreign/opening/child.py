@@ -1,0 +1,87 @@
+"""Runs the inspection of a model's folder (inspection.py) in a child process, and ends it at its limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from models.errors import CancelledError
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.refusals import refuse
+
+ROOT = Path(__file__).resolve().parents[4]
+SECONDS = 60  # until the child is killed
+PROCESSOR_SECONDS = 30
+MEMORY = 2_000  # MB of address space: an inspection takes 410, with a tokenizer of 260,000 tokens 1,100
+OUTPUT = 2**20  # bytes that the child may write
+QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1",
+         "PYTHONPATH": str(ROOT)}
+
+
+def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
+    """Returns when the folder's files can be read within the limits.
+
+    Args:
+        folder: of the model.
+        root: no file may be outside of it.
+        cancelled: asked every 50 ms.
+
+    Raises:
+        ForeignError: the folder is refused; the message says why.
+        CancelledError: `cancelled` returned True.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "models.labs.foreign.opening.inspection", str(folder), str(root), *_limits()],
+            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, **QUIET})
+        try:
+            late = not _wait(process, cancelled)
+        finally:
+            process.kill()
+            process.wait()
+        out.seek(0)
+        errors.seek(0)
+        problem = _problem(process.returncode, late, out.read(OUTPUT), errors.read(OUTPUT).decode(errors="replace"))
+    if problem:
+        raise problem
+
+
+def _limits() -> list[str]:
+    return [str(PROCESSOR_SECONDS), str(MEMORY), str(OUTPUT)]
+
+
+def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> bool:
+    """Returns True when the process has ended, False after SECONDS."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        try:
+            process.wait(0.05)
+            return True
+        except subprocess.TimeoutExpired:
+            if cancelled():
+                raise CancelledError from None
+    return False
+
+
+def _problem(code: int, late: bool, out: bytes, errors: str) -> ForeignError | None:
+    """Returns the refusal that follows from what the child printed and how it ended; None if all is well."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines() if line.endswith(b"}")]
+    file = next((line["reading"] for line in reversed(lines) if "reading" in line), "")
+    refusal = next((line for line in lines if "refusal" in line), None)
+    if refusal and refusal["refusal"] != "memory":
+        return refuse(refusal["refusal"], **refusal["values"])
+    if refusal or "memory allocation" in errors:
+        return refuse("memory", file=file, memory=MEMORY)
+    if late or code == -getattr(signal, "SIGXCPU", 0):
+        return refuse("slow", file=file, seconds=SECONDS if late else PROCESSOR_SECONDS)
+    if code and not file:  # not the folder's fault
+        raise RuntimeError(f"the inspection of a folder failed: {errors[-1000:]}")
+    return refuse("crash", file=file) if code else None

@@ -1,0 +1,111 @@
+"""Reads config and tokenizer of a model's folder in a process of its own, which has limits of time and memory.
+
+    python -m models.labs.foreign.opening.inspection FOLDER ROOT PROCESSOR_SECONDS MEMORY_MB OUTPUT_BYTES
+
+A folder that somebody else made can hold a file that never ends, or one that ends the process that reads it. This
+process has no torch (its import takes a second and 200 MB) and reads no weights. It prints one JSON object a line:
+`{"reading": FILE}` before each file, then `{"refusal": CAUSE, "values": {...}}` (models/labs/foreign/refusals.py). What
+transformers merely objects to is left to the process that opens the model, which knows the reason. child.py is the
+other end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening import files
+from models.labs.foreign.opening.numbers import check_numbers
+from models.labs.foreign.refusals import refuse
+
+# What a tokenizer has to read: an ordinary text, and one character many times, on which a pattern can take for ever.
+TEXTS = ("The cat sat on the mat. It's 12:30, isn't it?\n\n\tDas Mädchen aß 3 Äpfel: 好的, שלום!",
+         *(character * 600 for character in "a0 .xé中\n"), "ab1 " * 200)
+
+
+def main() -> None:
+    """Inspects the folder that the command line names, within its limits."""
+    folder, root = Path(sys.argv[1]), Path(sys.argv[2])
+    _limit(*map(int, sys.argv[3:]))
+    try:
+        inspect(folder, root)
+    except ForeignError as error:
+        _print(refusal=error.cause, values=dict(error.values))
+    except MemoryError:
+        _print(refusal="memory")
+
+
+def _limit(seconds: int, memory: int, output: int) -> None:
+    """Sets the limits of this process: seconds of processor time, MB of address space, bytes of a file it writes."""
+    try:
+        import resource
+    except ImportError:  # Windows has none; the parent ends the process after a time
+        return
+    for what, most, hard in ((resource.RLIMIT_CPU, seconds, seconds + 5),  # SIGXCPU tells the parent the reason
+                             (resource.RLIMIT_AS, memory * 10**6, memory * 10**6),
+                             (resource.RLIMIT_FSIZE, output, output), (resource.RLIMIT_CORE, 0, 0)):
+        with contextlib.suppress(ValueError, OSError):  # a lower limit is in force, or the system knows none
+            resource.setrlimit(what, (most, hard))
+
+
+def inspect(folder: Path, root: Path) -> None:
+    """Reads everything but the weights.
+
+    Args:
+        folder: of the model.
+        root: no file may be outside of it.
+
+    Raises:
+        ForeignError: the reason why the folder is refused.
+    """
+    _print(reading="the folder")
+    files.check_folder(folder, root)
+    config: Any = None
+    for path in sorted(folder.glob("*.json")):
+        _print(reading=path.name)
+        content = files.content(path)
+        config = content if path.name == "config.json" else config
+    check_numbers(config)
+    for file in files.weights_of(folder):
+        _print(reading=file)
+        files.elements(folder / file)
+    _print(reading="config.json")
+    sys.modules["torch"] = None  # type: ignore[assignment]  # an import of it fails, and transformers does without
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    with contextlib.suppress(Exception):
+        transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    if any(path.name.endswith(files.VOCABULARIES) for path in folder.iterdir()):
+        _print(reading="tokenizer.json" if (folder / "tokenizer.json").exists() else "its tokenizer")
+        _read_texts(folder, config)
+
+
+def _read_texts(folder: Path, config: Any) -> None:
+    import transformers
+
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        files.check_rows(len(tokenizer), config)
+        for text in TEXTS:
+            tokenizer(text, add_special_tokens=True)
+    except (ForeignError, MemoryError):
+        raise
+    except Exception:  # the process that opens the model meets it again
+        return
+    except BaseException as error:  # a panic of the tokenizers' library, which is written in Rust
+        if not files.is_panic(error):
+            raise
+        raise refuse("tokenizer fails") from error
+
+
+def _print(**fields: Any) -> None:
+    print(json.dumps(fields), flush=True)
+
+
+if __name__ == "__main__":
+    main()

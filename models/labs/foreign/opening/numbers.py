@@ -1,0 +1,83 @@
+"""Bounds on the numbers of a foreign model's config, checked before anything is made from them.
+
+No torch and no transformers: the inspection (inspection.py) imports this module in a small process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from models.labs.foreign.refusals import refuse
+
+MOST_LAYERS = 1_000
+MOST_PARTS = 4_096  # heads or experts of a layer
+MOST_EXPERTS = 20_000  # experts of all layers; DeepSeek-V3 has 15,616
+MOST_PATCHES = 2_048  # of a picture; DINOv2 has 1,369
+DEPTH = 100  # of objects and lists inside one another
+
+_LAYERS = re.compile(r"layer|block|stage|depth")
+_PARTS = re.compile(r"head|expert")
+_NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")  # a size of something else
+
+
+def check_numbers(config: Any) -> None:
+    """Raises ForeignError if a config describes more layers, heads, experts or patches than any model has.
+
+    Args:
+        config: content of a config.json; nested configs are checked too.
+    """
+    most: dict[str, int] = {"layers": 1, "experts": 1}
+    for name, value in _counts(config, DEPTH):
+        bound = MOST_LAYERS if _LAYERS.search(name) else MOST_PARTS
+        if value > bound:
+            raise refuse("number", field=name[:60], value=value, least=0, most=bound)
+        kind = "layers" if _LAYERS.search(name) else "experts" if "expert" in name else None
+        if kind:
+            most[kind] = max(most[kind], value)
+    if most["layers"] * most["experts"] > MOST_EXPERTS:
+        raise refuse("number", field="experts", value=most["layers"] * most["experts"], least=0, most=MOST_EXPERTS)
+    check_patches(config)
+
+
+def check_patches(config: Any) -> None:
+    """Raises ForeignError if a picture has no patch, or more than MOST_PATCHES.
+
+    Args:
+        config: content of a config.json, or transformers' own as a dictionary.
+    """
+    for part in _parts(config, DEPTH):
+        steps, sizes = (_numbers(part.get(name)) for name in ("patch_size", "image_size"))
+        for step in steps:
+            if not 1 <= step <= min([2**16, *sizes]):
+                raise refuse("number", field="patch_size", value=step, least=1, most=min([2**16, *sizes]))
+        if steps and sizes:
+            patches = (sizes[0] // steps[0]) * (sizes[-1] // steps[-1])
+            if patches > MOST_PATCHES:
+                raise refuse("patches", patches=patches, most=MOST_PATCHES)
+
+
+def _counts(value: Any, depth: int) -> Iterator[tuple[str, int]]:
+    """Yields (field, number) of every field that counts layers or parts of layers; of a list its length too."""
+    for part in _parts(value, depth):
+        for name, found in part.items():
+            if not isinstance(name, str) or _NO_COUNT.search(name) or not (_LAYERS.search(name) or _PARTS.search(name)):
+                continue
+            yield from ((name, number) for number in _numbers(found))
+            if isinstance(found, list | tuple):
+                yield name, len(found)
+
+
+def _parts(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
+    """Yields a dictionary and all dictionaries inside it."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inner if depth else ():
+        yield from _parts(each, depth - 1)
+
+
+def _numbers(value: Any) -> list[int]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [number for number in values if isinstance(number, int) and not isinstance(number, bool)]

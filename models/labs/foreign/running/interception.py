@@ -1,0 +1,211 @@
+"""Models whose attention is code of their own: its softmax, and the product of softmax and values, are intercepted.
+
+Architectures that do not call transformers' AttentionInterface (BLOOM, GPT-J, Falcon, RoFormer, XLM, ...) compute
+
+    q k^T -> scale, bias, mask = scores -> softmax = live -> live · values
+
+by functions of torch. Their modules run unchanged inside a TorchFunctionMode, which exists in the running thread only
+and only while the module runs. The mode records the softmax, and replaces the product by ForwardPass.finish.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+from transformers import Cache
+
+from models.labs.foreign.running.attention import FORBIDDEN, ForwardPass, current_pass
+from models.nets.attention.base import NEVER
+
+SOFTMAX = {functional.softmax, torch.softmax, Tensor.softmax}
+SUMS = {torch.baddbmm, Tensor.baddbmm}  # a bias, and a product
+PRODUCTS = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
+
+
+@dataclass
+class Found:
+    """The modules that compute attention by code of their own.
+
+    Attributes:
+        heads: module -> its number of heads.
+        scales: True if each has one product of queries and keys, which log n multiplies.
+    """
+
+    heads: dict[nn.Module, int]
+    scales: bool
+
+
+class _Product(TorchFunctionMode):
+    """Finds each product of a softmax and values, and calls `replace` in place of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._softmax: tuple[Tensor, Tensor] | None = None  # scores, pattern
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func in SOFTMAX and args[0].ndim > 2 and _dim(args, kwargs) in (-1, args[0].ndim - 1):
+            return self.softmax(args[0], lambda: func(*args, **kwargs))
+        if func in PRODUCTS and self._softmax is not None:
+            scores, live = self._softmax
+            if args[0].data_ptr() == live.data_ptr() and args[0].numel() == live.numel():
+                self._softmax = None
+                return self.replace(scores, live, args[0].shape, lambda weights: func(weights, *args[1:], **kwargs))
+        return self.other(func, args, kwargs)
+
+    def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        """Runs the softmax, and keeps it until its product."""
+        live = run()
+        self._softmax = scores, live
+        return live
+
+    def replace(self, scores: Tensor, live: Tensor, shape: torch.Size, product: Callable[[Tensor], Tensor]) -> Tensor:
+        """Returns the product of the pattern, which has this shape there, and the values."""
+        return product(live.view(shape))
+
+    def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs any other function."""
+        return func(*args, **kwargs)
+
+
+class _Search(_Product):
+    """Finds the modules that compute attention by code of their own."""
+
+    def __init__(self, modules: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self._modules = set(modules)
+        self._sizes: list[int] = []  # rows of the products since the last softmax
+        self.found = Found({}, True)
+
+    def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        self._single, self._sizes = self._sizes.count(scores.shape[-2]) == 1, []
+        return super().softmax(scores, run)
+
+    def replace(self, scores: Tensor, live: Tensor, shape: torch.Size, product: Callable[[Tensor], Tensor]) -> Tensor:
+        frame = sys._getframe()
+        while frame is not None and not isinstance(frame.f_locals.get("self"), ForwardPass):
+            module = frame.f_locals.get("self")
+            if isinstance(module, nn.Module) and (own := ForwardPass.original(module)) in self._modules:
+                self.found.heads[own] = live.numel() // (live.shape[-1] * live.shape[-2])  # of a batch of one
+                self.found.scales &= self._single
+                break
+            frame = frame.f_back  # type: ignore[assignment]
+        return product(live.view(shape))
+
+    def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        if func in SUMS or func in PRODUCTS and _queries(args):
+            self._sizes.append(result.shape[-2])
+        return result
+
+
+class _Seen(Exception):  # noqa: N818  # it ends a run that needs no more, and is no error
+    """Carries what a softmax read."""
+
+    def __init__(self, scores: Tensor) -> None:
+        super().__init__()
+        self.scores = scores
+
+
+class _Look(_Product):
+    """Ends at the softmax."""
+
+    def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
+        raise _Seen(scores)
+
+
+class _Attention(_Product):
+    """One call of one attention module inside a forward pass."""
+
+    def __init__(self, module: nn.Module, heads: int, current: ForwardPass, factor: Tensor | None) -> None:
+        super().__init__()
+        self._module, self._heads, self._current, self._factor = module, heads, current, factor
+
+    def replace(self, scores: Tensor, live: Tensor, shape: torch.Size, product: Callable[[Tensor], Tensor]) -> Tensor:
+        whole = (-1, self._heads, *live.shape[-2:])
+        result: list[torch.Size] = []
+
+        def mix(weights: Tensor) -> Tensor:
+            mixed = product(weights.reshape(shape))
+            result.append(mixed.shape)
+            return mixed.view(-1, self._heads, *mixed.shape[-2:])
+
+        hidden = scores.masked_fill(scores <= FORBIDDEN, NEVER)
+        outputs, _ = self._current.finish(self._module, hidden.view(whole), mix, live.view(whole))
+        return outputs.reshape(result[0])
+
+    def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._factor is not None and self._softmax is None:
+            if func in PRODUCTS and _queries(args) == self._factor.shape[-2]:
+                return func(args[0] * self._factor, *args[1:], **kwargs)
+            if func in SUMS:
+                named = dict(zip(("input", "batch1", "batch2"), args, strict=False)) | kwargs
+                named["batch1"] = named["batch1"] * self._factor
+                return torch.baddbmm(**named)
+        return func(*args, **kwargs)
+
+
+class _Intercepted:
+    """The forward of an attention module, inside a mode of its own."""
+
+    def __init__(self, module: nn.Module, heads: int) -> None:
+        self._module, self._heads, self._whole = module, heads, module.forward
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        current = current_pass()
+        factor = None
+        if current.scales:
+            # The keys that a query sees are known only where the softmax reads them: the module runs up to it once.
+            try:
+                with _Look():  # a cache would be written into
+                    self._whole(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
+            except _Seen as seen:
+                whole = seen.scores.view(-1, self._heads, *seen.scores.shape[-2:])
+                factor = current.factor(whole, whole[0, 0])
+        with _Attention(self._module, self._heads, current, factor):
+            return self._whole(*args, **kwargs)
+
+
+def find(model: Any, inputs: Mapping[str, Any]) -> Found:
+    """Returns the attention modules whose softmax multiplies values.
+
+    Args:
+        model: with attention of its own.
+        inputs: arguments of its forward; a batch of one.
+    """
+    search = _Search(module for module in model.modules() if next(module.parameters(), None) is not None)
+    with search:
+        model(**inputs)
+    return search.found
+
+
+def intercept(found: Found) -> None:
+    """Makes these modules obey the running ForwardPass, from now on.
+
+    Args:
+        found: result of `find`.
+    """
+    for module, heads in found.heads.items():
+        module.forward = _Intercepted(module, heads)
+
+
+def _copied(value: Any) -> Any:
+    return copy.deepcopy(value) if isinstance(value, Cache) else value
+
+
+def _queries(factors: tuple[Any, ...]) -> int:
+    """Rows of a product, of which the second factor is no matrix of weights; else 0."""
+    return int(factors[0].shape[-2]) if factors[1].ndim > 2 else 0
+
+
+def _dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return kwargs.get("dim", args[1] if len(args) > 1 else None)

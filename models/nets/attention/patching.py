@@ -1,0 +1,74 @@
+"""Activation patching: heads take their output, or only their attention pattern, from a pass over a second prompt.
+
+Source: Vig et al. 2020, arXiv 2004.12265; Wang et al. 2022, arXiv 2211.00593.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.plan import OUTPUT, PATTERN
+
+
+class Values(NamedTuple):
+    """What a layer computed for the second prompt, of n tokens.
+
+    Attributes:
+        weights: (B or 1, H, n, m) attention patterns.
+        outputs: (B or 1, H, n, D) head outputs, before W_O.
+    """
+
+    weights: Tensor
+    outputs: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """The patches of one layer.
+
+    Attributes:
+        values: of the second prompt.
+        of_output: (H, 1, 1) or (B, H, 1, 1) bool, True where the output is replaced; None if nowhere.
+        of_pattern: the same for the attention pattern.
+    """
+
+    values: Values
+    of_output: Tensor | None = None
+    of_pattern: Tensor | None = None
+
+    def pattern(self, weights: Tensor) -> Tensor:
+        """Returns (B, H, N, M) patterns with the patched heads' first n rows and m columns replaced."""
+        return weights if self.of_pattern is None else _replaced(weights, self.values.weights, self.of_pattern)
+
+    def output(self, outputs: Tensor) -> Tensor:
+        """Returns (B, H, N, D) outputs with the patched heads' first n rows replaced."""
+        return outputs if self.of_output is None else _replaced(outputs, self.values.outputs, self.of_output)
+
+    def with_values(self, values: Values) -> Patch:
+        """The same heads with other values."""
+        return replace(self, values=values)
+
+
+def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
+    """Returns the Patch of a layer from the patch of each head; None if no head is patched."""
+    if not any(patches):
+        return None
+    masks = [torch.tensor([patch == what for patch in patches])[:, None, None] if what in patches else None
+             for what in (OUTPUT, PATTERN)]
+    return Patch(values, *masks)
+
+
+def _replaced(tensor: Tensor, values: Tensor, where: Tensor) -> Tensor:
+    """Only the part that `values` covers: a text that is being generated has more tokens than the second prompt."""
+    rows, columns = values.shape[-2:]
+    new = torch.where(where, values.to(tensor.dtype), tensor[..., :rows, :columns])
+    if (rows, columns) == tuple(tensor.shape[-2:]):
+        return new
+    whole = tensor.expand(*new.shape[:-2], *tensor.shape[-2:]).clone()
+    whole[..., :rows, :columns] = new
+    return whole

@@ -1,0 +1,70 @@
+"""Reads Vega-Lite specifications: datasets, scales and axes, for the tests of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Spec = dict[str, Any]
+
+
+def parts(spec: Spec) -> Iterator[Spec]:
+    """Yields a specification and every view inside it."""
+    yield spec
+    for inner in (*spec.get("layer", ()), *spec.get("concat", ()), *spec.get("vconcat", ())):
+        yield from parts(inner)
+
+
+def rows(spec: Spec, panel: int = 0, **fixed: Any) -> list[dict[str, Any]]:
+    """The rows of a panel whose fields have these values."""
+    return [row for row in spec["datasets"][f"rows{panel}"] if all(row.get(key) == its for key, its in fixed.items())]
+
+
+def table(spec: Spec, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
+    """Series -> (x, y) of its line in a panel."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows(spec, panel, form="line"):
+        lines.setdefault(row["series"], []).append((row["x"], row["y"]))
+    return lines
+
+
+def panels(spec: Spec) -> list[Spec]:
+    """The views of the panels."""
+    return spec.get("concat", [spec])
+
+
+def scale(spec: Spec, channel: str) -> dict[str, Any]:
+    """Domain -> range of the first scale of a channel with both."""
+    for part in parts(spec):
+        its = part.get("encoding", {}).get(channel, {}).get("scale") or {}
+        if "domain" in its and "range" in its:
+            return {name: tuple(value) if isinstance(value, list) else value
+                    for name, value in zip(its["domain"], its["range"], strict=True)}
+    return {}
+
+
+def looks(spec: Spec) -> dict[str, tuple[Any, Any]]:
+    """Series -> its colour, and its dashes or shape."""
+    forms = scale(spec, "strokeDash") or scale(spec, "shape")
+    return {name: (colour, forms[name]) for name, colour in scale(spec, "color").items()}
+
+
+def titles(spec: Spec, channel: str) -> list[str]:
+    """The title of an axis in each panel."""
+    found = []
+    for panel in panels(spec):
+        its = [part["encoding"][channel]["title"] for part in parts(panel)
+               if part.get("encoding", {}).get(channel, {}).get("title")]
+        found.append(its[0] if its else "")
+    return found
+
+
+def labels(spec: Spec, panel: int = 0) -> list[str]:
+    """The labels of a panel's reference lines."""
+    found = [row["label"] for part in parts(panels(spec)[panel]) for row in _values(spec, part) if "label" in row]
+    return list(dict.fromkeys(found))
+
+
+def _values(spec: Spec, part: Spec) -> list[dict[str, Any]]:
+    data = part.get("data", {})
+    return data["values"] if "values" in data else spec["datasets"].get(data.get("name"), [])

@@ -1,0 +1,119 @@
+// Tests of components/core/figure/spec.js: specifications fitted to the page, framed for files, and as tables.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { figurePage, fitSpec, frameSpec, panelsBeside, recolour, tableOf } from '../../components/core/figure/spec.js';
+
+const CONFIG = { axis: { gridColor: '#000000' }, legend: { orient: 'top' } };
+const panel = width => ({
+  width,
+  layer: [{ mark: 'line', encoding: { color: { legend: {}, scale: { domain: ['a', 'bcd'] } } } }],
+});
+const spec = (count = 1, more = {}) => ({
+  $schema: 'schema',
+  datasets: { rows0: [{ series: '#0068a8', x: 1, note: '' }], pointed0: [{ x: 1 }] },
+  usermeta: {
+    columns: 3,
+    least: 200,
+    table: [
+      ['series', 'Series'],
+      ['x', 'tokens'],
+      ['note', 'note'],
+    ],
+  },
+  params: [{ name: 'at', value: 1 }],
+  ...(count > 1 ? { concat: Array.from({ length: count }, () => panel(9)) } : panel(9)),
+  ...more,
+});
+
+test('a theme replaces colours, but no data', () => {
+  const value = { mark: { color: '#0068a8' }, range: ['#0068a8', '#111111'], datasets: { a: ['#0068a8'] }, n: null };
+  const expected = { mark: { color: '#fff' }, range: ['#fff', '#111111'], datasets: { a: ['#0068a8'] }, n: null };
+  assert.deepEqual(recolour(value, { '#0068a8': '#fff' }), expected);
+});
+
+test('panels stand beside each other as far as each has its smallest width', () => {
+  for (const [width, expected] of [
+    [100, 1],
+    [419, 1],
+    [420, 2],
+    [640, 3],
+    [2000, 3],
+  ])
+    assert.equal(panelsBeside(spec(4), width), expected);
+  assert.equal(panelsBeside(spec(2), 2000), 2);
+  assert.equal(panelsBeside({}, 2000), 1);
+});
+
+test('a chart has the width of its place, and all its panels together', () => {
+  const one = fitSpec(spec(), { width: 500, config: CONFIG, at: 7 });
+  assert.deepEqual([one.width, one.autosize.type, one.params[0].value], [500, 'fit-x', 7]);
+  const several = fitSpec(spec(4), { width: 640, config: CONFIG, narrower: 10 });
+  assert.equal(several.columns, 3);
+  // 640 without two gaps of 20 is 200 for each panel, of which 64 are axes
+  assert.deepEqual(
+    several.concat.map(({ width }) => width),
+    [126, 126, 126, 126],
+  );
+  assert.equal(several.params[0].value, 1);
+});
+
+test('a legend has as many columns as its labels leave room for', () => {
+  const columns = width => fitSpec(spec(), { width, config: CONFIG }).config.legend.columns;
+  assert.deepEqual([columns(60), columns(157), columns(800)], [1, 2, 10]);
+  assert.equal(fitSpec(spec(), { width: 60, config: CONFIG }).config.legend.orient, 'top');
+});
+
+test('a file has the title above, and explanation, citation and link below', () => {
+  const framed = frameSpec(fitSpec(spec(2), { width: 700, config: CONFIG }), {
+    title: 'Loss',
+    about: ['One sentence.'],
+    citation: 'Made with it.',
+    link: 'https://e.org/?a=1',
+    width: 700,
+  });
+  assert.deepEqual(framed.title.text, ['Loss']);
+  const [chart, caption] = framed.vconcat;
+  assert.equal(chart.concat.length, 2);
+  assert.equal(chart.datasets, undefined);
+  assert.deepEqual(Object.keys(framed.datasets), ['rows0', 'pointed0']);
+  assert.deepEqual(
+    caption.data.values.map(({ text }) => text),
+    ['One sentence.', 'Made with it.', 'https://e.org/?a=1'],
+  );
+  assert.deepEqual(
+    caption.data.values.map(({ link }) => link),
+    [undefined, undefined, 'https://e.org/?a=1'],
+  );
+  assert.deepEqual(
+    caption.data.values.map(({ place }) => place),
+    [0, 17, 34],
+  );
+});
+
+test('a table has the rows of all panels, without empty columns', () => {
+  const both = spec(2);
+  both.datasets.rows1 = [{ series: 'b', x: 0 }];
+  assert.deepEqual(tableOf(both), {
+    columns: ['Series', 'tokens'],
+    rows: [
+      ['#0068a8', 1],
+      ['b', 0],
+    ],
+  });
+});
+
+test('no text of a file ends its script or begins an element', () => {
+  const hostile = '</script><img src=x>';
+  const page = figurePage({
+    spec: { text: hostile },
+    title: hostile,
+    table: { columns: [hostile], rows: [[hostile]] },
+    heading: 'Table',
+    script: `const a = '${hostile}';`,
+    language: 'en',
+  });
+  assert.equal(page.split('</script>').length - 1, 2);
+  assert.ok(!page.replace(/<script>.*?<\/script>/gs, '').includes('<img'));
+  assert.ok(page.includes("default-src 'none'"));
+});
