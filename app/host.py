@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# Streamlit adds the folder of this file to the path, not the repository's root. An installed package has its imports already.
+# Streamlit adds the folder of this file to the path, not the root. An installed package needs no addition.
 if not (ROOT / "__init__.py").exists() and str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
