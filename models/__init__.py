@@ -3,6 +3,8 @@
     lab = models.load("stories-selective")
     plan = models.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)
     trace = models.run(lab, "Once upon a time", plan)
+    lens = models.logit_lens(lab, "Once upon a time", plan)
+    parts = models.head_attribution(lab, "Once upon a time", plan, token=" was", against=" is")
 
 Dimensions: B batch, L layers, H heads, N query tokens, M key tokens, D head width, C model width, V vocabulary.
 Rows are queries, columns are keys. Layers and heads are counted from 0.
@@ -16,6 +18,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from models.analysis.answer.head_attribution import HeadAttribution, head_attribution
+    from models.analysis.answer.logit_lens import LogitLens, logit_lens
     from models.catalogue import names
     from models.kind import Kind
     from models.lab import Lab, run
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "names": "models.catalogue",
+    "HeadAttribution": "models.analysis.answer.head_attribution",
+    "head_attribution": "models.analysis.answer.head_attribution",
+    "LogitLens": "models.analysis.answer.logit_lens",
+    "logit_lens": "models.analysis.answer.logit_lens",
     "Kind": "models.kind",
     "Lab": "models.lab",
     "load_folder": "models.labs.foreign",
@@ -38,7 +46,8 @@ _MODULES = {
     "run": "models.lab",
 }
 
-__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "in_memory", "load", "load_folder", "names", "run"]
+__all__ = ["HeadAttribution", "HeadPlan", "Kind", "Lab", "LogitLens", "Output", "Trace", "head_attribution", "held",
+           "in_memory", "load", "load_folder", "logit_lens", "names", "run"]
 
 
 def __getattr__(name: str) -> Any:

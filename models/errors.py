@@ -18,3 +18,7 @@ class InputError(ValueError):
 
 class CancelledError(Exception):
     """A computation was cancelled before it was complete; no partial result is kept."""
+
+
+class StructureError(ValueError):
+    """The structure of this model does not allow a measure; the message gives the reason."""

@@ -9,10 +9,13 @@ from typing import Any
 from numpy import ndarray
 from torch import Tensor
 
+from models.errors import InputError
 from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
-from models.kind import Kind, policies_of, shape_of
+from models.kind import TARGET, Kind, policies_of, shape_of
+from models.messages import message
 from models.nets.attention.base import NO_INTERVENTION, Intervention
+from models.nets.residual import Residuals, Writes
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
@@ -137,6 +140,26 @@ class Lab(abc.ABC):
         """
         raise ValueError(f"{self.name} predicts nothing")
 
+    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+        """Runs a pass under the plan and returns the residual stream at every position that predicts, and the tokens of
+        the sequence that the positions are in.
+
+        Raises:
+            ValueError: the model predicts no tokens, the text hides no word, or its structure does not allow it.
+        """
+        raise ValueError(message("this model predicts no tokens"))
+
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
+        """Runs a pass under the plan and returns what every part writes to the residual stream at one position.
+
+        Args:
+            position: in the predicting token sequence; negative numbers count the predictions from the last one.
+
+        Raises:
+            ValueError: as `residuals`, or there is no such position.
+        """
+        raise ValueError(message("this model predicts no tokens"))
+
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
         """Returns the hidden states before the first layer and after each layer: L + 1 of (B, N, C).
@@ -230,3 +253,36 @@ def read(lab: Lab, text: str, source: str | None = None) -> Prompt:
 def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
     """`run` for a text that has been read already."""
     return lab.run(prompt, [plan])[0]
+
+
+def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range | tuple[int, ...]:
+    """Returns the positions that predict a token: each one of a causal or decoder sequence, the hidden ones of others.
+
+    Args:
+        kind: the block that reads the predicting token sequence.
+        target: tokens of the decoder's sequence.
+
+    Raises:
+        InputError: a masked model's text hides no word.
+    """
+    if kind.query_row == TARGET:
+        return range(target)
+    if kind.causal:
+        return range(len(prompt.ids))
+    if not prompt.asked:
+        raise InputError(message("the text hides no word: put one in [brackets]"))
+    return prompt.asked
+
+
+def position_among(position: int, predicting: Sequence[int], count: int) -> int:
+    """Returns a position in a sequence of `count` tokens; a negative one counts `predicting` from the end.
+
+    Raises:
+        InputError: there is no such position.
+    """
+    if -len(predicting) <= position < 0:
+        return predicting[position]
+    if not 0 <= position < count:
+        raise InputError(message("there is no position {position} among {count} tokens", position=position,
+                                 count=count))
+    return position

@@ -17,10 +17,11 @@ from typing_extensions import override
 
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
-from models.lab import GatedLogProbabilities
+from models.lab import GatedLogProbabilities, position_among
 from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
 from models.nets.attention.base import Intervention, Record
 from models.nets.config import END, START
+from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.seq2seq import Seq2Seq
 from models.plan import PATTERN, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
@@ -100,6 +101,28 @@ class Seq2SeqLab(TrainedLab):
 
         return log_probabilities
 
+    @torch.inference_mode()
+    def _records(self, prompt: Prompt, plan: HeadPlan) -> tuple[tuple[int, ...], dict[str, list[Record]], Tensor]:
+        """One pass: the decoder's token ids, the records of each block, and (N, C) hidden states."""
+        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
+        hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
+        return target, records, hidden
+
+    @override
+    @torch.inference_mode()
+    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+        target, records, _ = self._records(prompt, plan)
+        return (residuals_of(self.model, target, records, range(len(target))),
+                tuple(self.task.labels[i] for i in target))
+
+    @override
+    @torch.inference_mode()
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
+        target, records, _ = self._records(prompt, plan)
+        return writes_of(self.model, target, records, position_among(position, range(len(target)), len(target)))
+
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """A pass a plan over the text and its translation: of an anchored text the untouched one, of another the plan's
         own.
@@ -109,10 +132,7 @@ class Seq2SeqLab(TrainedLab):
     @torch.inference_mode()
     def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         is_anchored = isinstance(prompt, TargetPrompt)
-        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
-        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
-        interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
-        hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
+        target, records, hidden = self._records(prompt, plan)
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
         live = {kind: stacked(record.live[0] for record in its) for kind, its in records.items()}
         changed = {kind for (kind, _, _), state in plan.heads.items() if state.constant or state.patch == PATTERN}

@@ -14,12 +14,13 @@ from typing_extensions import override
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
-from models.lab import GatedLogProbabilities, Touch, Watch
+from models.lab import GatedLogProbabilities, Touch, Watch, position_among, predicting_positions
 from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.selective import selection
+from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
@@ -121,6 +122,26 @@ class StackLab(TrainedLab):
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
+
+    @torch.inference_mode()
+    def _records(self, prompt: Prompt, plan: HeadPlan) -> dict[str, list[Record]]:
+        records: list[Record] = []
+        interventions = self.interventions(plan, len(prompt.ids), self.source_values(prompt, plan))
+        self.model(torch.tensor([prompt.ids]), interventions, records)
+        return {SELF: records}
+
+    @override
+    @torch.inference_mode()
+    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+        positions = predicting_positions(prompt, self.kinds[0])
+        return residuals_of(self.model, prompt.ids, self._records(prompt, plan), positions), prompt.tokens
+
+    @override
+    @torch.inference_mode()
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
+        place = position if position >= 0 else position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
+        place = position_among(place, (), len(prompt.ids))
+        return writes_of(self.model, prompt.ids, self._records(prompt, plan), place)
 
     @override
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:

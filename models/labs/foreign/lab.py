@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind
 from models.lab import GatedLogProbabilities, Lab, Touch, Watch
+from models.labs.foreign import answering
 from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
@@ -24,6 +25,7 @@ from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Res
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.nets.attention.patching import Patch, Values, patch_of
+from models.nets.residual import Residuals, Writes
 from models.plan import PATTERN, TRAINED, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
@@ -165,6 +167,12 @@ class ForeignLab(Lab):
             return logits.float().log_softmax(-1)
 
         return log_probabilities
+
+    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+        return answering.residuals(self, prompt, plan)
+
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
+        return answering.writes(self, prompt, plan, position)
 
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:

@@ -1,0 +1,113 @@
+"""Direct logit attribution: a logit as the sum of what every head, MLP and embedding writes (Elhage et al. 2021).
+
+    logit = sum over parts of E[token] · (gain * part)        gain = weight / RMS(x_L), held fixed
+
+The sum is exact for one prompt and plan. It counts what a head writes to the predicting position itself, not what it
+does through later layers; of an encoder-decoder, heads of the encoder write to the decoder only through
+cross-attention, so that their own share is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy
+import torch
+from numpy import ndarray
+
+from models.errors import InputError
+from models.lab import Lab, read
+from models.messages import cut, message
+from models.plan import HeadPlan
+from models.prompt import Prompt
+from models.trace import fixed
+
+
+@dataclass(frozen=True, eq=False)
+class HeadAttribution:
+    """A logit, or the difference of two, as a sum: all heads and `rest` add up to `total`. Arrays are read-only.
+
+    Attributes:
+        heads: block -> (L, H) float64, logits.
+        rest: `embedding`, `mlp 0`, ..., and `biases` where a model has some -> logits.
+        total: the logit of `token`, or its difference from the logit of `against`.
+        token, against: ids; `against` is None for a logit alone.
+        position: in the predicting token sequence.
+    """
+
+    heads: Mapping[str, ndarray]
+    rest: Mapping[str, float]
+    total: float
+    token: int
+    against: int | None
+    position: int
+
+
+def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
+                     against: str | int | None = None, position: int = -1,
+                     source: str | None = None) -> HeadAttribution:
+    """Returns how much each head contributes to the logit of a token.
+
+    Args:
+        lab: a model that predicts tokens and whose layers add to one residual stream.
+        text: the input; a masked model's hidden words are in [brackets].
+        plan: interventions on heads.
+        token: the token as the model writes it, like " his", or its id; None for the most probable one.
+        against: a second token, for the difference of the two logits.
+        position: in the predicting token sequence; negative numbers count the predictions from the last one, so that
+            -1 is the next token, the last hidden word, or the decoder's last prediction.
+        source: the second prompt of patched heads.
+
+    Raises:
+        InputError: the text cannot be read.
+        ValueError: no such token or position, the model predicts no tokens, the structure of an imported model does
+            not allow it, or as in models.run.
+    """
+    return attribution_of(lab, read(lab, text, source), plan, token, against, position)
+
+
+def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
+                   against: str | int | None = None, position: int = -1) -> HeadAttribution:
+    """`head_attribution` of a prompt that has been read already."""
+    writes = lab.writes(prompt, plan, position)
+    first = int(writes.logits.argmax()) if token is None else token_id(lab, token, writes.logits)
+    second = None if against is None else token_id(lab, against, writes.logits)
+    rows, added = (tensor.double() for tensor in writes.unembed([first] if second is None else [first, second]))
+    row, bias = (rows[0], added[0]) if second is None else (rows[0] - rows[1], added[0] - added[1])
+    direction = writes.gain.double() * row
+    if writes.is_centred:
+        direction = direction - direction.mean()
+    total = writes.logits[first] - (0 if second is None else writes.logits[second])
+    rest = {name: float(part.double() @ direction) for name, part in writes.rest.items()}
+    added_last = float(bias + (0 if writes.shift is None else writes.shift.double() @ row))
+    if writes.shift is not None or added_last:
+        rest["biases"] = rest.get("biases", 0.0) + added_last
+    heads = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
+    heads |= {kind: (part.double() @ direction).numpy() for kind, part in writes.heads.items()}
+    return HeadAttribution({kind: fixed(values) for kind, values in heads.items()}, rest, float(total), first, second,
+                           writes.position)
+
+
+def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> int:
+    """Returns the id of a token.
+
+    Args:
+        token: an id, or the token's text; of several ids with one text the most probable is taken.
+
+    Raises:
+        ValueError: the model has no such token.
+    """
+    labels = lab.task.labels
+    if isinstance(token, int):
+        if 0 <= token < len(labels):
+            return token
+        raise InputError(message("token ids of this model are 0 to {last}, not {id}", last=len(labels) - 1, id=token))
+    ids = [i for i, label in enumerate(labels) if label == token]
+    if ids:
+        return ids[0] if logits is None or len(ids) == 1 else max(ids, key=lambda i: float(logits[i]))
+    other = f" {token}" if f" {token}" in labels else token.strip() if token.strip() in labels else ""
+    if other:
+        raise InputError(message("“{token}” is no token of this model; “{other}” is", token=cut(token), other=other))
+    raise InputError(message("“{token}” is no token of this model: choose one word piece, with its space before",
+                             token=cut(token)))

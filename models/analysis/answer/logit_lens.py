@@ -1,0 +1,97 @@
+"""Logit lens: the prediction that each layer's residual stream would give (nostalgebraist 2020).
+
+    prediction of layer l = softmax(E norm(x_l))        x_0 the embedding, x_L the model's own output
+
+The final norm and the unembedding are the model's; they were trained for x_L alone, so that early layers are only
+approximate (Belrose et al. 2023, arXiv 2303.08112).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+import torch
+from numpy import ndarray
+
+from models.lab import Lab, read
+from models.plan import HeadPlan
+from models.prompt import Prompt
+from models.trace import fixed
+
+MOST_LOGITS = 8 * 2**20  # computed at once: 32 MB
+
+
+@dataclass(frozen=True, eq=False)
+class LogitLens:
+    """Predictions by layer; L layers, P positions, the k most probable tokens. Arrays are read-only.
+
+    Attributes:
+        probabilities: (L + 1, P, k) float32, the highest first; [0] is of the embedding, [L] the model's output.
+        ids: (L + 1, P, k) token ids.
+        labels: (L + 1, P, k) the same tokens as text.
+        positions: (P,) positions in the predicting token sequence: each token of a causal model, the hidden tokens of
+            a masked model, each token of a decoder.
+        final: (L + 1, P) float32 probability of the model's final answer, the top token of layer L.
+        first: (P,) the first layer, 0 to L, at which the final answer leads.
+        tokens: the predicting token sequence.
+    """
+
+    probabilities: ndarray
+    ids: ndarray
+    labels: ndarray
+    positions: ndarray
+    final: ndarray
+    first: ndarray
+    tokens: tuple[str, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays; labels are shared with the tokenizer."""
+        return sum(array.nbytes for array in (self.probabilities, self.ids, self.labels, self.final))
+
+
+def logit_lens(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), k: int = 5, source: str | None = None) -> LogitLens:
+    """Returns the top tokens of every layer at every position that predicts.
+
+    Args:
+        lab: a model that predicts tokens.
+        text: the input; a masked model's hidden words are in [brackets].
+        plan: interventions on heads.
+        k: tokens per layer and position, 1 or more.
+        source: the second prompt of patched heads.
+
+    Returns:
+        See LogitLens. Of an encoder-decoder the positions are those of the decoder's tokens under the plan.
+
+    Raises:
+        InputError: the text cannot be read.
+        ValueError: the model predicts no tokens, the text hides no word, the structure of an imported model does not
+            allow it, or as in models.run.
+    """
+    return lens_of(lab, read(lab, text, source), plan, k)
+
+
+@torch.inference_mode()
+def lens_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), k: int = 5) -> LogitLens:
+    """`logit_lens` of a prompt that has been read already; a teacher-forced target stays the same for all plans."""
+    residuals, tokens = lab.residuals(prompt, plan)
+    labels = lab.task.labels
+    layers, count, _ = residuals.states.shape
+    k = min(k, len(labels))
+    probabilities = numpy.empty((layers, count, k), numpy.float32)
+    ids = numpy.empty((layers, count, k), numpy.int64)
+    final = numpy.empty((layers, count), numpy.float32)
+    first = numpy.full(count, layers - 1)
+    together = max(1, MOST_LOGITS // len(labels))
+    for part in (slice(start, start + together) for start in range(0, count, together)):
+        answer = residuals.logits(residuals.states[-1, part]).argmax(-1, keepdim=True)
+        for layer in reversed(range(layers)):
+            after = residuals.logits(residuals.states[layer, part]).softmax(-1)
+            top = after.topk(k)
+            probabilities[layer, part], ids[layer, part] = top.values.numpy(), top.indices.numpy()
+            final[layer, part] = after.gather(-1, answer)[:, 0].numpy()
+            first[part][ids[layer, part, 0] == answer[:, 0].numpy()] = layer
+    words = numpy.array([labels[i] for i in ids.flat], dtype=object).reshape(ids.shape)
+    return LogitLens(fixed(probabilities), fixed(ids), fixed(words), fixed(numpy.array(residuals.positions)),
+                     fixed(final), fixed(first), tokens)

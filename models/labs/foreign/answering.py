@@ -1,0 +1,89 @@
+"""ForeignLab's residual stream, as models/lab.py has it: see running/residual.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from models.errors import StructureError
+from models.kind import SELF
+from models.lab import position_among, predicting_positions
+from models.labs.foreign.reading.readers import CausalReader, MaskedReader
+from models.labs.foreign.running import residual
+from models.labs.foreign.running.attention import LayerRecord
+from models.labs.foreign.running.positions import BodyOutput, at_positions
+from models.messages import message
+from models.nets.residual import Residuals, Writes
+from models.plan import HeadPlan
+from models.prompt import Prompt
+
+if TYPE_CHECKING:
+    from models.labs.foreign.lab import ForeignLab
+
+
+class _Pass:
+    """One recorded pass: the states, the heads' outputs and the head of the model."""
+
+    def __init__(self, lab: ForeignLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
+        assert lab.body is not None
+        residual.listen(lab.model, lab.sites)
+        self.outputs: list[Tensor] = []
+
+        def sink(kind: str, layer: int, step: LayerRecord) -> None:
+            self.outputs.append(step.outputs[:, list(positions)])
+
+        inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
+        body = BodyOutput(positions)
+        with at_positions(body), residual.recording(positions) as found:
+            self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
+        self.states, self.linears = found.states, found.linears
+        if len(self.states) != lab.kinds[0].layers + 1:
+            raise StructureError(message("the layers of this model do not run one after the other"))
+        self.head = residual.head_of(lab.model, lab.body, inputs, body._output, self.states[-1], positions)
+
+
+def _check(lab: ForeignLab) -> None:
+    if len(lab.kinds) > 1:
+        raise StructureError(message("this is not available for imported models with an encoder and a decoder"))
+    if not isinstance(lab.task, (CausalReader, MaskedReader)):
+        raise StructureError(message("this model has no language-model head, so that it predicts no token"))
+    if lab.body is None:
+        raise StructureError(message("the language-model head of this model cannot be run by itself"))
+
+
+@torch.inference_mode()
+def residuals(lab: ForeignLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+    """As Lab.residuals."""
+    _check(lab)
+    lab.check(plan)
+    positions = predicting_positions(prompt, lab.kinds[0])
+    done = _Pass(lab, prompt, plan, positions)
+    return Residuals(tuple(positions), torch.stack(done.states), done.head.logits), prompt.tokens
+
+
+@torch.no_grad()
+def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
+    """As Lab.writes."""
+    _check(lab)
+    lab.check(plan)
+    if position < 0:
+        position = position_among(position, predicting_positions(prompt, lab.kinds[0]), 0)
+    position = position_among(position, (), len(prompt.ids))
+    done = _Pass(lab, prompt, plan, [position])
+    states = [state[0] for state in done.states]
+    heads, rest, biases = [], {"embedding": states[0]}, torch.zeros_like(states[0])
+    for layer, outputs in enumerate(done.outputs):
+        of_heads, bias, mlp = residual.layer_writes(states[layer], states[layer + 1], done.linears[layer],
+                                                    outputs[:, 0])
+        heads.append(of_heads)
+        rest[f"mlp {layer}"] = mlp
+        biases = biases if bias is None else biases + bias
+    if bool(biases.any()):
+        rest["biases"] = biases
+    gain, is_centred, shift = residual.final_gain(done.head.norm, states[-1])
+    normed = done.head.normed(states[-1].unsqueeze(0))[0]
+    return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
+                  lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0])

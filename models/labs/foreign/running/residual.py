@@ -1,0 +1,254 @@
+"""The residual stream of an imported model: its states by layer, and what heads and MLPs write to it.
+
+Hooks are installed once, on the layers of a model whose residual stream is read for the first time. What they record
+belongs to one pass of one thread (a context variable). W_O, the end of the MLP and the final norm are found by
+comparing values of that pass, so that no architecture needs code of its own. If the values do not agree, the model is
+refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from models.errors import StructureError
+from models.labs.foreign.running.positions import BodyOutput, at_positions, whole
+from models.messages import message
+
+TOLERANCE = 1e-4  # of the largest number, in comparisons of values of one pass
+_KEPT = "attention_lab_hooks"  # attribute of a model whose hooks are installed
+_installing = threading.Lock()
+
+
+@dataclass
+class Linear:
+    """One call of a linear map: its rows at the recorded positions."""
+
+    module: nn.Module
+    given: Tensor  # (P, inner)
+    returned: Tensor  # (P, C)
+
+
+@dataclass
+class Recording:
+    """One pass.
+
+    Attributes:
+        positions: P positions that are recorded.
+        states: (P, C) before the first layer, and after each.
+        linears: the linear maps that ran in each layer.
+    """
+
+    positions: Sequence[int]
+    states: list[Tensor] = field(default_factory=list)
+    linears: list[list[Linear]] = field(default_factory=list)
+
+
+_current: ContextVar[Recording | None] = ContextVar("residual stream", default=None)
+
+
+@contextmanager
+def recording(positions: Sequence[int]) -> Iterator[Recording]:
+    """Passes inside are recorded."""
+    found = Recording(positions)
+    token = _current.set(found)
+    try:
+        yield found
+    finally:
+        _current.reset(token)
+
+
+def listen(model: nn.Module, sites: Mapping[nn.Module, str]) -> None:
+    """Installs the hooks, unless they are there.
+
+    Raises:
+        StructureError: the model has no list of layers.
+    """
+    with _installing:
+        if getattr(model, _KEPT, False):
+            return
+        lists = [module for module in model.modules() if isinstance(module, nn.ModuleList) and len(module)
+                 and all(any(part in sites for part in layer.modules()) for layer in module)]
+        if not lists:
+            raise StructureError(message("this model has no list of layers"))
+        for layer in lists[0]:
+            layer.register_forward_pre_hook(_begin, with_kwargs=True)
+            layer.register_forward_hook(_end)
+            for part in layer.modules():
+                if isinstance(part, (nn.Linear, Conv1D)):
+                    part.register_forward_hook(_linear)
+        setattr(model, _KEPT, True)
+
+
+def _rows(tensor: Tensor, positions: Sequence[int]) -> Tensor:
+    return tensor[0, list(positions)] if tensor.ndim == 3 else tensor[list(positions)]
+
+
+def _begin(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    now = _current.get()
+    if now is not None:
+        if not now.states:
+            now.states.append(_rows(given[0] if given else named["hidden_states"], now.positions))
+        now.linears.append([])
+
+
+def _end(module: nn.Module, given: Any, returned: Any) -> None:
+    now = _current.get()
+    if now is not None:
+        now.states.append(_rows(returned if isinstance(returned, Tensor) else returned[0], now.positions))
+
+
+def _linear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
+    now = _current.get()
+    if now is not None and now.linears and given[0].ndim in (2, 3) and given[0].shape[-2] > max(now.positions):
+        now.linears[-1].append(Linear(module, _rows(given[0], now.positions), _rows(returned, now.positions)))
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """The final norm and the language-model head, as functions.
+
+    Attributes:
+        norm: the final norm; None if the last layer's output is what the head reads.
+    """
+
+    model: Any
+    inputs: Mapping[str, Any]
+    output: Any
+    norm: nn.Module | None
+
+    def normed(self, states: Tensor) -> Tensor:
+        """(..., C) states through the final norm."""
+        return states if self.norm is None else self.norm(states)
+
+    def read(self, normed: Tensor) -> Tensor:
+        """(P, C) hidden states as the head reads them -> (P, V) logits."""
+        body = BodyOutput(range(len(normed)))
+        body._output = type(self.output)(**{**self.output, "last_hidden_state": normed.unsqueeze(0)})
+        with at_positions(body):
+            return self.model(**self.inputs).logits[0].float()
+
+    def logits(self, states: Tensor) -> Tensor:
+        """(P, C) states -> (P, V) logits."""
+        return self.read(self.normed(states))
+
+
+def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any, last: Tensor,
+            positions: Sequence[int]) -> Head:
+    """Finds the final norm: the module outside the layers that turns the last state into what the head reads.
+
+    Args:
+        body: the module whose last hidden states the head reads.
+        output: what the body returned.
+        last: (P, C) the state after the last layer.
+
+    Raises:
+        StructureError: no norm does.
+    """
+    expected = output.last_hidden_state[0, list(positions)]
+    norms = [module for name, module in body.named_modules()
+             if "norm" in type(module).__name__.lower() and not any(part.isdigit() for part in name.split("."))]
+    with whole():
+        for norm in (None, *reversed(norms)):
+            made = last if norm is None else _applied(norm, last)
+            if made is not None and made.shape == expected.shape and close(made, expected):
+                return Head(model, inputs, output, norm)
+    raise StructureError(message("what this model's head reads is no norm of its last layer's output"))
+
+
+def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
+    try:
+        made: Tensor = norm(x)
+    except (RuntimeError, TypeError):  # a norm of another width, or with other arguments
+        return None
+    return made
+
+
+def close(one: Tensor, other: Tensor) -> bool:
+    """True if two tensors are equal within TOLERANCE of their largest number."""
+    return bool((one - other).abs().max() <= TOLERANCE * other.abs().max().clamp_min(1e-6))
+
+
+def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
+                 outputs: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Returns what a layer's heads, its output bias and its MLP write at one position.
+
+    Args:
+        state, after: (C,) before and after the layer.
+        linears: the linear maps that ran in it, with one recorded position.
+        outputs: (H, D) the heads' outputs, after their gates.
+
+    Returns:
+        (H, C) of the heads, (C,) the bias of W_O or None, (C,) of the MLP.
+
+    Raises:
+        StructureError: the layer does more than adding both.
+    """
+    joined = outputs.flatten()
+    found = next((its for its in linears if its.given.shape[-1] == len(joined) and torch.equal(its.given[0], joined)),
+                 None)
+    if found is None:
+        raise StructureError(message("no linear map of this model's layers reads the heads' outputs alone"))
+    weight = found.module.weight if isinstance(found.module, Conv1D) else found.module.weight.T  # (inner, C)
+    assert isinstance(weight, Tensor)
+    heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
+    mlp = after - state - found.returned[0]
+    if not close(linears[-1].returned[0], mlp) or linears[-1] is found:
+        raise StructureError(message("the layers of this model do not only add to a residual stream: a norm or a "
+                                     "factor stands after the sum, so that no part has a share of its own"))
+    bias: Any = found.module.bias
+    return heads, bias, mlp
+
+
+def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor | None]:
+    """Returns the final norm at one state as gain, whether it subtracts the mean, and what it adds.
+
+    Args:
+        x: (C,) the state after the last layer.
+
+    Raises:
+        StructureError: the norm is neither LayerNorm nor RMSNorm.
+    """
+    if norm is None:
+        return torch.ones_like(x), False, None
+    after = norm(x.unsqueeze(0))[0]
+    if isinstance(norm, nn.LayerNorm):
+        gain = (x.var(correction=0) + norm.eps).rsqrt() * (1 if norm.weight is None else norm.weight)
+        if close((x - x.mean()) * gain + (0 if norm.bias is None else norm.bias), after):
+            return gain.expand_as(x), True, norm.bias
+    known = (getattr(norm, name, None) for name in ("variance_epsilon", "eps"))
+    eps = next((value for value in known if isinstance(value, float)), 0.0)
+    weight = norm(torch.ones_like(x).unsqueeze(0))[0] * (1 + eps) ** 0.5
+    gain = weight * (x.square().mean() + eps).rsqrt()
+    if not close(x * gain, after):
+        raise StructureError(message("this model's final norm is neither LayerNorm nor RMSNorm"))
+    return gain, False, None
+
+
+def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Returns the rows of the output matrix and the biases of some tokens, by differentiating the head.
+
+    Args:
+        normed: (C,) what the head reads.
+
+    Raises:
+        StructureError: the head is not linear.
+    """
+    with torch.enable_grad():
+        leaf = normed.detach().clone().requires_grad_()
+        logits = head.read(leaf.unsqueeze(0))[0, list(tokens)]
+        rows = torch.stack([torch.autograd.grad(logit, leaf, retain_graph=True)[0] for logit in logits])
+    biases = logits.detach() - rows @ normed
+    with torch.no_grad():
+        twice = head.read(2 * normed.unsqueeze(0))[0, list(tokens)]
+    if not close(2 * rows @ normed + biases, twice):
+        raise StructureError(message("between this model's last layer and its logits there is more than a linear map"))
+    return rows, biases

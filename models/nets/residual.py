@@ -1,0 +1,128 @@
+"""The residual stream of one pass: its states after each layer, and what each head and MLP writes to it.
+
+x_0 = embedding;   x_{l+1} = x_l + sum over heads of W_O,h output_h + mlp_l;   logits = E norm(x_L)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from models.kind import CROSS, DECODER, SELF
+from models.nets.attention.base import Record, SelfAttention
+from models.nets.seq2seq import Seq2Seq
+from models.nets.transformer import Block, Model, Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The states of the residual stream at P positions of the predicting token sequence.
+
+    Attributes:
+        positions: P positions, in order.
+        states: (L + 1, P, C) before the first layer and after each layer, before the final norm.
+        logits: (..., P, C) states -> (..., P, V) logits, through the final norm and the unembedding.
+    """
+
+    positions: tuple[int, ...]
+    states: Tensor
+    logits: Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Writes:
+    """What was written to the residual stream at one position; heads and rest sum to the state after the last layer.
+
+    Attributes:
+        position: in the predicting token sequence.
+        heads: block -> (L, H, C).
+        rest: name -> (C,): `embedding`, `mlp 0`, ..., and `biases` where output projections have some.
+        gain: (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation.
+        is_centred: True if the final norm subtracts the mean, as LayerNorm does.
+        shift: (C,) what the final norm adds, or None.
+        unembed: token ids -> (n, C) rows of the output matrix, and (n,) what is added to their logits.
+        logits: (V,) logits of the pass.
+    """
+
+    position: int
+    heads: Mapping[str, Tensor]
+    rest: Mapping[str, Tensor]
+    gain: Tensor
+    is_centred: bool
+    shift: Tensor | None
+    unembed: Callable[[Sequence[int]], tuple[Tensor, Tensor]]
+    logits: Tensor
+
+
+def head_writes(attention: SelfAttention, record: Record, positions: Sequence[int]) -> Tensor:
+    """(H, P, C) what each head writes at P positions: its slice of W_O times its output."""
+    slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # (C, H, D)
+    return torch.einsum("hpd, chd -> hpc", record.outputs[0][:, list(positions)], slices)
+
+
+def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
+    """The attentions of each layer that writes to the predicting stream, with their blocks, in order."""
+    if isinstance(model, Transformer):
+        return [[(SELF, block.attention)] for block in model.blocks]
+    assert isinstance(model, Seq2Seq)
+    return [[(DECODER, block.attention), (CROSS, block.cross)] for block in model.decoder]
+
+
+def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
+          positions: Sequence[int]) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
+    """Returns what is written at P positions, by the order of the layers.
+
+    Args:
+        ids: of the predicting token sequence.
+        records: block -> the records of its layers in a pass over `ids`.
+
+    Returns:
+        embedding (P, C); block -> one (H, P, C) per layer; one (P, C) of each layer's MLP, None where it has none.
+    """
+    x = embedding = model.embedding.weight[[ids[i] for i in positions]]
+    assert isinstance(model, (Transformer, Seq2Seq))
+    blocks: Sequence[Block] = model.blocks if isinstance(model, Transformer) else model.decoder
+    heads: dict[str, list[Tensor]] = {}
+    mlps: list[Tensor | None] = []
+    for layer, (block, attentions) in enumerate(zip(blocks, layers_of(model), strict=True)):
+        for kind, attention in attentions:
+            written = head_writes(attention, records[kind][layer], positions)
+            heads.setdefault(kind, []).append(written)
+            x = x + written.sum(0)
+        mlp = block.mlp(x) if block.has_mlp else None
+        mlps.append(mlp)
+        x = x if mlp is None else x + mlp
+    return embedding, heads, mlps
+
+
+def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
+                 positions: Sequence[int]) -> Residuals:
+    """The Residuals of a pass; the arguments as in `parts`."""
+    embedding, heads, mlps = parts(model, ids, records, positions)
+    states = [embedding]
+    for layer, mlp in enumerate(mlps):
+        written = sum(its[layer].sum(0) for its in heads.values())
+        states.append(states[-1] + written + (0 if mlp is None else mlp))
+    return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(_final(model)(x)))
+
+
+def writes_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int) -> Writes:
+    """The Writes of a pass at one position; the arguments as in `parts`."""
+    embedding, heads, mlps = parts(model, ids, records, [position])
+    rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
+    of_heads = {kind: torch.stack(its)[:, :, 0] for kind, its in heads.items()}
+    x = sum(rest.values(), sum((its.sum((0, 1)) for its in of_heads.values()), torch.zeros(())))
+    norm = _final(model)
+    eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
+    scale = model.config.output_scale
+    return Writes(position, of_heads, rest, norm.weight * (x.square().mean() + eps).rsqrt(), False, None,
+                  lambda tokens: (model.embedding.weight[list(tokens)] * scale, torch.zeros(len(tokens))),
+                  model.logits(norm(x)))
+
+
+def _final(model: Model) -> nn.RMSNorm:
+    assert isinstance(model, (Transformer, Seq2Seq))
+    return model.norm
