@@ -19,6 +19,7 @@ from app.panels.page.text import Reading
 from app.server import caches, serving
 from app.state import session
 from app.state.handlers.constant_events import on_constant, on_constant_place
+from app.state.handlers.events import take_model
 from app.state.lab_state import LabState
 from app.state.pages.constant_view import ConstantView
 from app.texts import N_, _, number, tip
@@ -26,7 +27,7 @@ from components import chart, dial
 from components.charts import Spec
 from components.constant_charts import WAYS, Curve, drop_chart, task_chart
 from components.mounting import OnEvent
-from models import Lab
+from models import Lab, catalogue
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.studies.papa import results
@@ -45,14 +46,13 @@ RULE = N_("A task counts towards the mean if each of the three probes on the unm
 
 
 def page() -> None:
-    """Draws the page."""
-    frame.under_header(_draw)
+    """Draws the page; the text box only for a model whose measured probes can label the text."""
+    frame.under_header(_draw, has_box=lambda lab, state: _reads(_whole(_studies()), lab, state.constant))
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    every = _studies()
-    # Training checkpoints that are measured only at the endpoints are points in the chart of several models.
-    studies = {name: study for name, study in every.items() if study.is_whole or not study.moment}
+    every = _studies(tells=True)
+    studies = _whole(every)
     st.caption(_("This page shows how much score a frozen encoder loses when its attention heads become constant."))
     if not studies:
         st.info(_("No model has been measured yet. Measure one with: {command}",
@@ -62,7 +62,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     study = _chosen(studies, lab, shown)
     counts = study.counts
     count = counts[shown.step]
-    reads = lab.fingerprint == study.weights
+    reads = _reads(studies, lab, shown)
     _choose(studies, study, shown, reads)
     with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
         left, right = st.columns([60, 40], gap="medium")
@@ -80,20 +80,32 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         constant_models.draw(list(every.values()))
 
 
-def _studies() -> dict[str, Study]:
-    """Returns all studies by name, and draws a message for each damaged file."""
+def _studies(tells: bool = False) -> dict[str, Study]:
+    """Returns all studies by name; `tells` draws a message for each damaged file."""
     studies = {}
     for name in results.names():
         try:
             study = _study(name, store.stamp(name, KIND))
         except (CheckpointError, KeyError, TypeError, ValueError, AttributeError) as error:
-            st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
-                     _("The measurement of {name} is damaged. Restore it with: git checkout -- "
-                       "models/studies", name=literal(name)))
+            if tells:
+                st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
+                         _("The measurement of {name} is damaged. Restore it with: git checkout -- "
+                           "models/studies", name=literal(name)))
             continue
         if study is not None and study.tasks:
             studies[name] = study
     return studies
+
+
+def _whole(every: dict[str, Study]) -> dict[str, Study]:
+    """Returns the studies without training checkpoints that are measured only at the endpoints: these are points in the
+    chart of several models."""
+    return {name: study for name, study in every.items() if study.is_whole or not study.moment}
+
+
+def _reads(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> bool:
+    """Returns True if the page's model is the measured one, so that its probes can label the typed text."""
+    return bool(studies) and _chosen(studies, lab, shown).weights == lab.fingerprint
 
 
 @caches.remembered()
@@ -109,11 +121,12 @@ def _there(name: str, stamp: tuple[int, ...]) -> Study:
 
 
 def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
-    """Returns the study in the link, that of the page's model, or the first."""
+    """Returns the study in the link, that of the page's model, that of another model that is here, or the first."""
     if shown.study in studies:
         return studies[shown.study]
     own = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
-    return own or next(iter(studies.values()))
+    here = (study for name, study in studies.items() if name in catalogue.names())
+    return own or next(here, next(iter(studies.values())))
 
 
 def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
@@ -135,6 +148,9 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
                          format_func=lambda key: _(study.tasks[key].title), width=220)
         else:  # the model is named beside the choice, because the box above shows another model
             st.caption(constant_text.elsewhere(study))
+            if study.name in catalogue.names():
+                st.button(_("Label a text with {model}", model=literal(study.title)), key="label", type="primary",
+                          on_click=take_model, args=(study.name,))
 
 
 # The browser stores the measurements for all numbers of heads, and switches between them without the server.

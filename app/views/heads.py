@@ -19,7 +19,7 @@ from app import compute, exports
 from app.panels.measured import disagreement, measures, roles
 from app.panels.page import frame
 from app.panels.page.text import Reading
-from app.panels.prompt import heads
+from app.panels.prompt import effect, heads
 from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
@@ -38,12 +38,15 @@ def page() -> None:
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page shows which heads of the model do the work: measures of every head, over a corpus or on "
                  "your text."))
+    found = measures.over_a_corpus(lab)
+    _example(lab, found)
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    found = measures.over_a_corpus(lab)
-    left, right = st.columns([38, 62], gap="medium")
+    with st.container(key="heads-work"):  # peek.js: the effect in one line while its panel is not on the screen
+        left, right = st.columns([38, 62], gap="medium")
     with left:
         heads.grid(lab, state, after, notes=roles.badges(found, state.heads.role))
+        effect.draw(lab, state, before, after)
         roles.draw(lab, found, state)
     with right:
         source = state.heads.source if found else "text"
@@ -53,6 +56,19 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         _correlations(lab, measured.values, measures.distances(lab, before) if source == "text" else None)
         _origin(lab, found, source)
         disagreement.draw(lab, state, before)
+
+
+def _example(lab: Lab, found: dict[str, Any]) -> None:
+    """Draws a button that prunes the head whose removal costs most, if that was measured."""
+    losses = measures.of_corpus(lab, found).values.get("loss") if found else None
+    if losses is None or not numpy.isfinite(losses).any():
+        return
+    addresses = [address for kind in lab.kinds for address in kind.addresses]
+    kind, layer, head = addresses[int(numpy.nanargmax(losses))]
+    name = f"{layer + 1}.{head + 1}" if len(lab.kinds) == 1 else f"{_(lab.kind(kind).title)} {layer + 1}.{head + 1}"
+    st.button(_("Example: prune head {head}, which costs most when pruned alone ({loss} nats)", head=name,
+                loss=number(float(numpy.nanmax(losses)), "+.3f")), key="example-head",
+              on_click=head_events.prune_alone, args=((kind, layer, head),))
 
 
 def _choose(state: LabState, source: str, is_measured: bool) -> None:

@@ -96,7 +96,8 @@ def page() -> None:
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
                  "models."))
-    companions.choose(lab.name)
+    if lab.task.name in LENGTHS:
+        companions.choose(lab.name)
     found, damaged = {}, []
     for name in state.models:
         try:

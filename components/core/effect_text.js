@@ -89,12 +89,15 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
 
-/** Returns a row's rank before the change, if it has another rank now; a lower bound is shown as `>9`. */
+/** In place of a rank. */
+export const NEW = 'new';
+
+/** Returns a row's rank before the change if it has another rank now; NEW if it was not among the most probable. */
 function oldRank(row, rows, least) {
   if (Math.max(row.before, row.after) < SMALLEST) return '';
   const [old, now] = ['before', 'after'].map(when => 1 + rows.filter(other => other[when] > row[when]).length);
   // Tokens that are not shown have at most `least`, before and after.
-  if (row.before < least) return `>${old - 1}`;
+  if (row.before < least) return NEW;
   return old === now ? '' : String(old);
 }
 
@@ -118,7 +121,8 @@ export function rankedRows(rows, changed) {
 export function effectAnswer({ rows, known }, changed) {
   if (!rows.length) return null;
   const [old, now] = ['before', 'after'].map(when => likeliest(rows, when));
-  const token = tokenText(now.label).trim() || quoteToken(now.label);
+  const text = tokenText(now.label).trim();
+  const token = /[\p{L}\p{N}]/u.test(text) ? text : quoteToken(now.label); // a full stop alone is hardly visible
   const isOther = changed && old.label !== now.label;
   const before = isOther ? _('before: {token}', { token: quoteToken(old.label) }) : '';
   if (now.right) return { token, before, verdict: _('✓ right'), className: 'right' };

@@ -5,6 +5,7 @@ import {
   effectAnswer,
   effectRow,
   factLines,
+  NEW,
   rankedRows,
   stripLegend,
   stripSentence,
@@ -160,8 +161,9 @@ function showRows(state, list, changed, verdict) {
     const [was, name, bars, numbers, points] = row.children;
     const line = effectRow(entry, changed);
     row.classList.toggle('right', line.right);
-    setText(was, entry.was && _('was {rank}.', { rank: entry.was }));
-    was.title = entry.was && _('rank before the change');
+    const isNew = entry.was === NEW;
+    setText(was, isNew ? _('new') : entry.was && _('was {rank}.', { rank: entry.was }));
+    was.title = isNew ? _('not among the most probable before the change') : entry.was && _('rank before the change');
     setText(name, line.label);
     name.title = line.title;
     bars.children[0].style.width = `${line.before}%`;

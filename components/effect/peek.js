@@ -12,7 +12,7 @@ const SEEN = 0.25; // the line is hidden if more than this share of the predicti
  */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
-  const beside = root.getRootNode().host?.closest(keySelector('work'));
+  const beside = root.getRootNode().host?.closest(`${keySelector('work')}, ${keySelector('heads-work')}`);
   // an older version of the library may have left its line
   for (const old of around.querySelectorAll('.peek')) old.remove();
   const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => make('span', { className }));

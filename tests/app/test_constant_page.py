@@ -147,7 +147,15 @@ def test_of_another_model_it_says_so(measured: Path):
     app = opened(**LINK, fix="4.pos.all-Other-v2")
     assert not app.exception and "relative drop 15.0%" in shown(app)[0] and "These numbers are of" in words(app)
     app = opened(page="constant", model="stories-softmax")
-    assert not app.exception and "These numbers are of" in words(app)
+    assert not app.exception and "not of the model that is chosen above" in words(app)
+
+
+def test_a_text_box_is_shown_where_it_does_something(measured: Path):
+    """With another model there is a button in its place, which chooses the measured model."""
+    app = opened(page="constant", model="stories-softmax")
+    assert not app.text_input
+    app.button(key="label").click().run()
+    assert not app.exception and len(app.text_input) == 1 and "These numbers are of" not in words(app)
 
 
 def test_moments_are_points_beside_the_models(measured: Path):

@@ -19,7 +19,9 @@ from app.panels.measured.measures import of_corpus
 from app.state import session
 from app.state.pages.heads_view import MEASURES, HeadsView
 from models.analysis.head_similarity import disagreement_of, of_text
+from models.plan import HeadPlan
 from models.studies import store
+from models.trace import divergence
 
 TYPED = "Once upon a time there was a little girl"
 
@@ -44,6 +46,26 @@ def test_on_this_text():
         assert drawn[index][0] == pytest.approx(weights.max(-1).mean(), abs=1e-5)
         pruned = models.run(lab, TYPED, models.HeadPlan().gate("self", *head, 0.0))
         assert drawn[index][1] == pytest.approx(pruned.loss - trace.loss, abs=1e-4)
+
+
+def test_the_effect_of_what_is_pruned_here_is_shown_here():
+    plan = HeadPlan().gate("self", 0, 0, 0.0)
+    app = opened(page="heads", model="stories-softmax", text=TYPED, plan=str(plan))
+    ((header, _),) = all_sent(app, "effect")
+    before, after = (models.run(models.load("stories-softmax"), TYPED, its) for its in (HeadPlan(), plan))
+    assert header["changed"]
+    assert header["predictions"][-1]["kl"] == pytest.approx(divergence(before.output, after.output), abs=1e-5)
+
+
+def test_the_example_prunes_the_head_that_costs_most():
+    app = opened(page="heads", model="stories-softmax", text=TYPED)
+    losses = numpy.array(store.read("stories-softmax", "heads")["kinds"]["self"]["loss"])
+    layer, head = divmod(int(losses.argmax()), losses.shape[1])
+    button = app.button(key="example-head")
+    assert f"head {layer + 1}.{head + 1}" in button.label
+    button.click().run()
+    gates = numpy.array(sent(app, "heads")[0]["grids"][0]["gates"])
+    assert gates[layer, head] == 0 and gates.sum() == gates.size - 1
 
 
 @pytest.mark.parametrize("name", ["masked-gau-relu2", "assignment-selective", "masked-softmax"])

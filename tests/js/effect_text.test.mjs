@@ -76,6 +76,7 @@ test('the answer in large: right, turned wrong, wrong all the time, or only anot
   ]);
   assert.deepEqual(said(true, false, [' He', 0.9, 0.8], [' She', 0.1, 0.2]), ['He', 'unchanged', '', 'same']);
   assert.deepEqual(said(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // the right answer is not shown
+  assert.equal(said(false, false, ['.', 0.9, 0.9])[0], '“.”');
   assert.equal(effectAnswer({ rows: [] }, true), null);
 });
 
@@ -94,10 +95,10 @@ test('rows are in the order of their new probability, with their old rank', () =
     rankedRows(rows, true).map(({ index }) => index),
     [3, 1, 0, 2, 4],
   );
-  // A token that is not shown may have had more than d before: at least 3 tokens had, which are shown.
+  // A token that is not shown may have had a higher probability than d before.
   assert.deepEqual(
     rankedRows(rows.slice(0, 4), true).map(({ label, was }) => label + was),
-    ['d>3', 'b', 'a1', 'c3'],
+    ['dnew', 'b', 'a1', 'c3'],
   );
 });
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import streamlit as st
@@ -39,13 +39,14 @@ class Direct(NamedTuple):
 
 
 def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[Lab, HeadPlan], int] | None = None,
-                 direct: Direct | None = None) -> T | None:
+                 direct: Direct | None = None, has_box: Callable[[Lab, LabState], bool] | None = None) -> T | None:
     """Draws the header, the text box and the page.
 
     Args:
         draw: draws the page; gets the model, the tokenized text and the present state.
         limit: (model, plan) -> maximum number of tokens on the page; default: the model's limit.
         direct: parts for the events route; without it every event runs the Streamlit script.
+        has_box: whether the page uses the text with this model; default: True.
 
     Returns:
         The result of `draw`; None, with a message on the page, if the model cannot be loaded.
@@ -70,7 +71,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
         try:
             for part in lesson.parts(lab, reading, state):
                 mount(part)
-            text.draw(lab, reading, state, problems)
+            if has_box is None or has_box(lab, state):
+                text.draw(lab, reading, state, problems)
+            else:
+                _report(problems)
             drawn = draw(lab, reading, state)
             now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
             now.channel.end()
@@ -108,6 +112,12 @@ def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 
+def _report(problems: Sequence[str]) -> None:
+    """Draws a message for each part of the opened link that could not be parsed."""
+    for problem in problems:
+        st.warning(literal(_(problem)))
+
+
 def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
     """Draws a page without the text box and the choice of a model; reports invalid parts of the opened link first.
 
@@ -122,8 +132,7 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
     with serving.drawing():
         header.draw()
         with st.container(width=width):
-            for problem in now.history.problems:
-                st.warning(literal(_(problem)))
+            _report(now.history.problems)
             try:
                 draw()
                 now.channel.end()

@@ -71,6 +71,16 @@ def on_chooser(event: dict[str, Any]) -> None:
 
 
 @session.exclusive
+def take_model(name: str) -> None:
+    """Changes to a model of the catalogue and keeps the page.
+
+    Args:
+        name: name of the model.
+    """
+    history().go_to_model(name)
+
+
+@session.exclusive
 def open_model(name: str) -> None:
     """Changes to a foreign model that was just loaded, with the state of the link that requested it, if any.
 

@@ -87,6 +87,18 @@ def set_plan(plan: HeadPlan) -> None:
     history().do(replace(present, plan=fit(plan, present.models)[0]))
 
 
+@session.exclusive
+def prune_alone(head: Address) -> None:
+    """Prunes one head, selects it, and restores all other heads.
+
+    Args:
+        head: its address.
+    """
+    present, (kind, layer, index) = history().present, head
+    history().do(replace(present, plan=HeadPlan().with_heads([head], gate=0.0),
+                         selection=Selection(layer, index, "head", kind)))
+
+
 def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) -> None:
     """Handles an event of a scatter plot: a click selects a head, a rectangle picks heads for a joint action.
 
