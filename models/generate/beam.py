@@ -2,10 +2,10 @@
 
     score(y) = ln P(y | x) / |y|,   |y| with its end        the mean over tokens, so that long texts are not put last
 
-At each step every candidate of a text is continued by every token; the best `beam` go on, those among them that end
-are put by. A text is done when as many have ended as there are candidates and none that goes on has a better mean so
-far than the best of them, or at its longest. With one candidate it is greedy search. `step` gives the log-probabilities
-of the next token, whatever the model.
+At each step every candidate of a text is continued by every token. The best `beam` continuations become the next
+candidates; those that end are finished. A text is done if it has `beam` finished hypotheses and no candidate has a
+better mean so far than the best of them, or at its longest length. With one candidate this is greedy search. `step`
+returns the log-probabilities of the next token, for any model.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Step = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A text that was written.
+    """A generated text.
 
     Attributes:
-        ids: without `start`; with `end` where it ended.
-        log_probability: of all of it, nats.
+        ids: without `start`; with `end` if it ended.
+        log_probability: of the whole text, in nats.
     """
 
     ids: tuple[int, ...]
@@ -33,22 +33,24 @@ class Hypothesis:
 
     @property
     def score(self) -> float:
-        """Mean log-probability of a token."""
+        """The mean log-probability per token."""
         return self.log_probability / max(1, len(self.ids))
 
 
 def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) -> list[list[Hypothesis]]:
-    """For each text its finished hypotheses, the best first; one that did not end if none did.
+    """Returns the finished hypotheses of each text, the best first; one that did not end if none did.
 
     Args:
-        step: (R,) the last ids of R candidates and (R,) which candidates of the step before they continue -> (R, V)
-            log-probabilities of the next token. At first there is one candidate a text, continuing candidate 0, 1, ...
-        longest: most tokens of each text, `end` included.
-        beam: candidates a text.
+        step: (R,) the last ids of R candidates and (R,) the candidates of the previous step that they continue -> (R,
+            V) log-probabilities of the next token. At first there is one candidate per text, which continues candidate
+            0, 1, ...
+        longest: largest number of tokens of each text, `end` included.
+        beam: candidates per text.
+        start, end: token ids.
     """
     finished: list[list[Hypothesis]] = [[] for _ in longest]
-    alive = list(range(len(longest)))  # texts that are not done
-    written: list[list[tuple[tuple[int, ...], float]]] = [[((), 0.0)] for _ in longest]  # candidates by text
+    alive = list(range(len(longest)))  # indices of the texts that are not done
+    written: list[list[tuple[tuple[int, ...], float]]] = [[((), 0.0)] for _ in longest]  # the candidates of each text
     parents, length = list(range(len(alive))), 0
     while alive:
         length += 1
@@ -57,7 +59,7 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
         log_probabilities = step(last, torch.tensor(parents))
         sums = torch.tensor([total for row in rows for _, total in row], dtype=torch.float64)
         totals = sums.unsqueeze(1) + log_probabilities.double()
-        # Of each candidate the best 2 · beam tokens hold the best 2 · beam of the text, of which half may be ends.
+        # The best 2 · beam tokens of each candidate contain the best 2 · beam of the text, of which half may be ends.
         best, tokens = totals.topk(min(2 * beam, totals.shape[1]))
         best_list, token_list = best.tolist(), tokens.tolist()
         going, parents, offset = [], [], 0

@@ -1,15 +1,15 @@
 """Decoding one token at a time, with a key-value cache that may evict keys.
 
-    alive = the keys kept so far and the new one; where they are more than K_l, the one with the largest F goes
-    A_i   = softmax over alive of (L_i - F);   F[j] += relu(L_i, head 0) for each j alive but BOS and i
+    kept = the keys kept so far and the new one; if they are more than K_l, the one with the largest F is evicted
+    A_i  = softmax over kept of (L_i - F);   F[j] += relu(L_i, head 0) for each kept j except BOS and i
 
-F is carried from token to token, and what is forgotten stays so: F never shrinks. All heads of a layer keep the same
-keys. BOS, the token itself and, where a layer keeps three or more, the one before it are never forgotten: nothing
-has been said against them. Among equal F, as where nobody votes, the oldest goes: attention without F then keeps BOS
-and a sliding window, the control of models/studies/corpus/forgetting.py.
+F is carried from token to token and never decreases, so an evicted key is not needed again. All heads of a layer keep
+the same keys. BOS, the token itself and, if a layer keeps three or more keys, the previous token are never evicted,
+because their F is 0. Among equal F the oldest key is evicted: attention without F then keeps BOS and a sliding window,
+the control of models/studies/corpus/forgetting.py.
 
 Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys keep the angles of the positions
-where they were read (RoPE), and a scale of log n counts all keys read, not those kept: as in training.
+where they were read (RoPE), and a scale of log n counts all keys read, not those kept, as in training.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from models.nets.attention.dot_product import DotProduct
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
 
-FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
+FEWEST = 2  # smallest number of keys that a layer keeps: BOS and the token itself
 
 
 def can_decode(model: Transformer) -> bool:
-    """True if a query's scores need nothing but its own x and the keys before it: softmax over q·k, causal."""
+    """Returns True if a query's scores need only its own x and the keys before it: softmax over q·k, causal."""
     attention = model.blocks[0].attention
     return isinstance(attention, Softmax) and type(attention.source) is DotProduct and attention.causal
 
 
 class Decoder:
-    """Reads B texts side by side, a token of each at a time.
+    """Reads B texts in parallel, one token of each at a time.
 
     Args:
         model: with softmax or selective attention over q·k, in evaluation mode.
         texts: B.
-        longest: most tokens of a text.
+        longest: largest number of tokens of a text.
         budgets: K_l, keys that each layer keeps; None for all.
-        interventions: one a layer, of a plan for a text of `longest` tokens; None for the model as trained. A constant
-            head's row is cut to the keys that are kept and normalised anew.
-        by_age: True to forget the oldest key instead of the one with the largest F.
+        interventions: one per layer, of a plan for a text of `longest` tokens; None for the unmodified model. A
+            constant head's row is cut to the keys that are kept and normalised again.
+        by_age: True to evict the oldest key instead of the one with the largest F.
 
     Raises:
-        ValueError: another kind of attention, or a budget below FEWEST.
+        ValueError: another attention type, or a budget below FEWEST.
     """
 
     @torch.inference_mode()
@@ -66,7 +66,7 @@ class Decoder:
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
-        """(B,) the texts' next ids -> (B, C) hidden states after the last norm; Transformer.logits reads them.
+        """Returns the hidden states (B, C) after the last norm for the next ids (B,); Transformer.logits reads them.
 
         Raises:
             ValueError: the texts have `longest` tokens already.
@@ -89,12 +89,12 @@ def rows_of(intervention: Intervention, first: int, count: int) -> Intervention:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a text stands after one more token of it was read.
+    """One step of decoding.
 
     Attributes:
-        token: what was read, as text; BOS is `start`.
-        is_new: True if the model wrote it, False if it is the prompt's.
-        kept: the places in the text of the tokens that each layer keeps, in order.
+        token: the text of the token that was read; `start` for BOS.
+        is_new: True if the model generated it, False if it belongs to the prompt.
+        kept: the positions in the text of the tokens that each layer keeps, in order.
     """
 
     token: str

@@ -1,10 +1,10 @@
 """Sampling: chooses the next token greedily, or at random by temperature, top-p and seed.
 
-    p = softmax(logits / T);   of these the likeliest until they make up P together;   argmax of log p + g,  g Gumbel
+    p = softmax(logits / T);   keep the likeliest tokens until their sum reaches P;   argmax of log p + g,  g Gumbel
 
-Top-p is Holtzman et al. 2020, arXiv 1904.09751; drawing by Gumbel numbers is as drawing from p (Gumbel 1954). The
-numbers belong to a seed, a place in the text and a token, not to a model: where two plans expect nearly the same,
-they choose the same, and two continuations of one seed differ by the plan and not by luck.
+Top-p is that of Holtzman et al. 2020, arXiv 1904.09751; adding Gumbel numbers is equivalent to drawing from p (Gumbel
+1954). The numbers depend on seed, position and token, not on the model. So two plans with nearly equal distributions
+choose the same tokens, and two continuations with one seed differ by the plan and not by luck.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _FORM = re.compile(r"(\d\.?\d{0,2})-(\d\.?\d{0,2})-(\d{1,4})", re.ASCII)
 
 @dataclass(frozen=True)
 class Sampling:
-    """How continuations are chosen.
+    """How the tokens of continuations are chosen.
 
     Attributes:
-        temperature: T, 0 to MAX_TEMPERATURE; 0 for always the likeliest token.
-        top_p: P, MIN_TOP_P to 1; 1 leaves all tokens in.
-        seed: 0 to MAX_SEED; of two continuations with the same one, what chance decides is the same.
+        temperature: T, 0 to MAX_TEMPERATURE; 0 always chooses the likeliest token.
+        top_p: P, MIN_TOP_P to 1; 1 keeps all tokens.
+        seed: 0 to MAX_SEED; two continuations with the same seed use the same random numbers.
 
-    Both numbers are kept to hundredths, which is what a link can say.
+    Both numbers are rounded to hundredths, the precision of a link.
 
     Raises:
-        ValueError: a number outside its range.
+        ValueError: a number is outside its range.
     """
 
     temperature: float = 0.8
@@ -41,7 +41,7 @@ class Sampling:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "top_p"):  # + 0.0: there is a -0.0, which is in range
+        for name in ("temperature", "top_p"):  # -0.0 is within the range, and adding 0.0 turns it into 0.0
             object.__setattr__(self, name, round(getattr(self, name), 2) + 0.0)
         if not (0 <= self.temperature <= MAX_TEMPERATURE and MIN_TOP_P <= self.top_p <= 1
                 and 0 <= self.seed <= MAX_SEED):
@@ -49,7 +49,7 @@ class Sampling:
 
     @classmethod
     def parse(cls, text: str) -> Sampling:
-        """What `str` wrote, like `0.8-0.95-1`; raises ValueError."""
+        """Returns the settings in a text of `str`, like `0.8-0.95-1`; raises ValueError."""
         found = _FORM.fullmatch(text)
         if not found:
             raise ValueError("expected temperature, top-p and seed, like 0.8-0.95-1")
@@ -64,10 +64,11 @@ class Sampling:
         return self.temperature == 0
 
     def choose(self, logits: Tensor, place: int) -> int:
-        """The id of the token at `place` of a text.
+        """Returns the id of the token at `place` of a text.
 
         Args:
-            logits: (V,)
+            logits: (V,) logits of the next token.
+            place: position in the text.
         """
         if self.is_greedy:
             return int(logits.argmax())
@@ -79,19 +80,20 @@ GREEDY = Sampling(temperature=0)
 
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:
-    """(V,) log-probabilities, -inf for all but the likeliest that together have `top_p`, the one that reaches it
-    included; of equals the first ones.
+    """Returns log-probabilities (V,), -inf for all but the likeliest tokens that together reach `top_p`.
+
+    The token that reaches `top_p` is included; among equal tokens the first ones are.
     """
     if top_p >= 1:
         return log_p
     ordered, order = log_p.sort(descending=True, stable=True)
-    before = ordered.exp().cumsum(-1) - ordered.exp()  # of those that are likelier
+    before = ordered.exp().cumsum(-1) - ordered.exp()  # probability of the likelier tokens
     return torch.full_like(log_p, float("-inf")).scatter(0, order[before < top_p], ordered[before < top_p])
 
 
 def gumbel(count: int, seed: int, place: int) -> Tensor:
-    """(count,) numbers of Gumbel's distribution, the same for the same seed and place."""
-    # Away from 0 and 1, whose logarithms would be infinite.
+    """Returns (count,) numbers of Gumbel's distribution, the same for the same seed and position."""
+    # clamped away from 0 and 1, whose logarithms would be infinite
     uniform = torch.rand(count, generator=generator(seed, place), dtype=torch.float64).clamp(1e-12, 1 - 1e-12)
     return (-(-uniform.log()).log()).float()
 

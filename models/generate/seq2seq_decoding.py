@@ -1,7 +1,7 @@
 """Generation by encoder-decoders: beam search with a key-value cache per decoder layer.
 
-Keys and values of what stands already are kept, so a token costs one row of each layer. Selective attention is the
-exception: F is what all earlier queries have said, and every step is a whole pass.
+With the cache, a token costs one row of each layer. Selective attention has no cache here, because F depends on all
+earlier queries, and each step is a full pass.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from models.nets.seq2seq import Interventions, Records, Seq2Seq
 
 
 def longest_of(tokens: int, limit: int) -> int:
-    """Most tokens that are written of a text of so many, `end` included."""
+    """Returns the largest number of tokens to generate for a text of `tokens` tokens, `end` included."""
     return min(2 * tokens + 8, limit)
 
 
 class Writer:
-    """Reads what is written of T texts, a token of each candidate at a time: the `step` of beams.search.
+    """Reads the candidates of T texts, one token of each at a time: the `step` of beam search.
 
     Args:
         model: in evaluation mode.
         texts: (T, M) ids, padded.
-        interventions: kind -> one a layer, the decoder's for as many queries as will be read; None as trained.
-        cached: False for a whole pass a token, which is slower and gives the same.
+        interventions: block -> one per layer, the decoder's for as many queries as will be read; None for the
+            unmodified model.
+        cached: False for a full pass per token, which is slower and gives the same.
         sources: (T, M) ids of the second prompts that patched heads take their values from; None without patches. The
             decoder reads the same candidates for both.
     """
@@ -46,17 +47,17 @@ class Writer:
                  cached: bool = True, sources: Tensor | None = None) -> None:
         self.model, self.read = model, 0
         self.source = None if sources is None else Writer(model, sources, cached=cached)
-        self._records: Records | None = None  # of the newest pass of the decoder, for the writer whose source this is
+        self._records: Records | None = None  # records of the decoder's last pass, for the writer whose source this is
         self.memory = model.encode(texts, interventions)
         self.cached = cached and not model.decoder[0].attention.selects
         self._prefixes = torch.zeros(len(texts), 0, dtype=torch.int64)
         self._interventions = {kind: list(interventions[kind]) for kind in (DECODER, CROSS)
                                if interventions and kind in interventions}
-        self._caches = [(Cache(), Cache()) for _ in model.decoder]  # of self-attention, of cross-attention
+        self._caches = [(Cache(), Cache()) for _ in model.decoder]  # caches of self-attention and of cross-attention
 
     @torch.inference_mode()
     def step(self, ids: Tensor, parents: Tensor) -> Tensor:
-        """(R,) ids that continue the candidates `parents` -> (R, V) log-probabilities of what follows."""
+        """Returns log-probabilities (R, V) of the next token for ids (R,) that continue the candidates `parents`."""
         is_same = len(parents) == len(self._prefixes) and bool((parents == torch.arange(len(parents))).all())
         if not is_same:
             self._reorder(parents)
@@ -82,13 +83,13 @@ class Writer:
         self.memory = Keys(memory, hidden)
 
     def _now(self, first: int, count: int) -> Interventions:
-        """The interventions of these queries."""
+        """Returns the interventions on these queries."""
         return {kind: [self._patched(rows_of(intervention, first, count), kind, layer)
                        for layer, intervention in enumerate(layers)]
                 for kind, layers in self._interventions.items()}
 
     def _patched(self, intervention: Intervention, kind: str, layer: int) -> Intervention:
-        """The intervention with the values that the second prompts have for the same queries."""
+        """Returns the intervention with the values that the second prompts have for the same queries."""
         if intervention.patch is None or self.source is None or self.source._records is None:
             return intervention
         return replace(intervention, patch=intervention.patch.with_values(
@@ -99,13 +100,15 @@ class Writer:
 def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventions: Interventions | None = None,
           limit: int | None = None, cached: bool = True,
           sources: Sequence[Sequence[int]] | None = None) -> list[Hypothesis]:
-    """The best hypothesis of each text.
+    """Returns the best hypothesis of each text.
 
     Args:
+        model: in evaluation mode.
         texts: ids as the encoder reads them.
-        beam: candidates; 1 for greedy.
+        beam: number of candidates; 1 for greedy search.
         interventions: as in Writer, the decoder's for `limit` queries.
-        limit: most tokens that are written; those of the longest target of training if left out.
+        limit: largest number of generated tokens; by default that of the longest training target.
+        cached: as in Writer.
         sources: second prompts, of the texts' lengths; as in Writer.
     """
     padded, second = (None if rows is None else pad_sequence([torch.tensor(row) for row in rows], batch_first=True,

@@ -20,11 +20,11 @@ class Config:
         layers: L.
         heads: H, in every layer; 1 for gated attention units.
         causal: True for a language model, False for a masked one.
-        output_scale: factor on the logits; below 1 where the tied embeddings start large.
-        trained_length: longest text of training, tokens: the size of a Synthesizer's tables and the n that
-            relu² / n was trained with.
+        output_scale: factor on the logits; below 1 if the tied embeddings start large.
+        trained_length: tokens of the longest training text: the size of a Synthesizer's tables and the n with which
+            relu² / n was trained.
         table_std: standard deviation of tables that are drawn and never trained.
-        attention_width: of all heads together, for softmax attention and its relatives; 0 for the model's width.
+        attention_width: total width of all heads, for softmax attention and its relatives; 0 for the model's width.
     """
 
     attention: str
@@ -40,27 +40,27 @@ class Config:
 
     @property
     def inner_width(self) -> int:
-        """Numbers of all heads' queries together, and of their keys, and of their values."""
+        """The total width of all heads' queries, and of their keys, and of their values."""
         return self.attention_width or self.width
 
     @property
     def head_width(self) -> int:
-        """D."""
+        """The width D of a head."""
         return self.inner_width // self.heads
 
     @property
     def self_attention_stacks(self) -> tuple[tuple[int, int], ...]:
-        """(layers, trained length) of each stack with self-attention of the type that is named."""
+        """The (layers, trained length) of each stack whose self-attention has the named type."""
         return ((self.layers, self.trained_length),)
 
 
 @dataclass(frozen=True)
 class PairConfig(Config):
-    """The shape of a model that reads one text and writes another; `layers` are the decoder's.
+    """The shape of an encoder-decoder; `layers` are the decoder's.
 
     Attributes:
         encoder_layers: of the encoder.
-        target_length: longest target of training, tokens: the size of the decoder's tables; 0 for trained_length.
+        target_length: tokens of the longest training target: the size of the decoder's tables; 0 for trained_length.
     """
 
     encoder_layers: int = 3
@@ -68,7 +68,7 @@ class PairConfig(Config):
 
     @property
     def longest_target(self) -> int:
-        """Tokens of the longest target of training."""
+        """The number of tokens of the longest training target."""
         return self.target_length or self.trained_length
 
     @property

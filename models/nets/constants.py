@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def seen(queries: int, keys: int, causal: bool) -> Tensor:
-    """Returns (queries, keys) ones where a query sees a key, else zeros."""
+    """Returns (queries, keys): 1 where a query sees a key, else 0."""
     every = torch.ones(queries, keys)
     return every.tril() if causal else every
 
@@ -19,8 +19,8 @@ def normalised(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def cut_to(matrices: Tensor, rows: Tensor, columns: Tensor, causal: bool) -> Tensor:
-    """(L, H, size, size) -> (L, H, rows, columns): cut to a text's places, rows renormalised over its keys.
+    """Returns (L, H, size, size) matrices cut to a text's positions, (L, H, rows, columns), with rows that sum to 1.
 
-    A row of which nothing is known, as no text was as long, weighs all keys that it sees alike.
+    A row without any training text of that length becomes uniform over the keys that it sees.
     """
     return normalised(matrices[:, :, rows[:, None], columns], causal)

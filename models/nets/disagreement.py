@@ -4,10 +4,10 @@
     D_pos = -1/H² sum_i sum_j |A_i · A_j|          elementwise product, entries summed, divided by the number of queries
     D_out = -1/H² sum_i sum_j cos(O_i, O_j)        O_i = A_i V_i, outputs before W_O
 
-The terms with i = j are in, as in the source: D_sub and D_out are -|mean of the heads' unit vectors|², from -1 (all
-heads alike) over -1/H (orthogonal) to 0. Cosines are of one token's vectors, and averaged over tokens. The source sums
-D_pos over the whole matrix, so that it grows with the text; ours is divided by the number of queries: -1 where all
-heads put all weight on the same key, -1/H where they never share one. Padding is left out of all three.
+The terms with i = j are included, as in the source. So D_sub and D_out are -|mean of the heads' unit vectors|²: -1 if
+all heads are equal, -1/H if they are orthogonal, at most 0. Cosines are computed per token and averaged over tokens.
+The source sums D_pos over the whole matrix, so that it grows with the text; ours is divided by the number of queries:
+-1 if all heads attend to the same key only, -1/H if they never share one. Padding is left out of all three.
 
 Source: Li, Tu, Yang, Lyu and Zhang, EMNLP 2018, arXiv 1810.10183, equations 4 to 8; objective: likelihood + D.
 """
@@ -26,19 +26,28 @@ TERMS = ("sub", "pos", "out")
 
 
 def alike(vectors: Tensor) -> Tensor:
-    """(B, H, N, D) vectors of heads -> (B, N) the mean over all pairs of heads of their cosine, -D of each token."""
+    """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is its negative.
+
+    Args:
+        vectors: (B, H, N, D) vectors of heads.
+    """
     return functional.normalize(vectors.float(), dim=-1).mean(1).square().sum(-1)
 
 
 def overlap(weights: Tensor) -> Tensor:
-    """(B, H, N, M) weights, at least 0 -> (B, N) the mean over pairs of heads of what rows share, sum of products."""
+    """Returns, for each token (B, N), the mean over pairs of heads of the product of their weights, summed over keys.
+
+    Args:
+        weights: (B, H, N, M) attention weights, at least 0.
+    """
     return weights.float().mean(1).square().sum(-1)
 
 
 def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Tensor:
-    """D of one layer, a scalar: at most 0, higher the more its heads differ.
+    """Returns the disagreement D of one layer, a scalar: at most 0, higher if the heads differ more.
 
     Args:
+        record: of the layer.
         term: one of TERMS.
         queries: (B, N) bool, True for tokens, False for padding.
         keys: (B, M) the same of the keys.
@@ -52,12 +61,17 @@ def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Te
 
 
 def total(records: Sequence[tuple[Record, Tensor, Tensor]], terms: Sequence[str]) -> Tensor:
-    """The sum over terms of the mean over layers, of all kinds; of each layer its record, queries and keys."""
+    """Returns the sum over terms of the mean over the layers of all blocks.
+
+    Args:
+        records: record, queries and keys of each layer.
+        terms: names in TERMS.
+    """
     layers = [torch.stack([disagreement(record, term, queries, keys) for record, queries, keys in records])
               for term in terms]
     return torch.stack([term.mean() for term in layers]).sum()
 
 
 def _mean(values: Tensor, exists: Tensor) -> Tensor:
-    """Over all tokens that there are, (B, N) and (B, N)."""
+    """Returns the mean of values (B, N) over the tokens where `exists` (B, N) is True."""
     return (values * exists).sum() / exists.sum()

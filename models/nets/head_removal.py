@@ -1,10 +1,10 @@
 """Removes heads from a network, instead of multiplying their outputs by 0.
 
-A head is its rows of the projections for scores and values, and its columns of W_O. Without them the network computes
-the same outputs as with gates of 0, in fewer multiplications. A layer without heads adds nothing.
+A head consists of its rows of the projections for scores and values, and its columns of W_O. Without them the network
+computes the same outputs as with gates of 0, in fewer multiplications. A layer without heads adds nothing.
 
-Head 0 of a selective layer computes the mask F for the whole layer (models/nets/attention/selective.py), so it stays
-while another head of the layer does, with its columns of W_O set to 0.
+Head 0 of a selective layer computes the mask F for the whole layer (models/nets/attention/selective.py), so it is kept
+as long as another head of the layer is, with its columns of W_O set to 0.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from models.nets.transformer import Block, Transformer
 from models.plan import Address
 
 OurModel = Transformer | Seq2Seq
-SHARED = ("mixing_table",)  # parameters that a layer's heads have in common
+SHARED = ("mixing_table",)  # parameters that the heads of a layer share
 
 
 class Nothing(nn.Module):
-    """Stands where a layer's attention was, and adds nothing."""
+    """A module that replaces a layer's attention and adds nothing."""
 
     selects = False
 
@@ -41,10 +41,11 @@ class Nothing(nn.Module):
 
 @torch.no_grad()
 def without(model: OurModel, closed: Collection[Address]) -> OurModel:
-    """A copy of the model in which these heads are not there; it takes no interventions.
+    """Returns a copy of the model without these heads; the copy takes no interventions.
 
     Args:
-        closed: (kind, layer, head); heads that the model has not are left out of account.
+        model: the model.
+        closed: (kind, layer, head); heads that the model does not have are ignored.
     """
     smaller = copy.deepcopy(model)
     heads = model.config.heads
@@ -62,7 +63,7 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
 
 
 def _places(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
-    """Kind and layer of each attention, the block that holds it, and under which name."""
+    """Yields block and layer of each attention module, the Block that contains it, and its attribute name there."""
     if isinstance(model, Transformer):
         yield from ((SELF, layer, block, "attention") for layer, block in enumerate(model.blocks))
         return
@@ -73,13 +74,13 @@ def _places(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
 
 
 def _keep(attention: SelfAttention, heads: int, kept: list[int]) -> None:
-    """Cuts a layer to some of its heads, in place."""
+    """Removes all but some heads of a layer, in place."""
     columns = attention.output.weight.unflatten(1, (heads, -1))[:, kept].flatten(1)
     for part in attention.modules():
         for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
             if part is attention.output or name in SHARED:
                 continue
-            # A linear layer's rows stand head after head; what has one entry a head has it in front.
+            # The rows of a linear layer are ordered by head; a tensor with one entry per head has the heads first.
             tensor.data = tensor.data.unflatten(0, (heads, -1))[kept].flatten(0, 1)
         if isinstance(part, (SelfAttention, Source, Hidden)):
             part.heads = len(kept)
@@ -87,12 +88,13 @@ def _keep(attention: SelfAttention, heads: int, kept: list[int]) -> None:
 
 
 def multiplications(model: OurModel, *tokens: Tensor) -> int:
-    """Of one pass with the logits of every token, as torch counts its matrix products.
+    """Returns the multiplications of one pass with the logits of every token, as torch counts matrix products.
 
     Args:
-        tokens: (1, N) ids of a text, and of a model of two texts (1, M) of what is written.
+        model: the model.
+        tokens: (1, N) ids of a text, and for an encoder-decoder (1, M) ids of the target.
     """
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model.logits(model(*tokens))
-    return counter.get_total_flops() // 2  # a multiplication and an addition are two
+    return counter.get_total_flops() // 2  # torch counts a multiplication and an addition as two operations
 

@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class Linearised(TorchFunctionMode):
-    """A context for forward passes of this thread.
+    """A context in which the forward passes of this thread are linearised.
 
     Attributes:
         embeddings: the embedded token sequences of the pass, in order, as leaves of its graph.
@@ -45,7 +45,7 @@ def _norm(x: Tensor, shape: Any, weight: Tensor, eps: float | None = None) -> Te
 
 def _gelu(x: Tensor, approximate: str) -> Tensor:
     u = x.detach()
-    return x * (0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))))  # gelu(u) / u
+    return x * (0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))))  # x times the ratio gelu(u) / u
 
 
 def _constant(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

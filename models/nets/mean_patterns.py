@@ -15,11 +15,12 @@ from models.nets.transformer import Transformer
 
 @torch.inference_mode()
 def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
-    """PAPA's constant matrices: the mean of each head's weights over texts (arXiv 2211.03495, section 3.1).
+    """Returns PAPA's constant matrices: the mean of each head's pattern over texts (arXiv 2211.03495, section 3.1).
 
-    All texts have the same length, so every entry that a query sees is a mean over all of them.
+    All texts have the same length, so every entry is a mean over all of them.
 
     Args:
+        model: the model.
         texts: (B, N) ids.
 
     Returns:
@@ -36,12 +37,13 @@ def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """PAPA's constant matrices of each kind: every entry is the mean over the pairs in which both positions exist.
+    """Returns PAPA's constant matrices of each block: every entry is the mean over the pairs that have both positions.
 
-    An entry's denominator is its own, so rows need not sum to 1 and are divided by their sums. A row that no pair has
-    weighs all keys alike that it sees (arXiv 2211.03495, section 3.1; its code divides 0 by 0 and has 0).
+    Each entry has its own denominator, so rows need not sum to 1 and are divided by their sums. A row that no pair has
+    becomes uniform over the keys that it sees (arXiv 2211.03495, section 3.1, whose code leaves such rows 0).
 
     Args:
+        model: the model.
         texts: (B, M) ids, padded.
         targets: (B, N) ids that the decoder reads, padded.
 
@@ -56,7 +58,7 @@ def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[s
         exists = {ENCODER: (some != PADDING, some != PADDING), DECODER: (its != PADDING, its != PADDING),
                   CROSS: (its != PADDING, some != PADDING)}
         for kind, (rows, columns) in exists.items():
-            both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # (B, N, M)
+            both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # shape (B, N, M)
             sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])
             means[kind] = means[kind] + sums if kind in means else sums
             counts[kind] = counts[kind] + both.sum(0) if kind in counts else both.sum(0)

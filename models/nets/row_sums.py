@@ -18,8 +18,8 @@ from models.nets.attention.base import Intervention, Record
 from models.nets.transformer import Transformer
 from models.plan import Scale
 
-KEY = "constant_masses"  # of a card
-LENGTHS = (8, 16, 32, 64, 128)  # between them masses are interpolated
+KEY = "constant_masses"  # key of the row sums in a card
+LENGTHS = (8, 16, 32, 64, 128)  # lengths at which row sums are measured; between them they are interpolated
 
 
 @torch.inference_mode()
@@ -40,18 +40,19 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
             plan = [Intervention(factor=block.attention.factor(Scale(policy), n)) for block in model.blocks]
             records: list[Record] = []
             model(texts[:, :n], plan, records)
-            by_length.append(torch.stack([record.live.sum(-1).mean((0, 2)) for record in records]))  # (L, H)
+            by_length.append(torch.stack([record.live.sum(-1).mean((0, 2)) for record in records]))  # shape (L, H)
         found[policy] = [[[round(value, 5) for value in head] for head in layer]
                          for layer in torch.stack(by_length, -1).tolist()]
     return {"lengths": lengths, "policies": found}
 
 
 def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
-    """(H, 1, 1) the mass of a layer's rows in a text of n tokens: between two lengths in proportion to log n, beyond
-    them that of the nearest.
+    """Returns the mean row sum (H, 1, 1) of a layer in a text of n tokens.
+
+    Between two measured lengths it is interpolated in log n; outside them it is that of the nearest length.
     """
     lengths = masses["lengths"]
-    values = torch.tensor(masses["policies"][policy][layer])  # (H, K)
+    values = torch.tensor(masses["policies"][policy][layer])  # shape (H, K)
     above = next((i for i, length in enumerate(lengths) if length >= n), len(lengths) - 1)
     below = max(0, above - 1) if lengths[above] > n else above
     way = 0.0 if below == above else math.log(n / lengths[below]) / math.log(lengths[above] / lengths[below])
@@ -59,5 +60,5 @@ def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
 
 
 def with_row_sum(matrices: Tensor, mass: Tensor) -> Tensor:
-    """(H, N, M) the matrices with rows that weigh (H, 1, 1) `mass` in the mean; a head without any weight stays so."""
+    """Returns matrices (H, N, M) whose mean row sum is `mass` (H, 1, 1); a head with only zeros is unchanged."""
     return matrices * (mass / matrices.sum(-1).mean(-1)[:, None, None].clamp_min(1e-9))

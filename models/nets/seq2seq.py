@@ -1,14 +1,13 @@
-"""The model that reads one text and writes another: encoder and decoder, of the same blocks as
-models/nets/transformer.py.
+"""The encoder-decoder, built from the blocks of models/nets/transformer.py.
 
     memory = norm(encoder(embedding(text)));   logits = norm(decoder(embedding(target), memory)) E^T
     in a block of the decoder:  x += self-attention(norm(x));  x += cross-attention(norm(x), memory);  x += mlp(norm(x))
 
-One embedding for both languages and for the output (Vaswani et al. 2017, section 3.4). The attention type that the
-config names stands in both self-attentions; cross-attention is softmax over q·k whatever they are, as in Synthesizers
-(Tay et al. 2020). Self-attentions have RoPE. Cross-attention has none: a place of the target and a place of the text
-are no distance that means anything, as T5 has it (Raffel et al. 2020); where a word stands it learns from what the
-encoder writes, which knows distances from `start` and `end`.
+Both languages and the output share one embedding (Vaswani et al. 2017, section 3.4). The config's attention type is
+that of both self-attentions; cross-attention is always softmax over q·k, as in Synthesizers (Tay et al. 2020).
+Self-attentions have RoPE. Cross-attention has none, as in T5 (Raffel et al. 2020), because the distance between a
+position of the target and one of the text has no meaning. It learns positions from the encoder's states, which contain
+distances from `start` and `end`.
 
 Padding is hidden from every query by the token's id; targets are padded at their ends, where the causal mask hides it.
 """
@@ -30,8 +29,9 @@ from models.nets.attention.softmax import Softmax
 from models.nets.config import PADDING, PairConfig
 from models.nets.transformer import Block, Model
 
-Interventions = Mapping[str, Sequence[Intervention]]  # kind -> one a layer; a kind that is missing is as trained
-Records = Mapping[str, list[Record]]  # kind -> a list that gets one Record a layer
+# block -> one intervention per layer; a missing block is unmodified
+Interventions = Mapping[str, Sequence[Intervention]]
+Records = Mapping[str, list[Record]]  # block -> a list to which one Record per layer is appended
 
 
 class DecoderBlock(Block):
@@ -44,7 +44,10 @@ class DecoderBlock(Block):
 
     def read(self, x: Tensor, rotary: Rotary, interventions: tuple[Intervention, Intervention],
              records: tuple[list[Record] | None, list[Record] | None], own: Keys, memory: Keys) -> Tensor:
-        """(B, N, C) -> (B, N, C); first of self-attention, then of cross-attention."""
+        """Returns the output (B, N, C) of the block for x (B, N, C).
+
+        Interventions and records are given for self-attention, then for cross-attention.
+        """
         x = x + self.attention(self.attention_norm(x), rotary, interventions[0], records[0], own)
         x = x + self.cross(self.cross_norm(x), None, interventions[1], records[1], memory)
         return x + self.mlp(x)
@@ -56,13 +59,13 @@ class DecoderBlock(Block):
 
 
 class Seq2Seq(Model):
-    """The model of two texts; the arguments are a Transformer's.
+    """An encoder-decoder; the other arguments are a Transformer's.
 
     Args:
-        dropout: share of what each block adds that is left out in training.
+        dropout: share of each block's output that is dropped in training.
 
     Raises:
-        ValueError: a type that has no MLP beside it, or whose scale counts keys, which padding would change.
+        ValueError: a type that has no MLP, or whose scale counts keys, which padding would change.
     """
 
     config: PairConfig
@@ -87,17 +90,19 @@ class Seq2Seq(Model):
         return min(tokens, self.config.longest_target) if self.longest else tokens
 
     def attentions(self, kind: str) -> list[SelfAttention]:
-        """The layers of a kind, in the order of the data."""
+        """Returns the attention layers of a block, in the order of the data."""
         if kind == ENCODER:
             return [block.attention for block in self.encoder]
         return [block.attention if kind == DECODER else block.cross for block in self.decoder]
 
     def encode(self, texts: Tensor, interventions: Interventions | None = None,
                records: Records | None = None) -> Keys:
-        """(B, M) ids -> what the decoder looks at, and what of it is padding.
+        """Returns the encoder's states for ids (B, M), as the keys of cross-attention with their padding.
 
         Args:
-            interventions, records: kind -> one a layer; None for the model as trained, and to keep nothing.
+            texts: (B, M) ids.
+            interventions: block -> one per layer; None for the unmodified model.
+            records: block -> a list to which Records are appended; None for no records.
         """
         hidden = (texts == PADDING)[:, None, None]
         keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)
@@ -108,11 +113,14 @@ class Seq2Seq(Model):
 
     def decode(self, targets: Tensor, memory: Keys, interventions: Interventions | None = None,
                records: Records | None = None, caches: Sequence[tuple[Keys, Keys]] | None = None) -> Tensor:
-        """(B, N) ids and what `encode` gave -> (B, N, C) hidden states after the last norm.
+        """Returns hidden states (B, N, C) after the last norm.
 
         Args:
-            caches: a layer's own keys and its memory, of earlier calls, in place of `memory`; see
-            models/generate/seq2seq_decoding.py.
+            targets: (B, N) ids that the decoder reads.
+            memory: result of `encode`.
+            interventions, records: as in `encode`.
+            caches: the keys of self-attention and cross-attention per layer, from earlier calls, in place of `memory`;
+                see models/generate/seq2seq_decoding.py.
         """
         first = caches[0][0].first if caches else 0
         rotary = self._rotary(targets.shape[1], targets.device, first)
@@ -126,11 +134,11 @@ class Seq2Seq(Model):
 
     def forward(self, texts: Tensor, targets: Tensor, interventions: Interventions | None = None,
                 records: Records | None = None) -> Tensor:
-        """(B, M) ids of texts and (B, N) ids of what stands already of the targets -> (B, N, C) hidden states."""
+        """Returns hidden states (B, N, C) for ids of texts (B, M) and decoder inputs (B, N)."""
         return self.decode(targets, self.encode(texts, interventions, records), interventions, records)
 
     def _dropped(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """x; in training without a share of what a block added to `before`."""
+        """Returns x; in training, with dropout on the part that a block added to `before`."""
         if not (self.training and self.dropout):
             return x
         return functional.dropout(x, self.dropout) if before is None else \

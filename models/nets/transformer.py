@@ -28,7 +28,7 @@ class Block(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.depth = config.layers  # of the stack that it stands in
+        self.depth = config.layers  # number of layers of the stack that contains the block
         self.attention_norm = nn.RMSNorm(config.width)
         self.attention = TYPES[config.attention](config)
         self.has_mlp = not self.attention.replaces_mlp
@@ -44,7 +44,7 @@ class Block(nn.Module):
         return x + self.mlp(x) if self.has_mlp else x
 
     def mlp(self, x: Tensor) -> Tensor:
-        """(B, N, C) -> (B, N, C), from the block's input; its norm is applied here."""
+        """Returns the MLP's output (B, N, C) for the block's input; its norm is applied here."""
         return self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
 
     @property
@@ -57,7 +57,7 @@ class Model(nn.Module):
     """The base of our networks: tied embeddings and initialisation.
 
     Args:
-        config: what config.json holds.
+        config: the content of config.json.
         initial_std: standard deviation of fresh matrices; None for 1 / sqrt(inputs), LeCun's.
         embedding_std: standard deviation of fresh embeddings.
     """
@@ -68,7 +68,7 @@ class Model(nn.Module):
         self.embedding = nn.Embedding(config.vocabulary, config.width)
 
     def _initialise(self, module: nn.Module) -> None:
-        """Normal weights, smaller where a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
+        """Draws normal weights, smaller if a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=self._embedding_std)
         if isinstance(module, nn.Linear):
@@ -80,7 +80,7 @@ class Model(nn.Module):
                 writer.weight.data /= (len(module.writers) * module.depth) ** 0.5
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., C) -> (..., V); the embedding serves as output matrix too."""
+        """Returns logits (..., V) of hidden states (..., C); the embedding is also the output matrix."""
         return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
 
     def attentions(self, kind: str) -> list[SelfAttention]:
@@ -89,7 +89,7 @@ class Model(nn.Module):
 
     @property
     def longest(self) -> int | None:
-        """Most tokens of a text that the model has weights for; None if there is no such limit."""
+        """The largest number of tokens for which the model has weights; None if there is no limit."""
         return TYPES[self.config.attention].longest(self.config)
 
     def limit(self, tokens: int) -> int:
@@ -101,7 +101,7 @@ class Model(nn.Module):
         return self.limit(tokens)
 
     def _rotary(self, n: int, device: torch.device, first: int = 0) -> Rotary:
-        """Rotations of n positions from `first` on."""
+        """Returns the rotations of n positions from `first` on."""
         cos, sin = rotary_table(first + n, self.config.head_width)
         return cos[first:].to(device), sin[first:].to(device)
 
@@ -112,12 +112,12 @@ class Model(nn.Module):
 
 
 class Transformer(Model):
-    """The model of one text: a decoder, or an encoder, alone."""
+    """The model of one token sequence: a decoder alone, or an encoder alone."""
 
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
         super().__init__(config, initial_std, embedding_std)
         blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.blocks = cast(Sequence[Block], blocks)  # which ModuleList does not say of itself
+        self.blocks = cast(Sequence[Block], blocks)  # ModuleList does not declare the type of its items
         self.norm = nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
@@ -127,13 +127,13 @@ class Transformer(Model):
 
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                 records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Tensor:
-        """Hidden states after the last norm.
+        """Returns the hidden states after the last norm.
 
         Args:
             tokens: (B, N) int64 token ids.
-            interventions: one a layer; None for the model as trained.
-            records: a list that gets one Record a layer; None to keep nothing.
-            keys: one per layer, with the cache of a decoder; None where `tokens` are whole texts.
+            interventions: one per layer; None for the unmodified model.
+            records: a list to which one Record per layer is appended; None for no records.
+            keys: one per layer, with the cache of a decoder; None if `tokens` are whole texts.
 
         Returns:
             (B, N, C); `logits` turns them into logits over the vocabulary.
@@ -142,8 +142,8 @@ class Transformer(Model):
 
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Iterator[Tensor]:
-        """What stands before each block, and after the last norm: L + 1 of (B, N, C), one after the other; the
-        arguments as in `forward`.
+        """Yields the hidden states before each block and after the last norm: L + 1 of (B, N, C); arguments as in
+        `forward`.
         """
         x = self.embedding(tokens)
         rotary = self._rotary(tokens.shape[1], x.device, keys[0].first if keys else 0)

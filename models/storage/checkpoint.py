@@ -2,8 +2,8 @@
 
 config.json            the Config
 model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
-constant.safetensors   PAPA's mean matrices by kind, (L, H, limit, limit) as float16; lower triangles of causal ones
-card.json              what it is, data, training, numbers
+constant.safetensors   PAPA's mean matrices by block, (L, H, limit, limit) as float16; lower triangles if causal
+card.json              description, data, training, metrics
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from models.storage.damage import CheckpointError as CheckpointError
 from models.storage.damage import broken
 
 CHECKPOINTS = released.checkpoints()
-# A list without lists, dicts or texts in it, as json.dumps indents it; a text has no line breaks of its own there.
+# A list without lists, dicts or texts in it, as json.dumps indents it; a JSON text contains no line breaks.
 _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
@@ -42,7 +42,7 @@ MAY_BE_ZERO = ("attention_width", "target_length")
 
 
 def pack(matrices: Tensor, causal: bool) -> Tensor:
-    """(L, H, N, N) matrices; of causal ones the lower triangles, (L, H, N (N + 1) / 2)."""
+    """Returns matrices (L, H, N, N) for storage; causal ones as lower triangles, (L, H, N (N + 1) / 2)."""
     if not causal:
         return matrices
     rows, columns = torch.tril_indices(*matrices.shape[-2:])
@@ -50,7 +50,7 @@ def pack(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tensor:
-    """The inverse of pack, float32; rows of a distribution sum to 1 again, which float16 lost."""
+    """Returns the matrices that were packed, in float32; rows of a distribution are normalised again after float16."""
     matrices = packed.float()
     if causal:
         matrices = torch.zeros(*packed.shape[:-1], n, n)
@@ -60,8 +60,9 @@ def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tenso
 
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as its scale; vectors as
-    they are. `name.scale` stands beside `name`.
+    """Returns matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as scale.
+
+    Vectors are unchanged. The scale of `name` is `name.scale`.
     """
     packed = {}
     for name, tensor in weights.items():
@@ -73,7 +74,7 @@ def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
-    """float32 weights from quantise's result."""
+    """Returns float32 weights from the result of quantise."""
     scales = {name for name in packed if name.removesuffix(".scale") in packed and name.endswith(".scale")}
     return {name: tensor.float() * packed[f"{name}.scale"] if f"{name}.scale" in scales else tensor.float()
             for name, tensor in packed.items() if name not in scales}
@@ -85,7 +86,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """One line a key, and one a list of numbers: a line for each of hundreds would bury everything else."""
+    """Writes one line per key, and one per list of numbers, because a line per number would hide everything else."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     text = _NUMBERS.sub(lambda found: f"[{', '.join(part.strip() for part in found[1].split(','))}]", text)
     path.write_text(text + "\n", encoding="utf-8")
@@ -93,32 +94,33 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,
           dropout: float = 0.0) -> Model:
-    """A fresh model of this shape; see Transformer and Seq2Seq."""
+    """Returns a fresh model of this shape; see Transformer and Seq2Seq."""
     if isinstance(config, PairConfig):
         return Seq2Seq(config, initial_std, embedding_std, dropout)
     return Transformer(config, initial_std, embedding_std)
 
 
 def write_model(folder: Path, model: Model) -> None:
-    """Config and weights, into a folder that is there."""
+    """Writes config and weights into an existing folder."""
     write_json(folder / "config.json", dataclasses.asdict(model.config))
     save_file(quantise(model.state_dict()), folder / "model.safetensors")
 
 
 def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
-    """Config, weights and constant matrices by kind; the card is written last, by who knows the numbers."""
+    """Writes config, weights and constant matrices by block; the caller writes the card, once the metrics are known."""
     folder.mkdir(parents=True, exist_ok=True)
     write_model(folder, model)
     save_file({kind.name: pack(constant[kind.name], kind.causal).half().contiguous()
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
 
-FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # a tensor's own ways
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # methods of a tensor that fill it
 
 
 class Unfilled(TorchFunctionMode):
-    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and
-    sympy: 70 MB of memory and two seconds.
+    """A context in which new parameters are not initialised.
+
+    To initialise them on the meta device, torch would import its compiler and sympy: 70 MB of memory and two seconds.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -134,7 +136,10 @@ def folder_of(name: str) -> Path:
 
 
 def stamp(folder: Path | str) -> tuple[int, ...]:
-    """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
+    """Returns numbers that change with config or card; 0 for a missing file.
+
+    It is called at every click, so it avoids making a Path.
+    """
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
 
 
@@ -146,12 +151,12 @@ def _changed(path: str) -> int:
 
 
 def digest(path: Path) -> str:
-    """A file's SHA-256."""
+    """Returns the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    """Returns the SHA-256 of each safetensors file. The card stores those of the files that its metrics are of."""
     return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
@@ -159,14 +164,15 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
     """Returns model, constant matrices and card; raises CheckpointError as read_model does.
 
     Args:
-        limit: most tokens that the task reads of a text.
-        target_limit: most tokens of a text that an encoder-decoder generates; 0 for `limit`.
+        folder: of the model.
+        limit: largest number of tokens of an input text.
+        target_limit: largest number of tokens that an encoder-decoder generates; 0 for `limit`.
     """
     card = read_card(folder)
     model = read_model(folder)
     constant = read_constant(folder, model.config, model.limit(limit), model.target_limit(target_limit or limit))
     known = card.get("weights")
-    known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
+    known = known if isinstance(known, dict) else {}  # a card that is not written yet has no digests
     for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
             raise broken_file(folder, file, message("is not the one that the card was written for: its SHA-256 "
@@ -175,7 +181,7 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
 
 
 def read_config(folder: Path) -> Config:
-    """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
+    """Returns the Config, a PairConfig for an encoder-decoder; raises CheckpointError as read_model does."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
         raise broken_file(folder, "config.json",
@@ -184,7 +190,9 @@ def read_config(folder: Path) -> Config:
 
 
 def _config(fields: dict[str, Any]) -> Config:
-    """Raises ValueError or TypeError where a field is unknown, missing, or of another type."""
+    """Returns the Config of these fields; raises ValueError or TypeError if a field is unknown, missing or of a wrong
+    type.
+    """
     config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
     for name, kind in get_type_hints(type(config)).items():
         value = getattr(config, name)
@@ -197,13 +205,13 @@ def _config(fields: dict[str, Any]) -> Config:
 
 
 def read_model(folder: Path) -> Any:
-    """The model in float32, in evaluation mode, its gradients off.
+    """Returns the model in float32, in evaluation mode, without gradients.
 
     Raises:
         CheckpointError: a file is missing, truncated, or does not fit the others.
     """
     config = read_config(folder)
-    with torch.device("meta"), Unfilled():  # no time is spent on what is about to be overwritten
+    with torch.device("meta"), Unfilled():  # the meta device, so that no time is spent on values that are overwritten
         model = build(config)
     weights = _guarded(folder, "model.safetensors", load_file)
     try:
@@ -234,7 +242,7 @@ def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, sizes: Mapping[s
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """The card; raises CheckpointError as read_model does."""
+    """Returns the card; raises CheckpointError as read_model does."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
         raise broken_file(folder, "card.json", message("lacks {names}", names=", ".join(missing)))
@@ -251,5 +259,5 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 
 
 def broken_file(folder: Path, file: str, what: str) -> CheckpointError:
-    """Returns the error about a file of a model's folder; `what` is wrong with the file, like `is missing`."""
+    """Returns the error about a file of a model's folder; `what` is the fault, like `is missing`."""
     return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")

@@ -15,7 +15,7 @@ def alone(folder: Path) -> Iterator[None]:
     Args:
         folder: made if it does not exist.
     """
-    import fcntl  # not on Windows, where the app runs without this module
+    import fcntl  # imported here, because Windows has no fcntl; the app runs there without this module
 
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The attention types. A new one is one file here and one line in TYPES."""
+"""The attention types. A new type is one file here and one line in TYPES."""
 
 from models.kind import TARGET, TEXT, Kind
 from models.nets.attention.base import SelfAttention
@@ -41,7 +41,7 @@ TYPES: dict[str, type[SelfAttention]] = {
 
 
 def kinds_of(config: Config) -> tuple[Kind, ...]:
-    """The families of attention layers in a model of this shape, in the order of the data."""
+    """Returns the attention blocks of a model of this shape, in the order of the data."""
     attention = TYPES[config.attention].traits()
     if not isinstance(config, PairConfig):
         return (Kind("self", config.layers, config.heads, attention, causal=config.causal),)
@@ -51,5 +51,5 @@ def kinds_of(config: Config) -> tuple[Kind, ...]:
 
 
 def encoder_type(attention: str) -> str:
-    """The encoder's type beside a decoder of this one: F is for causal masks, so softmax stands beside selective."""
+    """Returns the encoder's type for a decoder of this type: softmax for selective, because F needs a causal mask."""
     return "softmax" if TYPES[attention].selects else attention

@@ -1,16 +1,15 @@
 """The stages that every attention type shares.
 
-    x -> scores -> masked -> live weights -> intervened weights -> head outputs -> gated -> W_O
+    x -> scores -> masked -> computed pattern -> pattern after the plan -> head outputs -> gated -> W_O
 
-A type says whence the scores come (its sources) and how they are normalised; what a plan does to the rest is
-here, once, for every type. Nothing is stored on a module: a plan and a record are arguments, so one
-model serves all visitors at once.
+A type defines the source of its scores and how they are normalised. Interventions are implemented here, once for all
+types. Nothing is stored on a module: plan and record are arguments, so one model serves all visitors at once.
 
-In self-attention keys and values come from the queries' own tokens; in cross-attention, and where a text is read a
-token at a time, from elsewhere, which Keys says.
+In self-attention, keys and values are computed from the queries' own tokens. In cross-attention, and in decoding with a
+cache, they come from elsewhere, which Keys describes.
 
-Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a
-head, C width of the model, V vocabulary.
+Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a head, C width
+of the model, V vocabulary.
 """
 
 from __future__ import annotations
@@ -29,22 +28,24 @@ from models.nets.config import Config
 from models.plan import Scale
 
 NEVER = float("-inf")
-Rotary = tuple[Tensor, Tensor] | None  # of the queries' positions; None to turn nothing
+Rotary = tuple[Tensor, Tensor] | None  # rotations of the queries' positions; None for no rotation
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """What a plan does to one layer, as tensors.
+    """The interventions on one layer, as tensors.
 
     Attributes:
-        is_constant: (H, 1, 1) bool, True where the head's weights are replaced; None if nowhere.
-        constant: (H, N, M) the weights that replace them.
+        is_constant: (H, 1, 1) bool, True where the head's pattern is replaced; None if nowhere.
+        constant: (H, N, M) the patterns that replace them.
         gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
-        factor: (1 or H, N or 1, 1), what q·k / sqrt(D) is multiplied by in place of the type's own factor; or None.
-        share: (H, 1, 1) how much of each head's weights is the constant, 0 to 1, in place of `is_constant`; or None.
-        patch: what heads take from a second prompt; None without patches.
+        factor: (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the type's own factor; or None.
+        share: (H, 1, 1) the constant pattern's share of each head's pattern, 0 to 1, in place of `is_constant`; or
+            None.
+        patch: values of a second prompt that heads take; None without patches.
 
-    In a batch of two, the first as trained, all but `constant` have a dimension B in front; see with_baseline.
+    In a batch of two, of which the first is the baseline, all but `constant` have a dimension B in front; see
+    with_baseline.
     """
 
     is_constant: Tensor | None = None
@@ -57,16 +58,16 @@ class Intervention:
 
 @dataclass
 class Record:
-    """What one layer did, B = 1 dropped by the reader.
+    """The values of one layer in one pass; the reader drops B = 1.
 
     Attributes:
-        scores: (B, H, N, M) what is normalised: scaled and masked (-inf), before F is subtracted.
+        scores: (B, H, N, M) scores before normalisation: scaled and masked (-inf), before F is subtracted.
         mask: (B, N, M) accumulated mask F of selective attention, or None.
-        live: (B, H, N, M) weights that the model computes.
-        weights: (B, H, N, M) weights that the plan lets through.
+        live: (B, H, N, M) computed patterns.
+        weights: (B, H, N, M) patterns after the plan.
         norms: (B, H, N) Euclidean norm of each head's output after its gate, before W_O.
-        gates: (B, H, N) the gates that the model computes itself, 0 to 1; None if its type has none.
-        values: (B, H, M, D) what the weights add up.
+        gates: (B, H, N) gates that the model computes, 0 to 1; None if its type has none.
+        values: (B, H, M, D) value vectors.
         outputs: (B, H, N, D) the heads' outputs after their gates, before W_O.
     """
 
@@ -87,13 +88,13 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """What queries look at, where that is not just their own tokens.
+    """The keys and values of a layer, if they are not computed from the queries' own tokens alone.
 
     Attributes:
-        memory: (B, M, C) what keys and values are made of; None for the queries' own x.
-        hidden: (B, 1, 1, M) bool, True for keys that no query sees, as padding; None if all are seen.
-        first: place of the first query in its text; with `cache`, those before it were read in earlier calls.
-        cache: keys and values of earlier calls; this call adds its own. None to keep nothing.
+        memory: (B, M, C) states from which keys and values are computed; None for the queries' own x.
+        hidden: (B, 1, 1, M) bool, True for keys that no query sees, such as padding; None if all are visible.
+        first: position of the first query in its text; with `cache`, earlier calls read the positions before it.
+        cache: keys and values of earlier calls, to which this call adds its own; None for no cache.
     """
 
     memory: Tensor | None = None
@@ -102,7 +103,7 @@ class Keys:
     cache: Cache | None = None
 
     def made(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-        """(B, H, M, D) keys or values, as `make` makes them of (B, M, C): of x, or of what there is to look at."""
+        """Returns (B, H, M, D) keys or values, which `make` computes from the memory or, without one, from x."""
         if self.cache is None:
             return make(x if self.memory is None else self.memory)
         if self.memory is None:
@@ -110,7 +111,7 @@ class Keys:
         return self.cache.tensors[name] if name in self.cache.tensors else self.cache.extend(name, make(self.memory))
 
     def columns(self, intervention: Intervention, count: int) -> Intervention:
-        """Returns the intervention with constant patterns cut to the `count` keys that there are."""
+        """Returns the intervention with constant patterns cut to the `count` keys."""
         if intervention.constant is None:
             return intervention
         cut = intervention.constant[..., :count] if self.cache is None else \
@@ -123,7 +124,12 @@ NO_INTERVENTION = Intervention()
 
 
 def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
-    """For a batch of two: the first row as trained, the second under `intervention`; `factor` is the trained one."""
+    """Returns an intervention for a batch of two: the first row is the baseline, the second has `intervention`.
+
+    Args:
+        intervention: of the second row.
+        factor: the trained factor on the scores.
+    """
     def below(tensor: Tensor | None, neutral: float) -> Tensor | None:
         return None if tensor is None else torch.stack((torch.full_like(tensor, neutral), tensor))
 
@@ -150,64 +156,68 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
 
 
 def fresh(shape: tuple[int, ...], std: float) -> Tensor:
-    """Normal numbers for a table. torch.randn on no device (models/storage/checkpoint.py reads models there) is
-    Python, and imports torch's compiler and sympy first: 66 MB and a second.
+    """Returns a table of normal random numbers.
+
+    torch.randn on the meta device (models/storage/checkpoint.py builds models there) imports torch's compiler and
+    sympy, which takes 66 MB and a second.
     """
     return torch.empty(shape).normal_(std=std)
 
 
 def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """(N, first + N) True above the diagonal: what queries from place `first` on must not see.
+    """Returns (N, first + N) bool, True above the diagonal: the keys that queries from position `first` on must not
+    see.
 
-    Compiled, it is computed anew for every score. With places of 64 bits, as `triu` has them, the softmax over 256
-    tokens takes 1.8 times as long as with these of 32, and a step of training 1.2 times.
+    Under torch.compile the mask is recomputed for every score. With 64-bit positions, as in `triu`, the softmax over
+    256 tokens takes 1.8 times as long as with these 32-bit positions, and a training step 1.2 times.
     """
     places = torch.arange(first + n, dtype=torch.int32, device=device)
     return places[first:, None] < places
 
 
 def split(x: Tensor, heads: int) -> Tensor:
-    """(B, N, C) -> (B, H, N, D)"""
+    """Returns (B, N, C) split into heads, (B, H, N, D)."""
     return x.unflatten(2, (heads, -1)).transpose(1, 2)
 
 
 class Source(nn.Module):
-    """Whence scores come; a subclass says how. Scaled where its definition has a scale, not masked.
+    """The source of scores; a subclass computes them, scaled if its definition has a scale, and not masked.
 
-    Parameters whose name ends with `table` hold one number a position, a pair of positions or, in mixtures, a source;
-    training gives them a rate of their own.
+    Parameters whose name ends with `table` have one number per position, per pair of positions or, in mixtures, per
+    source; training gives them a separate learning rate.
     """
 
-    is_limited = False  # it has tables of trained_length positions, and no score beyond them
+    # True for a source with tables of trained_length positions, which has no scores for longer texts
+    is_limited = False
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads = config.heads
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
-        """(B, N, C) -> (B or 1, H, N, M) scores, fresh: the caller may write into them.
+        """Returns scores (B or 1, H, N, M) of x (B, N, C), as a new tensor that the caller may overwrite.
 
-        `factor` multiplies q·k / sqrt(D) and nothing else.
+        `factor` multiplies q·k / sqrt(D) only.
         """
         raise NotImplementedError
 
 
 class SelfAttention(nn.Module):
-    """Attention over one source of scores; a subclass names the source and says how scores become weights.
+    """Attention over one source of scores; a subclass names the source and normalises its scores.
 
     Class attributes:
-        title, formula, published: for people: its name, its formula, and where it was published.
-        line: the same in one plain sentence.
+        title, formula, published: name, formula and publication, for visitors.
+        line: one plain sentence about it.
         label: its name in charts, in a word or two.
         colour, dash: its line in charts: indices of the models' colours in assets/colours.json, and of dash patterns.
         source_type: builds the source from the Config.
-        policies: scale policies that mean something here; `trained` is always the first.
-        trained_policy: the one of them that says the same as `trained`, or an empty string.
-        is_distribution: True if rows of the weights sum to 1.
-        reads_text: False if the weights are the same for every text of a length.
+        policies: scale policies that apply; `trained` is always the first.
+        trained_policy: the policy that equals `trained`, or an empty string.
+        is_distribution: True if rows of the pattern sum to 1.
+        reads_text: False if the pattern is the same for every text of a length.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
-        parts: titles of the sources that a mixture adds up; none of other types.
+        parts: titles of the sources that a mixture adds; empty for other types.
     """
 
     title: str
@@ -228,13 +238,13 @@ class SelfAttention(nn.Module):
 
     @classmethod
     def traits(cls) -> Traits:
-        """What is said of it where no module is: in catalogues, links and on pages."""
+        """Returns the description of the type for catalogues, links and pages, which have no module."""
         return Traits(cls.title, cls.formula, cls.published, cls.policies, cls.trained_policy, cls.is_distribution,
                       cls.reads_text, cls.selects, cls.line, cls.label, cls.colour, cls.dash)
 
     @classmethod
     def longest(cls, config: Config) -> int | None:
-        """Most tokens of a text that a model of this shape has weights for; None if there is no such limit."""
+        """Returns the largest number of tokens that a model of this shape has weights for; None without a limit."""
         return config.trained_length if cls.source_type.is_limited else None
 
     def __init__(self, config: Config) -> None:
@@ -249,7 +259,7 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = NO_INTERVENTION,
                 records: list[Record] | None = None, keys: Keys = OWN) -> Tensor:
-        """(B, N, C) -> (B, N, C); appends what it did to `records` if there is such a list."""
+        """Returns the layer's output (B, N, C) for x (B, N, C); appends a Record to `records` if it is a list."""
         scores = self.scores(x, rotary, intervention.factor, keys)
         live, mask = self.normalise(scores, keys)
         intervention = keys.columns(intervention, live.shape[-1])
@@ -263,7 +273,7 @@ class SelfAttention(nn.Module):
         return self.output(outputs.transpose(1, 2).flatten(2))
 
     def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None, keys: Keys = OWN) -> Tensor:
-        """(B or 1, H, N, M) what the source says, -inf where masked; `factor` as in Intervention.
+        """Returns the source's scores (B or 1, H, N, M), -inf where masked; `factor` as in Intervention.
 
         Raises:
             ValueError: the text is longer than the source's tables.
@@ -274,41 +284,42 @@ class SelfAttention(nn.Module):
                              f"this text has {count}")
         trained = self.trained_factor(count, x.device)
         if isinstance(trained, Tensor):
-            trained = trained[:, -x.shape[1]:]  # of the queries that are here
+            trained = trained[:, -x.shape[1]:]  # the factors of the present queries, which are the last ones
         scores = self.source(x, rotary, trained if factor is None else factor, keys)
-        if self.causal and x.shape[1] > 1:  # one query sees all keys; in place, as a copy costs as much as the product
+        # a single query sees all keys; masked in place, because a copy takes as long as the product
+        if self.causal and x.shape[1] > 1:
             scores = scores.masked_fill_(causal_mask(x.shape[1], x.device, keys.first), NEVER)
         return scores if keys.hidden is None else scores.masked_fill(keys.hidden, NEVER)
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
-        """What q·k / sqrt(D) is multiplied by as trained: 1, or broadcastable to (H, N, 1)."""
+        """Returns the trained factor on q·k / sqrt(D): 1, or broadcastable to (H, N, 1)."""
         return 1.0
 
     def factor(self, scale: Scale, n: int) -> Tensor:
-        """The same under a scale policy, for a text of n tokens: broadcastable to (H, N, 1)."""
+        """Returns the factor under a scale policy for a text of n tokens, broadcastable to (H, N, 1)."""
         if scale.policy == "trained":
             factor = self.trained_factor(n)
             return factor if isinstance(factor, Tensor) else torch.full((1, 1, 1), factor)
         return policy_factor(scale, n, self.causal, self.trained_length)
 
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor | None]:
-        """(B, H, N, M) scores -> weights of the same shape, and the mask F (B, N, M) or None."""
+        """Returns the pattern (B, H, N, M) of the scores, and the mask F (B, N, M) or None."""
         return scores.softmax(dim=-1), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """(B, H, N, M) scores -> (B, H, N) ln Z, what each row of exponentials is divided by."""
+        """Returns ln Z (B, H, N) of the scores (B, H, N, M), the logarithm of each row's divisor."""
         return scores.logsumexp(dim=-1)
 
     def gates(self, x: Tensor) -> Tensor | None:
-        """(B, N, C) -> (B, H, N) what the type itself multiplies head outputs by, before a plan's gates; or None."""
+        """Returns the gates (B, H, N) that the type computes and applies before a plan's gates; None if it has none."""
         return None
 
     def values(self, x: Tensor) -> Tensor:
-        """(B, M, C) -> (B, H, M, D)"""
+        """Returns the value vectors (B, H, M, D) of x (B, M, C)."""
         return split(self.value(x), self.heads)
 
     def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
-        """(B, H, N, D) head outputs, before gates, from weights (B or 1, H, N, M) and values."""
-        if len(weights) < len(x):  # weights that all texts share: one product a head
+        """Returns head outputs (B, H, N, D) before gates, from patterns (B or 1, H, N, M) and values."""
+        if len(weights) < len(x):  # all texts share the pattern, so there is one product per head
             return torch.einsum("hnm, bhmd -> bhnd", weights[0].to(values.dtype), values)
         return weights @ values

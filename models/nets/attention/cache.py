@@ -58,7 +58,7 @@ class EvictingCache(Cache):
         self._slot = self._texts
 
     def extend(self, name: str, new: Tensor) -> Tensor:
-        """As in Cache, of one token: (B, H, 1, D); its key must come before its value."""
+        """Appends the key or value of one token, (B, H, 1, D), as in Cache. Append the key before the value."""
         if name == "key":
             self._allocate()
         old = self.tensors.get(name)
@@ -79,7 +79,7 @@ class EvictingCache(Cache):
         self.read += 1
 
     def _evicted(self) -> Tensor:
-        """(B,) slot of the key to evict."""
+        """Returns (B,) the slot of the key to evict."""
         positions = self.positions[:, 1:]
         if not self.by_age:
             mask = self.mask[:, 1:]
@@ -94,7 +94,7 @@ class EvictingCache(Cache):
         self.mask = self.mask + selected
 
     def columns(self, constant: Tensor, keys: int) -> Tensor:
-        """As in Cache, (B, H, 1, S) of one query; rows sum to 1 again where keys were evicted."""
+        """Cuts constant patterns (B, H, 1, S) of one query as in Cache; rows sum to 1 again if keys were evicted."""
         rows = constant[:, 0][:, self.positions].transpose(0, 1)
         if self.positions.shape[1] < self.read:
             rows = rows / rows.sum(-1, keepdim=True).clamp_min(1e-9)

@@ -1,10 +1,11 @@
-"""Dense Synthesizer: a token says by itself, without looking at the keys, which positions it attends to.
+"""Dense Synthesizer: each token computes its attention pattern by itself, without comparing it with keys.
 
     A_i = softmax(W2 relu(W1 x_i + b1) + b2),   W1 (C, D), W2 (D, N) per head
                                                                 Tay et al. 2020, arXiv 2005.00743, section 3.2
 
-No 1 / sqrt d. W2 has one column a position, so a text longer than N has no weights. In the source x_i carries its
-position; here RoPE would bring it in with q and k, which this type has not, so the position is added to x_i.
+There is no factor 1 / sqrt d. W2 has one column per position, so a text longer than N has no pattern. In the source x_i
+includes its position. Here RoPE would add the position to q and k, which this type does not have, so a position code is
+added to x_i.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ INITIAL_STD = 0.02
 
 
 def sinusoids(n: int, width: int, device: torch.device | None = None) -> Tensor:
-    """(N, C) position code: sines, then cosines (Vaswani et al. 2017, section 3.5)."""
+    """Returns the position code (N, C): sines, then cosines (Vaswani et al. 2017, section 3.5)."""
     frequency = 10_000.0 ** (-torch.arange(0, width, 2, device=device).float() / width)
     angle = torch.arange(n, device=device).float().unsqueeze(1) * frequency
     return torch.cat((angle.sin(), angle.cos()), dim=-1)
 
 
 class Hidden(nn.Module):
-    """relu(W1 (x + position) + b1) of each head: (B, N, C) -> (B, H, N, D)."""
+    """The hidden layer relu(W1 (x + position) + b1) of each head: (B, N, C) -> (B, H, N, D)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -37,13 +38,13 @@ class Hidden(nn.Module):
         self.linear = nn.Linear(config.width, config.width)
 
     def forward(self, x: Tensor, first: int = 0) -> Tensor:
-        """`first`: the place of x's first token in its text."""
+        """Returns the hidden units; `first` is the position of x's first token in its text."""
         placed = x + sinusoids(first + x.shape[1], x.shape[2], x.device)[first:]
         return split(functional.relu(self.linear(placed)), self.heads)
 
 
 class Positions(nn.Module):
-    """W2 h + b2: (B, H, N, D) -> (B, H, N, count), a layer of its own for each head."""
+    """The output layer W2 h + b2 of each head: (B, H, N, D) -> (B, H, N, count)."""
 
     def __init__(self, config: Config, count: int) -> None:
         super().__init__()
@@ -52,12 +53,12 @@ class Positions(nn.Module):
         self.bias_table = nn.Parameter(torch.zeros(config.heads, 1, count))
 
     def forward(self, hidden: Tensor, count: int | None = None) -> Tensor:
-        """The first `count` positions; None for all."""
+        """Returns the scores of the first `count` positions; of all positions for None."""
         return hidden @ self.weight[..., :count].to(hidden.dtype) + self.bias_table[..., :count]
 
 
 class DenseScores(Source):
-    """C² + C N parameters a layer, and as many multiplications a token."""
+    """Scores by two layers: C² + C N parameters per layer, and as many multiplications per token."""
 
     is_limited = True
 

@@ -1,4 +1,4 @@
-"""Scores from queries and keys: q·k / sqrt(D), with RoPE on both where there is one (Vaswani et al. 2017, eq. 1)."""
+"""Scores from queries and keys: q·k / sqrt(D), with RoPE on both if given (Vaswani et al. 2017, eq. 1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.nets.config import Config
 
 
 class DotProduct(Source):
-    """N · M · C multiplications, and 2 C² parameters a layer (C the heads' widths together)."""
+    """Scores q·k: N · M · C multiplications and 2 C² parameters per layer (C is the total width of the heads)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -22,7 +22,7 @@ class DotProduct(Source):
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         query = self._turned(self.query(x), rotary)
         key = keys.made("key", lambda seen: self._turned(self.key(seen), rotary), x)
-        # Scaling the queries costs N·D products, scaling the scores N·M.
+        # Scaling the queries takes N·D products, scaling the scores N·M.
         return (query * (factor * query.shape[-1] ** -0.5)).to(key.dtype) @ key.transpose(-1, -2)
 
     def _turned(self, projected: Tensor, rotary: Rotary) -> Tensor:

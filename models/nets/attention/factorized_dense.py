@@ -2,8 +2,8 @@
 
     A_i in R^a, B_i in R^b from x_i;   C[i, q a + p] = A_i[p] B_i[q]      Tay et al. 2020, arXiv 2005.00743, section 3.4
 
-One factor is tiled, the other interleaved, so that each of the N products stands at a key of its own; to
-tile both or to interleave both, as public ports do, leaves keys that share one.
+One factor is tiled, the other interleaved, so that each of the N products belongs to a different key. Public ports tile
+both or interleave both; then several keys share a product.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from models.nets.config import Config
 
 
 def factors_of(n: int) -> tuple[int, int]:
-    """A <= b with a · b = n, as near to each other as can be."""
+    """Returns a <= b with a · b = n, as close to each other as possible."""
     a = next(a for a in range(int(n**0.5), 0, -1) if n % a == 0)
     return a, n // a
 
 
 def products(tiled: Tensor, interleaved: Tensor) -> Tensor:
-    """(..., a) and (..., b) -> (..., a b): entry q a + p is tiled[p] · interleaved[q]."""
+    """Returns all products (..., a b) of (..., a) and (..., b): entry q a + p is tiled[p] · interleaved[q]."""
     return (interleaved.unsqueeze(-1) * tiled.unsqueeze(-2)).flatten(-2)
 
 
 class FactorizedDenseScores(Source):
-    """C² + C (a + b) parameters a layer."""
+    """Scores as products of two factors: C² + C (a + b) parameters per layer."""
 
     is_limited = True
 
@@ -38,7 +38,7 @@ class FactorizedDenseScores(Source):
         a, b = factors_of(config.trained_length)
         self.hidden = Hidden(config)
         self.tiled, self.interleaved = Positions(config, a), Positions(config, b)
-        # Both start near 0, where a product has no gradient: one starts near 1 instead.
+        # Factors near 0 would have a product without gradient, so one of them starts near 1.
         self.interleaved.bias_table.data.fill_(1.0)
 
     @override

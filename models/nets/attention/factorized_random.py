@@ -1,8 +1,8 @@
-"""Factorised random Synthesizer: the random Synthesizer's table as a product of two narrow ones.
+"""Factorised random Synthesizer: the random Synthesizer's table as a product of two narrow tables.
 
     A = softmax(R1 R2^T),   R1, R2 (N, k) per head, k = 8      Tay et al. 2020, arXiv 2005.00743, section 3.4
 
-2 N k numbers a head in place of N². With k = N and R1 the identity it is the random Synthesizer.
+It has 2 N k instead of N² numbers per head. With k = N and R1 the identity it is the random Synthesizer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source,
 from models.nets.config import Config
 
 RANK = 8
-INITIAL_STD = 0.1  # the product then starts with a standard deviation of 0.03
+INITIAL_STD = 0.1  # standard deviation of the factors; their product then has a standard deviation of 0.03
 
 
 class FactorizedTable(Source):
-    """2 H N k parameters a layer; H N² k multiplications, the same for every text."""
+    """A product of two tables: 2 H N k parameters per layer; H N² k multiplications, the same for every text."""
 
     is_limited = True
 

@@ -2,8 +2,8 @@
 
     A = softmax(R),   R ~ N(0, 1), fixed      Tay et al. 2020, arXiv 2005.00743, section 3.3
 
-The paper does not give R's scale. With standard deviation 1 the heads differ from each other and from a mean
-over the text; the T5 code's default initialiser is so close to 0 that all of them would be that mean.
+The paper does not give R's scale. With standard deviation 1 the heads differ from each other and from a uniform mean.
+The default initialiser of the T5 code is so close to 0 that all heads would be that mean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.nets.config import Config
 
 
 class FixedTable(Source):
-    """H N² numbers a layer that are no parameters."""
+    """A table of H N² numbers per layer that are not parameters."""
 
     is_limited = True
 

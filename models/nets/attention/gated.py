@@ -1,12 +1,12 @@
-"""Gated attention: softmax attention whose heads open and close with the token.
+"""Gated attention: softmax attention with a gate per token and head.
 
     O_h = sigmoid(x W_g)_h · softmax(q_h k_h^T / sqrt d) v_h,    W_g (C, H): a gate per token and head
 
-The headwise form. x is what queries are made of, the block's normed input; the gate stands after the weighted sum
-and before W_O, so a plan's own gate multiplies it and never replaces it.
+This is the headwise form. x is the block's normed input, from which queries are computed too. The gate is applied after
+the weighted sum and before W_O, so a gate of a plan multiplies it.
 
-Source: Qiu et al. 2025, arXiv 2505.06708, section 2.2. Unlike softmax attention: a query that finds nothing can say
-so, and need not put its weight on the first token; C · H parameters more a layer.
+Source: Qiu et al. 2025, arXiv 2505.06708, section 2.2. Unlike in softmax attention, a head without a relevant key can
+output nothing and need not attend to the first token. It has C · H more parameters per layer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Gated(Softmax):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.gating = nn.Linear(config.width, config.heads, bias=False)  # W_g
+        self.gating = nn.Linear(config.width, config.heads, bias=False)  # the matrix W_g
 
     @override
     def gates(self, x: Tensor) -> Tensor:

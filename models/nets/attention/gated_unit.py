@@ -1,11 +1,10 @@
-"""Gated attention unit: one head and one gate in place of attention and MLP; two units take the place of one block.
+"""Gated attention unit: one head and one gate in place of attention and MLP; two units replace one block.
 
     U = swish(X Wu), V = swish(X Wv) (N, E), Z = swish(X Wz) (N, S);   q = g_q Z + b_q, k = g_k Z + b_k, with RoPE
     O = (U * (A V)) Wo,   A from q k^T / sqrt S      Hua et al. 2022, arXiv 2202.10447, section 3.1, FLASH
 
-How A comes from the scores is a type's own affair: relu² over n (Su Jianlin, kexue 8934 and 9019, in place of the
-1 / n² of the appendix's code), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not
-sum to 1.
+Each type normalises the scores in its own way: relu² over n (Su Jianlin, kexue 8934 and 9019, in place of the 1 / n² of
+the appendix's code), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not sum to 1.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ from models.nets.attention.log_n import LogN
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.config import Config
 
-EXPANSION = 2  # E = 2 C
-SHARED = 128  # S
+EXPANSION = 2  # width E as a multiple of C
+SHARED = 128  # width S of the shared projection
 
 PAPER = "Hua et al. 2022, arXiv 2202.10447"
 
 
 class SharedDotProduct(Source):
-    """q·k / sqrt(S) from one projection, scaled and shifted per dimension; (B, 1, N, N)."""
+    """Scores q·k / sqrt(S), (B, 1, N, N), from one projection that is scaled and shifted per dimension."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         if config.heads != 1:
             raise ValueError(f"a gated attention unit has one head, not {config.heads}")
         self.shared = nn.Linear(config.width, SHARED, bias=False)
-        self.scale = nn.Parameter(torch.ones(2, SHARED))  # of q and of k: gamma
-        self.shift = nn.Parameter(torch.zeros(2, SHARED))  # beta
+        self.scale = nn.Parameter(torch.ones(2, SHARED))  # gamma, the scales of q and of k
+        self.shift = nn.Parameter(torch.zeros(2, SHARED))  # beta, the shifts of q and of k
 
     @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
-        # The model's table is as wide as its heads; this one as S.
+        # a separate rotary table, because the model's table is as wide as its heads and this one has width S
         cos, sin = rotary_table(x.shape[1], SHARED)
         rotary = (cos.to(x.device), sin.to(x.device))
         z = functional.silu(self.shared(x)).unsqueeze(1)
@@ -51,14 +50,14 @@ class SharedDotProduct(Source):
 
 
 class GatedUnit(SelfAttention):
-    """The unit; a subclass says how scores become weights."""
+    """A gated attention unit; a subclass normalises the scores."""
 
     source_type = SharedDotProduct
     replaces_mlp = True
 
     def _make_values(self, config: Config) -> None:
         expanded = EXPANSION * config.width
-        self.gate = nn.Linear(config.width, expanded, bias=False)  # Wu
+        self.gate = nn.Linear(config.width, expanded, bias=False)  # the matrix Wu
         self.value = nn.Linear(config.width, expanded, bias=False)
         self.output = nn.Linear(expanded, config.width, bias=False)
 
@@ -72,7 +71,7 @@ class GatedUnit(SelfAttention):
 
 
 class GauRelu2(GatedUnit):
-    """Read with n = the trained length; the plan's policy `length` reads it with n = the text's length."""
+    """Relu² over n = the trained length; under the plan's policy `length` over n = the text's length."""
 
     title = N_("Gated attention unit, relu²/n")
     label, colour, dash = N_("GAU relu²/n"), 7, 0
@@ -92,12 +91,12 @@ class GauRelu2(GatedUnit):
         return functional.relu(scores).square(), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """Ln of the row's sum, which nothing divides by: what would have to be 0 for rows to sum to 1."""
+        """Returns ln of the row sum. This type does not divide by the sum; rows would sum to 1 only if this were 0."""
         return functional.relu(scores).square().sum(-1).clamp_min(1e-9).log()
 
 
 class GauRelu2Mixed(GauRelu2):
-    """Trained on texts of several lengths, each divided by its own."""
+    """Relu² trained on texts of several lengths, each divided by its own length."""
 
     title = N_("Gated attention unit, relu²/n, mixed lengths")
     label, colour, dash = N_("GAU relu²/n, mixed lengths"), 5, 5
@@ -111,8 +110,9 @@ class GauRelu2Mixed(GauRelu2):
 
 
 class GauRelu2Learned(GauRelu2):
-    """Its divisor is a parameter of the layer, which starts at the trained length. The scales of q and k could learn
-    the same; nobody published it, it is ours.
+    """Relu² whose divisor is a parameter of the layer, which starts at the trained length.
+
+    The scales of q and k could learn the same factor. This type is ours and was not published.
     """
 
     title = N_("Gated attention unit, relu²/c")
@@ -144,7 +144,9 @@ class GauSoftmax(GatedUnit):
 
 
 class GauLogN(GatedUnit):
-    """The source has max(n, 16) for n; here n is the text's length, however short."""
+    """The gated attention unit with log n scaling. The source uses max(n, 16); here n is the text's length, however
+    short.
+    """
 
     title = N_("Gated attention unit, log n")
     label, colour, dash = N_("GAU log n"), 4, 2

@@ -1,4 +1,4 @@
-"""Entropy-invariant softmax: the more keys, the sharper the scores, so that entropy need not grow with n.
+"""Entropy-invariant softmax: scores grow with the number of keys, so that the entropy need not grow with it.
 
     A = softmax(log_512(n) · q k^T / sqrt d),   n = keys that the query sees      Su Jianlin, kexue 8823
 

@@ -19,7 +19,7 @@ from models.nets.config import Config
 
 
 class Mixed(Source):
-    """The sum over the parts that a subclass names."""
+    """The weighted sum of the scores of the parts that a subclass names."""
 
     is_limited = True
     part_types: tuple[type[Source], ...]
@@ -31,7 +31,7 @@ class Mixed(Source):
 
     @property
     def alpha(self) -> Tensor:
-        """The parts' weights; they sum to 1."""
+        """Returns the weights of the parts, which sum to 1."""
         return self.mixing_table.softmax(0)
 
     @override

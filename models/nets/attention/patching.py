@@ -16,7 +16,7 @@ from models.plan import OUTPUT, PATTERN
 
 
 class Values(NamedTuple):
-    """What a layer computed for the second prompt, of n tokens.
+    """The values of a layer for the second prompt, of n tokens.
 
     Attributes:
         weights: (B or 1, H, n, m) attention patterns.
@@ -50,7 +50,7 @@ class Patch:
         return outputs if self.of_output is None else _replaced(outputs, self.values.outputs, self.of_output)
 
     def with_values(self, values: Values) -> Patch:
-        """The same heads with other values."""
+        """Returns the patch of the same heads with other values."""
         return replace(self, values=values)
 
 
@@ -64,7 +64,10 @@ def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
 
 
 def _replaced(tensor: Tensor, values: Tensor, where: Tensor) -> Tensor:
-    """Only the part that `values` covers: a text that is being generated has more tokens than the second prompt."""
+    """Returns the tensor with the part that `values` covers replaced where `where` is True.
+
+    A text that is being generated has more tokens than the second prompt; the other tokens keep their values.
+    """
     rows, columns = values.shape[-2:]
     new = torch.where(where, values.to(tensor.dtype), tensor[..., :rows, :columns])
     if (rows, columns) == tuple(tensor.shape[-2:]):

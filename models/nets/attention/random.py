@@ -1,9 +1,9 @@
-"""Random Synthesizer: each head's scores are a table of their own, the same for every text.
+"""Random Synthesizer: each head's scores are a table, the same for every text.
 
     A = softmax(R),   R (N, N) per head, trained      Tay et al. 2020, arXiv 2005.00743, section 3.3
 
-No query, no key, no 1 / sqrt d; q k^T is never computed. A text longer than the table has no weights. Under
-a causal mask row i reads R[i, 0..i] only, so the upper half of the table is never used.
+There is no query, no key, and no factor 1 / sqrt d. A text longer than the table has no pattern. Under a causal mask
+row i reads R[i, 0..i] only, so the upper half of the table is never used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INITIAL_STD = 0.02
 
 
 class Table(Source):
-    """H N² parameters a layer, and no multiplication at all."""
+    """A table of scores: H N² parameters per layer, and no multiplication."""
 
     is_limited = True
 

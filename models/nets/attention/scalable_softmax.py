@@ -2,7 +2,7 @@
 
     A = softmax(s ln(n) · q k^T / sqrt d),   n = keys that the query sees      Nakanishi 2025, arXiv 2501.19399
 
-s starts where s ln n is 1 on average over the lengths of training, as in the source (0.168 for 1,024).
+The initial s makes s ln n equal to 1 on average over the training lengths, as in the source (0.168 for 1,024).
 """
 
 from __future__ import annotations

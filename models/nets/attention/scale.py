@@ -1,6 +1,6 @@
-"""Factors on q·k / sqrt(D): what a scale policy, or a type that was trained with one, multiplies the scores by.
+"""Factors on q·k / sqrt(D), by scale policy or by a type that was trained with such a factor.
 
-relu² takes its 1 / n the same way: relu(c s)² = c² relu(s)² for c > 0, so dividing by n is a factor of n^(-1/2).
+The divisor n of relu² is such a factor too: relu(c s)² = c² relu(s)² for c > 0, so dividing by n is a factor n^(-1/2).
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from torch import Tensor
 
 from models.plan import Scale
 
-SOURCE_BASE = 512  # Su Jianlin, kexue 8823: log_512 n
+SOURCE_BASE = 512  # the base 512 of the source (Su Jianlin, kexue 8823)
 
 
 def visible_keys(n: int, causal: bool, device: torch.device | None = None) -> Tensor:
-    """(N, 1) or (1, 1) float32: the number of keys that each query sees, itself included."""
+    """Returns (N, 1) or (1, 1) float32: the number of keys that each query sees, itself included."""
     if causal:
         return torch.arange(1, n + 1, dtype=torch.float32, device=device).unsqueeze(1)
     return torch.full((1, 1), float(n), device=device)
 
 
 def log_factor(n: int, causal: bool, base: float, device: torch.device | None = None) -> Tensor:
-    """(1, N or 1, 1) log(visible keys) / log(base): entropy-invariant softmax (kexue 8823, eq. 2)."""
+    """Returns (1, N or 1, 1) log(visible keys) / log(base): entropy-invariant softmax (kexue 8823, eq. 2)."""
     return (visible_keys(n, causal, device).log() / math.log(base)).unsqueeze(0)
 
 
 def policy_factor(scale: Scale, n: int, causal: bool, trained_length: int) -> Tensor:
-    """(1, N or 1, 1) the factor of every policy but `trained`, which is the type's own."""
+    """Returns (1, N or 1, 1) the factor of every policy but `trained`, which belongs to the type."""
     match scale.policy:
         case "sqrt":
             return torch.ones(1, 1, 1)

@@ -1,12 +1,11 @@
-"""Selective attention: a token may mask an earlier one for all tokens that come after.
+"""Selective attention: a token may mask an earlier one for all later tokens.
 
     S = relu(L_0)             head 0's logits, never on BOS (column 0) and never on the token itself
-    F[i, j] = sum_{k < i} S[k, j]        what has been said against j before i's turn
-    A = softmax(L - F)                   the same F for every head of the layer, head 0 too
+    F[i, j] = sum_{k < i} S[k, j]        masking of key j by the queries before i
+    A = softmax(L - F)                   the same F for every head of the layer, including head 0
 
-Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. No parameter more than softmax, and
-the gradient flows through F.
-Unlike softmax attention: F never shrinks as the text goes on, so a token once forgotten stays so.
+Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. It has no more parameters than softmax, and the
+gradient flows through F. F never decreases along the text, so a masked token stays masked.
 """
 
 from __future__ import annotations
@@ -23,31 +22,32 @@ from models.nets.attention.softmax import Softmax
 
 
 def selection(scores: Tensor) -> Tensor:
-    """S (B, N, N): how strongly query i wants key j masked for the queries after it.
+    """Returns S (B, N, N): how strongly query i masks key j for the queries after it.
 
     Args:
         scores: (B, H, N, N) logits, -inf above the diagonal; only head 0 is read.
     """
     n = scores.shape[-1]
-    # relu(-inf) = 0, so the causal mask needs no care. BOS and the token itself are protected.
+    # BOS and the token itself are protected; relu(-inf) = 0, so the causal mask needs no additional step.
     protected = torch.eye(n, dtype=torch.bool, device=scores.device)
     protected[:, 0] = True
     return scores[:, 0].relu().masked_fill(protected, 0.0)
 
 
 def accumulate(selected: Tensor) -> Tensor:
-    """F (B, N, N) from S: F[i, j] = sum_{k < i} S[k, j]; row 0 is 0, columns never decrease."""
+    """Returns F (B, N, N) of S: F[i, j] = sum_{k < i} S[k, j]; row 0 is 0, columns never decrease."""
     return functional.pad(selected, (0, 0, 1, -1)).cumsum(dim=-2)
 
 
 def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
-    """The memory loss, without its weight: sum over layers of max_i M_i, over L and the number of tokens.
+    """Returns the memory loss without its weight: the sum over layers of max_i M_i, over L and the number of tokens.
 
-    M_i = i - sum_k min(F[i, k], tau) / tau is how many keys query i still needs; F of tau or more frees one.
-    The mean over texts of what the worst query of each layer needs, as a share of the text.
+    M_i = i - sum_k min(F[i, k], tau) / tau is the number of keys that query i still needs; F >= tau frees one. The
+    result is the mean over texts of the largest need of each layer, as a share of the text.
 
     Args:
-        masks: one (B, N, N) F a layer.
+        masks: one (B, N, N) F per layer.
+        tau: F at which a key is free.
 
     Source: Leviathan et al. 2024, arXiv 2410.02703, section 5, with the divisor L · tokens.
     """
@@ -69,11 +69,12 @@ class Selective(Softmax):
 
     @override
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor]:
-        if isinstance(keys.cache, EvictingCache):  # one query: F was accumulated over the queries before it
+        # there is one query, and the cache has accumulated F over the queries before it
+        if isinstance(keys.cache, EvictingCache):
             mask = keys.cache.mask.unsqueeze(1)
             keys.cache.accumulate(scores[:, 0, 0])
             return (scores - mask.unsqueeze(1)).softmax(dim=-1), mask
-        # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.
+        # F is kept in float32, because in bf16 a sum over 256 tokens loses small terms.
         mask = accumulate(selection(scores.float()))
         return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask
 

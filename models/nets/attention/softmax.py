@@ -1,8 +1,8 @@
-"""Softmax attention: the plain Transformer's, against which every other type is read.
+"""Softmax attention of the original Transformer, with which every other type is compared.
 
     A = softmax(q k^T / sqrt d) over the keys that a query sees          Vaswani et al. 2017, eq. 1
 
-Rows of A sum to 1. Cost of the weights: N · M · C multiplications.
+Rows of A sum to 1. The weights take N · M · C multiplications.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     A = softmax(log_512(trained length) · q k^T / sqrt d)
 
-Where all texts of training have that length, this and log n train to the same weights, and differ in how they
-read another length: the fair control for kexue 8823's table.
+If all training texts have that length, this type and log n learn the same weights and differ only at other lengths.
+This is the fair control for the table of kexue 8823.
 """
 
 from __future__ import annotations
