@@ -20,8 +20,8 @@ from models.storage import checkpoint, released
 from models.tasks import TASKS
 from models.tasks.base import Metric, Reader
 
-MOMENT = 0.1  # seconds
-SHOWN = {  # of the card's parts, what pages show of every model
+MOMENT = 0.1  # number of seconds for which files are not checked again
+SHOWN = {  # the parts of a card that pages show of every model
     "attention": ("title", "formula", "source"),
     "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
     "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
@@ -101,12 +101,13 @@ def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
         if "start" in training:
             training = checkpoint.read_card(checkpoints / training["start"])["training"]
         return int(training["steps"])
-    except (checkpoint.CheckpointError, KeyError, TypeError, ValueError):  # who shows the card says so
+    # the page that shows the card reports the damage
+    except (checkpoint.CheckpointError, KeyError, TypeError, ValueError):
         return 0
 
 
 def complete_card(folder: Path) -> dict[str, Any]:
-    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
+    """Returns the card with all parts that pages show; raises CheckpointError as read_model does."""
     card = checkpoint.read_card(folder)
     try:
         missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
@@ -121,7 +122,7 @@ def complete_card(folder: Path) -> dict[str, Any]:
 
 
 def _reader_of_card(folder: Path, card: dict[str, Any]) -> Reader:
-    if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
+    if card["task"] not in [*TASKS]:  # a list, because `in` on a dict raises an error for unhashable values
         raise checkpoint.broken_file(folder, "card.json", message("names an unknown task, {name!r},",
                                              name=card["task"]))
     return reader_named(card["task"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputError(ValueError):
-    """The task cannot read this text; the message is for the person who typed it.
+    """The task cannot read this text; the message is for the visitor.
 
     Attributes:
         start, stop: the characters of the text that the message is about.

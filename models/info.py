@@ -9,7 +9,7 @@ from models.kind import Kind, Traits, shape_of
 from models.messages import listed, message
 from models.tasks.base import Reader
 
-COLOURS, DASHES = 8, 6  # of models' lines in charts
+COLOURS, DASHES = 8, 6  # numbers of colours and of dash patterns of models in charts
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Variant:
     Attributes:
         base: name of the base model.
         label: the variant's name in charts; may contain {n}.
-        words: what stands after the attention type's title; may contain {n}.
-        line: what is different, in one sentence; empty for the attention type's own.
+        words: text after the attention type's title; may contain {n}.
+        line: the difference in one sentence; empty for the attention type's own sentence.
         colour, dash: see models.kind.Traits.
         n: value of {n}.
     """
@@ -36,14 +36,14 @@ class Variant:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """The description of one model, which charts, choosers, README and About read.
+    """The description of one model, for charts, choosers, README and About.
 
     Attributes:
         name: like "stories-selective".
         task: the task that it was trained for, or its reader; models of one task form a family and read the same texts.
         kinds: its attention blocks.
-        trained_length: longest text of its training, tokens.
-        limit: most tokens that an input text may have.
+        trained_length: tokens of the longest training text.
+        limit: largest number of tokens of an input text.
         steps: training steps from fresh weights, without the training of learned gates; 0 if unknown.
         variant: its differences from the base model of its attention type; None for that model itself.
     """
@@ -58,7 +58,7 @@ class ModelInfo:
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:
-        """Attention block -> (layers, heads)."""
+        """Returns attention block -> (layers, heads)."""
         return shape_of(self.kinds)
 
     @property
@@ -92,7 +92,7 @@ class ModelInfo:
 
     @property
     def line(self) -> str:
-        """One plain sentence on what it does."""
+        """Returns one plain sentence about the model."""
         return self.variant.line if self.variant and self.variant.line else self.attention.line
 
     @property

@@ -74,7 +74,7 @@ class Kind:
 
     @property
     def title(self) -> str:
-        """The block's name for people."""
+        """The block's name for visitors."""
         return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder"),
                 "cross": N_("Cross-attention")}.get(self.name, self.name)
 
@@ -85,7 +85,7 @@ class Kind:
 
 
 def shape_of(kinds: Iterable[Kind]) -> dict[str, tuple[int, int]]:
-    """Kind -> (layers, heads)."""
+    """Returns block -> (layers, heads)."""
     return {kind.name: (kind.layers, kind.heads) for kind in kinds}
 
 

@@ -21,9 +21,10 @@ from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import Layer, Sketch, Trace, sketch_of
 
-Touch = Callable[[str, int], Intervention]  # kind, layer -> intervention
-Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used
-GatedLogProbabilities = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # kind -> gates, positions
+Touch = Callable[[str, int], Intervention]  # a function of (block, layer) that returns the intervention
+Watch = Callable[[str, int, Tensor], None]  # a function of (block, layer, (B, H, N, N) patterns after the plan)
+# a function of (block -> gates, positions) that returns log-probabilities
+GatedLogProbabilities = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]
 
 
 class Lab(abc.ABC):
@@ -91,8 +92,10 @@ class Lab(abc.ABC):
         raise ValueError(f"{self.name} reads text")
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        """Returns the prompt with the baseline output as teacher-forced target, so that the maps of two plans are over
-        the same tokens. Without a decoder it returns the prompt itself; `rewrite` generates a plan's own output.
+        """Returns the prompt with the baseline output as teacher-forced target, so that two plans have maps of the same
+        tokens.
+
+        Without a decoder it returns the prompt itself; `rewrite` generates a plan's own output.
         """
         return prompt
 
@@ -190,38 +193,44 @@ class Lab(abc.ABC):
 
     @property
     def can_forget(self) -> bool:
-        """True if it can write within a limited memory, and says itself what may go."""
+        """True if the model can generate with limited memory and itself determines which tokens to drop."""
         return False
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
                      count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
-        """Like `generate`, with so many tokens kept in each layer; see models/generate/decoding.py.
+        """Yields the steps of a continuation with a limited number of tokens kept per layer; see
+        models/generate/decoding.py.
+
+        Args:
+            prompt: the prompt.
+            budgets: number of tokens that each layer keeps.
+            plan, count, sampling: as in `generate`.
 
         Raises:
-            ValueError: it cannot forget, or the plan or the budgets do not fit it.
+            ValueError: the model has no limited memory, or the plan or the budgets do not fit the model.
         """
         raise ValueError(f"{self.name} cannot forget")
 
     def selected(self, scores: ndarray) -> ndarray | None:
-        """(N, N) S of a layer's scores (H, N, N): what each query asks to forget; None where nothing selects."""
+        """Returns S (N, N) of a layer's scores (H, N, N): how strongly queries mask keys; None without a mask."""
         return None
 
     @property
     def identity(self) -> str:
-        """What caches know it by; more than its name where a visitor made constant matrices of their own."""
+        """The key of the model in caches: its name, and a number if a visitor has made constant matrices."""
         return self.name
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:
-        """Kind of attention -> (layers, heads)."""
+        """Attention block -> (layers, heads)."""
         return shape_of(self.kinds)
 
     def kind(self, name: str) -> Kind:
-        """The kind of this name; raises KeyError."""
+        """Returns the attention block of this name; raises KeyError."""
         return {kind.name: kind for kind in self.kinds}[name]
 
     def check(self, plan: HeadPlan) -> None:
-        """Raises ValueError if the plan names a head, a constant matrix or a scale that this model hasn't."""
+        """Raises ValueError if the plan names a head, a constant matrix or a scale that this model does not have."""
         if outside := plan.within(self.shape)[1]:
             raise ValueError(f"{self.name}: {'; '.join(outside)}")
         if plan.scale.policy not in policies_of(self.kinds):
@@ -231,13 +240,19 @@ class Lab(abc.ABC):
 
 
 def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = None) -> Trace:
-    """One forward pass over `text` under `plan`, with everything captured.
+    """Runs one forward pass over a text under a plan and records everything.
 
     Args:
+        lab: the model.
+        text: input text.
+        plan: interventions on heads.
         source: the second prompt, of as many tokens, that patched heads take their values from.
 
+    Returns:
+        The trace.
+
     Raises:
-        InputError: a text cannot be read; the message says what and where.
+        InputError: a text cannot be read; the message names the fault and its position.
         ValueError: the plan names a head that the model does not have, or patches heads and `source` is missing or has
             another length.
     """
@@ -251,7 +266,7 @@ def read(lab: Lab, text: str, source: str | None = None) -> Prompt:
 
 
 def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
-    """`run` for a text that has been read already."""
+    """Returns the trace of `run` for a prompt."""
     return lab.run(prompt, [plan])[0]
 
 

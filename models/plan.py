@@ -1,8 +1,8 @@
-"""HeadPlan: what was done to the heads of a model, as an immutable value with a short text form.
+"""HeadPlan: interventions on the heads of a model, as an immutable value with a short text form.
 
-A plan names heads by attention kind (`self`; `encoder`, `decoder`, `cross` in translation), layer and
-head, both counted from 0. Heads that it does not name are untouched; an untouched model is `HeadPlan()`.
-This file imports neither torch nor numpy: links and undo work without them.
+A plan names heads by attention block (`self`; `encoder`, `decoder`, `cross` in translation), layer and head, both
+counted from 0. Heads that it does not name are unmodified; the plan of an unmodified model is `HeadPlan()`. This file
+imports neither torch nor numpy, so that links and undo work without them.
 
 Text form, made only of characters that a URL does not escape:
 
@@ -11,7 +11,7 @@ Text form, made only of characters that a URL does not escape:
     head  3 of layer 0 constant; heads 0 to 7 of layer 1 with gate 0.4; head 5 of layer 2 patched; scale log n over
     base length 64
     c = constant, p = output patched, a = attention pattern patched, g0.4 = gate 0.4, cg0.4 = constant with gate 0.4;
-    '-' before every entry, '_' between kinds
+    '-' before every entry, '_' between blocks
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.messages import cut, message
 
 KINDS = (SELF, ENCODER, DECODER, CROSS)
-OUTPUT, PATTERN = "output", "pattern"  # what a patch takes from the second prompt
+OUTPUT, PATTERN = "output", "pattern"  # values of HeadState.patch: what is taken from the second prompt
 PATCHES = {"": "", "p": OUTPUT, "a": PATTERN}  # letter of the text form -> patch
-POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
-GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
-MAX_INDEX = 255  # no layer or head above it
-MIN_BASE, MAX_BASE = 2, 9999  # of the log n scale
-MAX_TEXT = 8192  # characters of a plan's text that are read at all
-MAX_HEADS = 2048  # heads that a text may name: a short link must not cost every visitor seconds
-MAX_PROBLEMS = 5  # that are told of one text
+POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # names of the scale policies
+GATE_DECIMALS = 4  # gates are rounded to this many decimals, so that the text form is exact and short
+MAX_INDEX = 255  # largest index of a layer or head
+MIN_BASE, MAX_BASE = 2, 9999  # limits of the base of the log n scale
+MAX_TEXT = 8192  # largest number of characters of a plan's text that are parsed
+# largest number of heads that a text may name, because a short link must not take seconds of other visitors' time
+MAX_HEADS = 2048
+MAX_PROBLEMS = 5  # largest number of problems that are reported for one text
 
 _ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)([pa]?)(?:g([^\s]*))?", re.ASCII)
 _NUMBER = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
@@ -56,7 +57,7 @@ class HeadState:
     patch: str = ""
 
     def __str__(self) -> str:
-        """`c`, `p`, `g0.4`, `cg0.4`, or nothing for an unmodified head."""
+        """Returns the text form: `c`, `p`, `g0.4`, `cg0.4`, or nothing for an unmodified head."""
         letter = next(letter for letter, patch in PATCHES.items() if patch == self.patch)
         gate = "" if self.gate == 1 else f"g{_short(self.gate)}"
         return ("c" if self.constant else "") + letter + gate
@@ -67,12 +68,12 @@ LIVE = HeadState()
 
 @dataclass(frozen=True)
 class Scale:
-    """What the scores q·k are multiplied by.
+    """The factor on the scores q·k.
 
     Attributes:
-        policy: `trained` (what the model was trained with), `sqrt` (1 / sqrt d), `logn` (log n / (log base
-            · sqrt d), n = number of keys that the query sees; Su Jianlin, kexue 8823); for relu² / n,
-            `length` (n = the text's length) or `fixed` (n = the trained length).
+        policy: `trained` (the model's own), `sqrt` (1 / sqrt d), `logn` (log n / (log base · sqrt d), n = number of
+            keys that the query sees; Su Jianlin, kexue 8823); for relu² / n, `length` (n = the text's length) or
+            `fixed` (n = the trained length).
         base: for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
     """
 
@@ -98,7 +99,7 @@ class Scale:
 
 TRAINED = Scale()
 
-Address = tuple[str, int, int]  # kind, layer, head
+Address = tuple[str, int, int]  # (attention block, layer, head)
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class HeadPlan:
     """An immutable plan; every method returns a new one.
 
     Attributes:
-        heads: the touched heads, (kind, layer, head) -> HeadState, in order.
+        heads: the modified heads, (block, layer, head) -> HeadState, in order.
         scale: the scale policy for all heads.
     """
 
@@ -137,7 +138,7 @@ class HeadPlan:
         return bool(self.heads) or self.scale != TRAINED
 
     def state(self, kind: str, layer: int, head: int) -> HeadState:
-        """The state of one head; an unnamed head is live with gate 1."""
+        """Returns the state of one head; a head that is not named is unmodified."""
         return self.heads.get((kind, layer, head), LIVE)
 
     @property
@@ -147,10 +148,14 @@ class HeadPlan:
 
     def with_heads(self, addresses: Iterable[Address], *, constant: bool | None = None,
                    gate: float | None = None, patch: str | None = None) -> HeadPlan:
-        """A plan in which the named heads have this state; None leaves that part as it is.
+        """Returns a plan in which the named heads have this state; None leaves a part of the state unchanged.
+
+        Args:
+            addresses: of the heads.
+            constant, gate, patch: see HeadState.
 
         Raises:
-            ValueError: unknown kind, negative index, a gate that is not a number in [0, 1], or an unknown patch.
+            ValueError: unknown block, negative index, a gate that is not a number in [0, 1], or an unknown patch.
         """
         heads = dict(self.heads)
         for address in addresses:
@@ -161,11 +166,11 @@ class HeadPlan:
         return replace(self, heads=heads)
 
     def constant(self, kind: str, layer: int, head: int, on: bool = True) -> HeadPlan:
-        """One head's weights replaced by its constant matrix (PAPA, arXiv 2211.03495)."""
+        """Returns the plan with one head's pattern replaced by its constant matrix (PAPA, arXiv 2211.03495)."""
         return self.with_heads([(kind, layer, head)], constant=on)
 
     def gate(self, kind: str, layer: int, head: int, value: float) -> HeadPlan:
-        """One head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
+        """Returns the plan with one head's output times `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
         return self.with_heads([(kind, layer, head)], gate=value)
 
     def patch(self, kind: str, layer: int, head: int, what: str = OUTPUT) -> HeadPlan:
@@ -179,21 +184,21 @@ class HeadPlan:
         return self.with_heads([(kind, layer, head)], patch=what)
 
     def without_patches(self) -> HeadPlan:
-        """The same plan without patches, for a computation that reads no second prompt."""
+        """Returns the plan without patches, for a computation without a second prompt."""
         return self.with_heads([address for address, state in self.heads.items() if state.patch], patch="")
 
     def with_scale(self, policy: str, base: int | None = None) -> HeadPlan:
-        """The same heads under another scale policy (see Scale)."""
+        """Returns the plan with another scale policy; see Scale."""
         return replace(self, scale=Scale(policy, base))
 
     def within(self, shape: Mapping[str, tuple[int, int]], policies: Iterable[str] = POLICIES,
                beside: Iterable[Mapping[str, tuple[int, int]]] = ()) -> tuple[HeadPlan, list[str]]:
-        """The part of the plan that a model has heads and scales for, and a sentence for each part that it hasn't.
+        """Returns the part of the plan that a model has heads and scales for, and a sentence for each other part.
 
         Args:
-            shape: kind -> (layers, heads) of the model.
-            policies: scale policies that mean something to it.
-            beside: shapes of other models under the same plan; what one of them has stays too.
+            shape: block -> (layers, heads) of the model.
+            policies: scale policies that apply to it.
+            beside: shapes of other models under the same plan; heads that one of them has are kept too.
         """
         inside = {a: s for a, s in self.heads.items()
                   if any(a[0] in its and a[1] < its[a[0]][0] and a[2] < its[a[0]][1] for its in (shape, *beside))}
@@ -204,7 +209,7 @@ class HeadPlan:
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
-        """The text form; the empty plan is the empty string."""
+        """Returns the text form; an empty text for the empty plan."""
         parts = []
         for kind in KINDS:
             runs = list(_runs((a, s) for a, s in self.heads.items() if a[0] == kind))
@@ -216,10 +221,10 @@ class HeadPlan:
 
     @classmethod
     def parse(cls, text: str) -> HeadPlan:
-        """The plan that `text` describes: the inverse of str().
+        """Returns the plan of a text form: the inverse of str().
 
         Raises:
-            ValueError: any part could not be read; the message names each.
+            ValueError: a part cannot be parsed; the message names each such part.
         """
         plan, problems = cls.read(text)
         if problems:
@@ -228,7 +233,7 @@ class HeadPlan:
 
     @classmethod
     def read(cls, text: str) -> tuple[HeadPlan, list[str]]:
-        """What could be read of `text`, and a sentence for each part that could not."""
+        """Returns the plan of the parts of `text` that can be parsed, and a sentence for each other part."""
         problems: list[str] = []
         if len(text) > MAX_TEXT:
             problems.append(message("the plan has {count:,} characters; only the first {most:,} were read",
@@ -283,7 +288,7 @@ def _read_scale(text: str) -> Scale:
 
 
 def _runs(items: Iterable[tuple[Address, HeadState]]) -> Iterator[str]:
-    """Neighbouring heads of one layer with equal state, as one entry each: `0.2~5c`."""
+    """Yields neighbouring heads of one layer with equal state as one entry: `0.2~5c`."""
     run: list = []
     for (_, layer, head), state in [*items, (("", -1, -1), LIVE)]:
         if run and (layer, head, state) == (run[0], run[2] + 1, run[3]):
@@ -311,9 +316,9 @@ def _check_address(kind: str, layer: int, head: int) -> None:
 
 def _check_gate(value: object) -> float:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if not 0 <= number <= 1:  # NaN fails this too
+    if not 0 <= number <= 1:  # NaN fails this test too
         raise ValueError(message("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
-    return round(float(number), GATE_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return round(float(number), GATE_DECIMALS) + 0.0  # adding 0.0 turns -0.0 into 0.0
 
 
 def _short(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import Self
 from models.messages import message
 from models.plan import HeadPlan
 
-LONGEST_TEXT = 16_384  # characters of an input text that are read: 32 a token, where a page reads most
+LONGEST_TEXT = 16_384  # most characters read of an input text: 32 per token, for the page that reads the most tokens
 
 
 def readable(text: str) -> str:
@@ -33,16 +33,16 @@ def trailing_space(text: str) -> str:
 
 @dataclass(frozen=True)
 class Prompt:
-    """An input text as a model reads it.
+    """An input text as tokens of a model.
 
     Attributes:
         ids: N token ids, BOS first.
-        tokens: the same as text, N of them.
-        asked: positions whose next-token distribution is a prediction that the page shows, in order.
-        targets: N ids of the token that should follow each position; -1 where the loss does not count.
-        left_out: number of tokens over the limit that were not read; of a text over LONGEST_TEXT at least so many.
-        read_chars: characters of the text that these tokens came from; the rest was left out.
-        hint: what the person could add, or an empty string.
+        tokens: the N tokens as texts.
+        asked: positions whose next-token distributions are shown as predictions, in order.
+        targets: N ids of the token that should follow each position; -1 if the loss does not count.
+        left_out: number of tokens over the limit that were not read; for a text over LONGEST_TEXT a lower bound.
+        read_chars: number of characters of the text that these tokens came from; the others were left out.
+        hint: a suggestion for the visitor, or an empty string.
         source: the prompt that patched heads take their values from, of as many tokens; None without a second prompt.
     """
 

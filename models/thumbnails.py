@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy
 from numpy import ndarray
 
-MAX_SIDE = 64  # pixels of a thumbnail; larger maps show the largest weight of each block
+MAX_SIDE = 64  # pixels of a thumbnail's side; a larger map shows the largest weight of each block
 
 
 def thumbnails(maps: ndarray) -> ndarray:
-    """(..., N, M) weights -> (..., n, m) uint8: 255 sqrt(w), w the largest of a block; n, m <= MAX_SIDE."""
+    """Returns thumbnails (..., n, m) uint8 of attention weights (..., N, M): 255 sqrt(w), w the maximum of a block.
+
+    n and m are at most MAX_SIDE.
+    """
     pooled = _pool(_pool(maps, -2), -1)
     return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
 
 
 def _pool(maps: ndarray, axis: int) -> ndarray:
-    """The maximum over blocks of neighbours along `axis`, so that no more than MAX_SIDE are left."""
+    """Returns the maximum over blocks of neighbours along `axis`, so that at most MAX_SIDE entries are left."""
     block = -(-maps.shape[axis] // MAX_SIDE)
     if block <= 1:
         return maps
@@ -28,5 +31,5 @@ def _pool(maps: ndarray, axis: int) -> ndarray:
 
 
 def _at(maps: ndarray, axis: int, part: slice) -> ndarray:
-    """A part along one of the last two axes."""
+    """Returns a part along one of the last two axes."""
     return maps[..., part] if axis == -1 else maps[..., part, :]

@@ -19,11 +19,11 @@ class Output:
     """The predicted distribution over the vocabulary at one position.
 
     Attributes:
-        position: index of the token after which it stands.
+        position: index of the token after which the prediction is made.
         distribution: (V,) float32 probabilities, in the vocabulary's order.
         names: V texts, in the vocabulary's order.
-        target: id of the right answer where it is known, else -1.
-        row: the row of tokens that `position` counts in.
+        target: id of the right answer if it is known, else -1.
+        row: the token sequence that `position` counts in.
     """
 
     position: int
@@ -34,17 +34,17 @@ class Output:
 
     @functools.cached_property
     def order(self) -> ndarray:
-        """(V,) ids, the most probable first."""
+        """The ids (V,), the most probable first."""
         return numpy.argsort(-self.distribution, kind="stable")
 
     @property
     def labels(self) -> list[str]:
-        """V texts, the most probable first."""
+        """The V texts, the most probable first."""
         return [self.names[i] for i in self.order]
 
     @property
     def probabilities(self) -> ndarray:
-        """(V,) float32, the highest first; sums to 1."""
+        """The probabilities (V,) in float32, the highest first; they sum to 1."""
         return self.distribution[self.order]
 
 
@@ -93,23 +93,23 @@ class Said:
 
     @property
     def tokens(self) -> list[str]:
-        """The typed text's tokens."""
+        """The tokens of the input text."""
         return list(self.rows[TEXT])
 
     @property
     def output(self) -> Output | None:
-        """The last prediction; None if the text asks for none."""
+        """The last prediction; None if there is none."""
         return self.outputs[-1] if self.outputs else None
 
     @property
     def loss(self) -> float:
-        """Mean of the known losses, nats; NaN if none is known."""
+        """The mean of the known losses in nats; NaN if none is known."""
         known = self.losses[~numpy.isnan(self.losses)]
         return float(known.mean()) if known.size else float("nan")
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays; one that serves twice counts once."""
+        """The memory of the arrays in bytes; a shared array counts once."""
         return sum({id(array): array.nbytes for array in self._arrays()}.values())
 
     def _arrays(self) -> list[ndarray]:
@@ -135,7 +135,7 @@ class Trace(Said):
     mask: ndarray | None
 
     def layer(self, kind: str, layer: int) -> Layer:
-        """One layer's maps."""
+        """Returns the maps of one layer."""
         return Layer(self.scores[kind][layer], self.live[kind][layer], self.weights[kind][layer])
 
     def _arrays(self) -> list[ndarray]:
@@ -160,16 +160,17 @@ class Sketch(Said):
 
 
 def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
-    """Memory of a Trace's scores and weights.
+    """Returns the memory of a Trace's scores and weights in bytes.
 
     Args:
-        lengths: row of tokens -> how many it has, or will have at most.
+        kinds: attention blocks.
+        lengths: token sequence -> its number of tokens, or its limit.
     """
     return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
 
 
 def sketch_of(trace: Trace) -> Sketch:
-    """The Sketch of a Trace that is there already."""
+    """Returns the Sketch of an existing Trace."""
     small = {kind: fixed(thumbnails(maps)) for kind, maps in trace.weights.items()}
     sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
     said = {field.name: getattr(trace, field.name) for field in fields(Said)}
@@ -184,9 +185,9 @@ def divergence(before: Output, after: Output) -> float:
 
 
 def entropy(weights: ndarray) -> ndarray:
-    """(..., N, M) rows that sum to 1 -> (..., N) their entropy in nats, 0 to ln M."""
+    """Returns the entropy (..., N) in nats, 0 to ln M, of rows (..., N, M) that sum to 1."""
     logs = numpy.log(weights, out=numpy.zeros_like(weights), where=weights > 0)
-    return (weights * -logs).sum(-1) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return (weights * -logs).sum(-1) + 0.0  # adding 0.0 turns -0.0 into 0.0
 
 
 def row_entropy(weights: ndarray) -> ndarray:
@@ -195,8 +196,9 @@ def row_entropy(weights: ndarray) -> ndarray:
 
 
 def sink(weights: ndarray) -> ndarray:
-    """(..., N, M) weights -> (...) how much the first key gets, a mean over all queries but the first, which sees no
-    other; 0 of a single token.
+    """Returns the attention (...) to the first key for patterns (..., N, M): a mean over all queries but the first.
+
+    The first query sees no other key; the result is 0 for a single token.
     """
     return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 

@@ -1,5 +1,5 @@
-"""Sentences with gold trees (Universal Dependencies, English Web Treebank): words, where they stand, and who depends on
-whom by what relation.
+"""Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), and the positions of their
+words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from models.storage.datasets import DATA, files
 
 FOLDER = "ud_english_ewt"
-SHORTEST, LONGEST = 5, 30  # words of a sentence that is used
+SHORTEST, LONGEST = 5, 30  # smallest and largest number of words of a sentence that is used
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Sentence:
     """One sentence.
 
     Attributes:
-        text: as it was written.
-        words: (start, stop) of each in the text.
-        heads: of each word the word that it depends on, counted from 0; -1 of the root.
-        relations: its name, without what follows a colon (`nsubj` of `nsubj:pass`).
+        text: the original text.
+        words: (start, stop) of each word in the text.
+        heads: for each word the index of the word that it depends on, from 0; -1 for the root.
+        relations: the dependency's name, without the part after a colon (`nsubj` of `nsubj:pass`).
         tags: universal parts of speech, like `NOUN`.
     """
 
@@ -37,10 +37,14 @@ class Sentence:
 
 @functools.cache
 def read(split: str, data: Path = DATA) -> tuple[Sentence, ...]:
-    """The sentences of `train`, `dev` or `test` that have 5 to 30 words, of ASCII characters alone.
+    """Returns the sentences of a split that have 5 to 30 words and only ASCII characters.
+
+    Args:
+        split: `train`, `dev` or `test`.
+        data: folder of the data sets.
 
     Raises:
-        FileNotFoundError: the data set is not there.
+        FileNotFoundError: the data set is missing.
     """
     (path,) = files(data, f"{FOLDER}/en_ewt-ud-{split}.conllu.gz")
     blocks = gzip.decompress(path.read_bytes()).decode().split("\n\n")
@@ -51,13 +55,14 @@ def read(split: str, data: Path = DATA) -> tuple[Sentence, ...]:
 def _sentence(lines: Sequence[str]) -> Sentence | None:
     text = next((line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")), "")
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    rows = [row for row in rows if row[0].isdecimal()]  # neither contractions (3-4) nor words that are not there (3.1)
+    # rows of contractions (3-4) and of words that are not in the text (3.1) are left out
+    rows = [row for row in rows if row[0].isdecimal()]
     if not (SHORTEST <= len(rows) <= LONGEST and text.isascii()):
         return None
     words, place = [], 0
     for row in rows:
         start = text.find(row[1], place)
-        if start < 0:  # a contraction whose parts are written otherwise than the whole
+        if start < 0:  # the parts of a contraction can be spelled differently from the whole
             return None
         place = start + len(row[1])
         words.append((start, place))
@@ -66,8 +71,10 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """(start, stop) in the text of each token, by its letters; of one without any, an empty stretch. None if the tokens
-    are not the text's, as where a tokenizer changes letters.
+    """Returns (start, stop) in the text of each token, found by its letters; an empty span for a token without letters.
+
+    Returns:
+        None if the tokens do not match the text, as with a tokenizer that changes letters.
     """
     found, place = [], 0
     for token in tokens:
@@ -75,7 +82,8 @@ def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         letters = letters.removeprefix("##") if len(letters) > 2 else letters
         while place < len(text) and text[place].isspace():
             place += 1
-        if text[place:place + len(letters)].casefold() != letters.casefold():  # each alone: ß becomes ss
+        # letters are compared one by one, because casefold turns ß into ss
+        if text[place:place + len(letters)].casefold() != letters.casefold():
             return None
         found.append((place, place + len(letters)))
         place += len(letters)
@@ -83,6 +91,6 @@ def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
 
 
 def tokens_of(words: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Of each word the tokens that it is made of: those that begin in it."""
+    """Returns, for each word, the indices of the tokens that begin in it."""
     return [[i for i, (begin, end) in enumerate(places) if start <= begin < stop and end > begin]
             for start, stop in words]

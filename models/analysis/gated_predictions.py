@@ -1,6 +1,6 @@
-"""What a text's predictions are as a function of gates on all heads of a frozen model, differentiable in them.
+"""The predictions of a text as a differentiable function of gates on all heads of a frozen model.
 
-Gates of all kinds stand in one row of numbers, in the order of Kind.addresses; a batch of B rows is one pass.
+The gates of all blocks are one vector, in the order of Kind.addresses; a batch of B vectors is one pass.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import Said
 
-NUMBERS = 16 * 2**20  # of probabilities in one pass: 64 MB
+NUMBERS = 16 * 2**20  # number of probabilities in one pass: 64 MB
 MAPS = 16 * 2**20  # numbers in the maps that are in memory at once: one layer's, or all layers' with gradients
-TOKENS = 4096  # of all copies of the text in one pass
+TOKENS = 4096  # number of tokens of all copies of the text in one pass
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which predictions of a text are looked at.
+    """The predictions of a text that are evaluated.
 
     Attributes:
-        places: P positions in the row of tokens that predictions stand in.
-        targets: P ids: the right answers where they are known, else what the untouched model says itself.
+        places: P positions in the token sequence of the predictions.
+        targets: P ids: the right answers if they are known, else the unmodified model's top-1 predictions.
         known: True if the right answers are known.
-        tokens: of the longest row of the text.
+        tokens: number of tokens of the longest token sequence of the text.
         vocabulary: V of the predictions.
     """
 
@@ -44,11 +44,14 @@ class Question:
 
     @classmethod
     def of(cls, before: Said, index: int | None = None) -> Question:
-        """The `index`-th prediction that the untouched model makes of a text, or, of None, all that the text asks for:
-        those whose answers are known if there are any.
+        """Returns one prediction of a text, or all predictions that the text asks for.
+
+        Args:
+            before: results of the unmodified model.
+            index: of the prediction; None for all, or for those with known answers if there are any.
 
         Raises:
-            ValueError: the model predicts nothing.
+            ValueError: the model has no predictions.
         """
         if not before.outputs:
             raise ValueError("This text asks for no prediction")
@@ -65,12 +68,12 @@ class Question:
 
 
 class Gating:
-    """A text's predictions under gates.
+    """The predictions of a text under gates.
 
     Args:
-        kinds: the model's.
+        kinds: the model's attention blocks.
         gated_log_probabilities: Lab.gated_log_probabilities of the text.
-        question: which predictions.
+        question: the predictions.
     """
 
     def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,
@@ -81,55 +84,57 @@ class Gating:
             raise InputError(message("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
                                      "prediction", count=len(question.places), vocabulary=question.vocabulary))
         with torch.no_grad():
-            self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]  # (P, V) of the untouched model
+            # (P, V) log-probabilities of the unmodified model
+            self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]
 
     @classmethod
     def of(cls, lab: Lab, prompt: Prompt, question: Question) -> Gating:
-        """Of a model and a text; raises ValueError where the model predicts nothing."""
+        """Returns a text's predictions under gates; raises ValueError if the model has no predictions."""
         return cls(lab.kinds, lab.gated_log_probabilities(prompt), question)
 
     def log_probabilities(self, gates: Tensor) -> Tensor:
-        """(B, heads) -> (B, P, V)."""
+        """Returns log-probabilities (B, P, V) under gates (B, heads)."""
         parts = gates.split([kind.layers * kind.heads for kind in self._kinds], dim=1)
         by_kind = {kind.name: part.unflatten(1, (kind.layers, kind.heads))
                    for kind, part in zip(self._kinds, parts, strict=True)}
         return self._log_probabilities(by_kind, self.question.places)
 
     def divergence(self, gates: Tensor) -> Tensor:
-        """(B, heads) -> (B,) KL(untouched ‖ gated) in nats, the mean over the places."""
+        """Returns KL(unmodified ‖ gated) in nats, (B,), under gates (B, heads): the mean over the positions."""
         after = self.log_probabilities(gates)
-        # Of a token that a bias of -inf has switched off, both logarithms are -inf; it adds nothing.
+        # a token that a bias of -inf excludes has -inf in both logarithms and adds nothing
         ratio = (self.before - after).masked_fill(self.before.isneginf(), 0.0)
         found = (self.before.exp() * ratio).sum(-1).mean(-1)
-        return found if torch.is_grad_enabled() else found.clamp_min(0.0)  # rounding gives -4e-7 for no change
+        # clamped, because rounding gives -4e-7 for no change
+        return found if torch.is_grad_enabled() else found.clamp_min(0.0)
 
     @property
     def rows(self) -> int:
-        """Most rows of gates in one pass without gradients."""
+        """The largest number of gate vectors in one pass without gradients."""
         maps = max(kind.heads for kind in self._kinds) * self.question.tokens**2
         return max(1, min(NUMBERS // self.before.numel(), MAPS // maps, TOKENS // self.question.tokens))
 
     @property
     def rows_with_gradients(self) -> int:
-        """Most rows of gates in one pass that keeps what gradients need."""
+        """The largest number of gate vectors in one pass with gradients."""
         maps = len(self.heads) * self.question.tokens**2
         return max(1, min(NUMBERS // self.before.numel(), MAPS // max(1, maps)))
 
     def loss(self, gates: Tensor) -> Tensor:
-        """(B, heads) -> (B,) nats of the targets, the mean over the places."""
+        """Returns the loss of the targets in nats, (B,), under gates (B, heads): the mean over the positions."""
         targets = torch.tensor(self.question.targets)[None, :, None].expand(len(gates), -1, -1)
         return -self.log_probabilities(gates).gather(-1, targets).squeeze(-1).mean(-1)
 
     def in_parts(self, measure: Callable[[Tensor], Tensor], gates: Tensor) -> Tensor:
-        """`measure` of many rows, without gradients and with the memory of `rows` of them."""
+        """Returns `measure` of many gate vectors, computed without gradients in batches of `rows`."""
         with torch.no_grad():
             return torch.cat([measure(part) for part in gates.split(self.rows)])
 
     def alone(self, measure: Callable[[Tensor], Tensor]) -> Tensor:
-        """(heads,) what `measure` says with each head pruned by itself."""
+        """Returns `measure`, (heads,), with each head alone pruned."""
         return self.in_parts(measure, 1 - torch.eye(len(self.heads)))
 
     def plan(self, is_open: Tensor) -> HeadPlan:
-        """Gates of 0 for the heads where (heads,) `is_open` is False."""
+        """Returns the plan with gates of 0 for the heads where `is_open` (heads,) is False."""
         closed = [head for head, stays in zip(self.heads, is_open.tolist(), strict=True) if not stays]
         return HeadPlan().with_heads(closed, gate=0.0)

@@ -1,17 +1,17 @@
 """Three groups of heads for one text, after Causal Head Gating (Nam et al. 2025, arXiv 2505.13737).
 
-Gates G = sigmoid(a), one a head, are fitted on frozen weights to the text's right answers: first alone, then, from
-there, twice, with a push on each a towards 1 (G+) and towards 0 (G-):
+Gates G = sigmoid(a), one per head, are fitted to the text's right answers on frozen weights. A first fit has no further
+term. Two more fits start from its result and push each a towards 1 (G+) or towards 0 (G-):
 
     minimise  loss(G) ∓ push · sum over heads of clip(a, -LIMIT, LIMIT)
 
-    high in both                 facilitating: the answers need it, even where everything pushes it out
-    low in both                  interfering: the answers are better without it, even where everything pushes it in
-    high in G+, low in G-        irrelevant: it goes where it is pushed
-    low in G+, high in G-        undecided: the two fits found different ways; a matter of other heads
+    high in both                 facilitating: the answers need the head, even if it is pushed out
+    low in both                  interfering: the answers are better without the head, even if it is pushed in
+    high in G+, low in G-        irrelevant: the gate follows the push
+    low in G+, high in G-        undecided: the two fits found different solutions, which depends on other heads
     near one half in either      undecided
 
-With scores G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
+The scores are G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from models.analysis.minimal_heads import Turn
 from models.errors import CancelledError
 
 FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "interfering", "irrelevant", "undecided")
-ALONE, PUSHED = 30, 80  # steps of the first fit, and of the two after it
-PUSH = 0.01  # nats a unit of a
-RATE = 0.3  # Adam's, of a
-LIMIT = 4.0  # of a where pushes end: gates of 0.018 and 0.982
+ALONE, PUSHED = 30, 80  # numbers of steps of the first fit, and of the two later ones
+PUSH = 0.01  # strength of the push in nats per unit of a
+RATE = 0.3  # Adam's learning rate of a
+LIMIT = 4.0  # values of a beyond which pushes end: gates of 0.018 and 0.982
 HALF, MARGIN = 0.5, 0.1  # a gate is high from 0.6 on, and low up to 0.4
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """What the fits found.
+    """The result of the fits.
 
     Attributes:
         kept, removed: (heads,) G+ and G-, 0 to 1.
-        loss: nats of the answers, untouched.
-        losses: group -> nats with that group's heads pruned.
+        loss: of the answers in nats, of the unmodified model.
+        losses: group -> loss in nats with that group's heads pruned.
     """
 
     kept: Tensor
@@ -52,7 +52,7 @@ class Groups:
 
     @property
     def names(self) -> list[str]:
-        """The group of each head."""
+        """Returns the group of each head."""
         return [group_of(*pair) for pair in zip(self.kept.tolist(), self.removed.tolist(), strict=True)]
 
 
@@ -72,7 +72,7 @@ def group_of(kept: float, removed: float) -> str:
 
 def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = lambda done, of: None,
         cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Groups:
-    """The groups of one text; the arguments are those of needs.learn. Raises CancelledError as it does."""
+    """Returns the groups of one text; arguments as in minimal_heads.learn. Raises CancelledError as it does."""
     count, total = len(gating.heads), ALONE + PUSHED
     a = torch.zeros(1, count)
     done = 0
@@ -98,7 +98,7 @@ def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = l
 
 
 def _gradient(gating: Gating, a: Tensor, gained: Tensor) -> Tensor:
-    """Gradient of the loss minus what the pushes gained, with as many rows in one pass as memory allows."""
+    """Returns the gradient of the loss minus the pushes' term, with as many gate vectors per pass as memory allows."""
     if len(a) <= gating.rows_with_gradients:
         return torch.autograd.grad(gating.loss(a.sigmoid()).sum() - gained, a)[0]
     total = torch.autograd.grad(-gained, a)[0]

@@ -1,9 +1,9 @@
-"""What is said of every head by itself: how sure it is of where it looks; and how far two such measures agree.
+"""Measures of single heads (confidence), and the rank correlation of two measures.
 
     confidence(head) = mean over queries of max over keys of its weight
 
-without the tokens that stand around a text, neither as queries nor as keys, as Voita et al. 2019 (section 4) leave out
-the end of the sentence: a weight there says `nowhere`. Rows of relu² are made to sum to 1 first.
+Special tokens are left out, as queries and as keys, as Voita et al. 2019 (section 4) leave out the end of the sentence:
+a weight there means that the head attends to nothing. Rows of relu² are normalised to sum to 1 first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from models.lab import Lab
 from models.prompt import TargetPrompt
 from models.trace import Trace
 
-FEW, MANY = 6, 2000  # values of which all orders are tried; orders that are drawn of more
+# largest number of values of which all orders are enumerated; number of random orders for more values
+FEW, MANY = 6, 2000
 
 
 def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
-    """Row of tokens -> (N,) bool, True for tokens of the text itself."""
+    """Returns token sequence -> (N,) bool, True for tokens of the text itself."""
     rows = {"text": lab.task.is_text(trace.prompt.ids)}
     if "target" in trace.rows:
         prompt = trace.prompt
@@ -33,9 +34,10 @@ def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
 
 
 def confidence(weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
-    """(L, H) of (L, H, N, M) weights; NaN where there is no token of the text.
+    """Returns the confidence (L, H) for patterns (L, H, N, M); NaN if there is no token of the text.
 
     Args:
+        weights: (L, H, N, M) attention patterns.
         queries, keys: (N,) and (M,) bool, True for tokens of the text.
     """
     if not (queries.any() and keys.any()):
@@ -45,19 +47,19 @@ def confidence(weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
 
 
 def confidences(lab: Lab, trace: Trace) -> dict[str, ndarray]:
-    """Kind -> (L, H) confidence of each head on one text."""
+    """Returns block -> (L, H) confidence of each head on one text."""
     text = text_of_rows(lab, trace)
     return {kind.name: confidence(trace.weights[kind.name], text[kind.query_row], text[kind.key_row])
             for kind in lab.kinds}
 
 
 def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray:
-    """(heads,) of kind -> (L, H), in the order of Kind.addresses."""
+    """Returns (heads,) values of block -> (L, H), in the order of Kind.addresses."""
     return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
 
 
 def spearman(one: ndarray, other: ndarray) -> float:
-    """Rank correlation, -1 to 1; equal values share the mean of their ranks. NaN where one of them is constant."""
+    """Returns the rank correlation, -1 to 1; equal values share their mean rank. NaN if one array is constant."""
     a, b = (_ranks(values) for values in (one, other))
     a, b = a - a.mean(), b - b.mean()
     size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
@@ -65,8 +67,9 @@ def spearman(one: ndarray, other: ndarray) -> float:
 
 
 def chance_of_rank(one: ndarray, other: ndarray) -> float:
-    """How often a row in a random order has a rank correlation at least as large: of all orders of FEW values or
-    fewer, of MANY drawn ones of more. NaN as in `spearman`.
+    """Returns the share of random orders with a rank correlation at least as large (a one-sided p-value).
+
+    All orders are enumerated for FEW values or fewer; for more, MANY random orders are drawn. NaN as in `spearman`.
     """
     found, values = spearman(one, other), numpy.asarray(other)
     if numpy.isnan(found):

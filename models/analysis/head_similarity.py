@@ -1,10 +1,10 @@
-"""How alike the heads of a layer are, pair by pair, in the three senses of models/nets/disagreement.py.
+"""Pairwise similarity of the heads of a layer, by the three terms of models/nets/disagreement.py.
 
     sub   cosine of the heads' projected values      out   cosine of their outputs, before W_O
-    pos   what their rows share: sum over keys of the product of their weights
+    pos   overlap of their patterns: sum over keys of the product of their weights
 
-each a mean over tokens. D of a layer is minus the mean over all pairs, i = j among them; a text's is the mean over
-layers. exp(D) is what the source reports: 1/e where all heads are alike, exp(-1/H) where none shares anything.
+Each is a mean over tokens. D of a layer is minus the mean over all pairs, i = j included; D of a text is the mean over
+layers. The source reports exp(D): 1/e if all heads are equal, exp(-1/H) if no two heads are similar.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from models.nets.disagreement import TERMS
 from models.prompt import Prompt
 from models.trace import Trace
 
-Likeness = Mapping[str, Mapping[str, ndarray]]  # kind -> term -> (L, H, H)
+Likeness = Mapping[str, Mapping[str, ndarray]]  # block -> term -> (L, H, H)
 
 
 def pairs(record: Record, term: str) -> Tensor:
-    """(H, H) how alike the heads of one layer are; of a batch without padding."""
+    """Returns the similarity (H, H) of the heads of one layer, for a batch without padding."""
     if term == "pos":
         weights = record.live.float()
         return torch.einsum("bhnm, bgnm -> hg", weights, weights) / (weights.shape[0] * weights.shape[2])
@@ -43,7 +43,7 @@ def pairs(record: Record, term: str) -> Tensor:
 
 @torch.inference_mode()
 def of_text(lab: Lab, prompt: Prompt) -> Likeness:
-    """Of one text under the untouched model, all its tokens; of a model that is not ours, positions alone."""
+    """Returns the similarities on all tokens of one text, of the unmodified model; of foreign models only `pos`."""
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
     if isinstance(lab, StackLab):
         lab.model(torch.tensor([prompt.ids]), records=records[SELF])
@@ -56,12 +56,12 @@ def of_text(lab: Lab, prompt: Prompt) -> Likeness:
 
 
 def of_trace(trace: Trace) -> Likeness:
-    """Positions alone, which a trace has of any model."""
+    """Returns the similarity `pos`, which a trace of any model has."""
     return {kind: {"pos": numpy.einsum("lhnm, lgnm -> lhg", its, its) / its.shape[2]}
             for kind, its in trace.live.items()}
 
 
 def disagreement_of(likeness: Likeness, term: str) -> float:
-    """D of a text: the mean over all layers of all kinds."""
+    """Returns D of a text: the mean over all layers of all blocks."""
     return -float(numpy.mean([layer.mean() for its in likeness.values() for layer in its[term]]))
 

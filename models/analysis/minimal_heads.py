@@ -1,12 +1,12 @@
-"""What a text needs: the fewest heads that keep a model's prediction, by gates learned on frozen weights.
+"""Minimal heads: the fewest heads that keep a model's prediction, found by gates learned on frozen weights.
 
-    minimise  KL(untouched ‖ gated) + strength · sum over heads of P(gate > 0)
+    minimise  KL(unmodified ‖ gated) + strength · sum over heads of P(gate > 0)
 
-with one Hard Concrete gate a head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), for one
-text, in seconds. The strength grows from step to step, so that heads close one after another, the least needed first.
-On the way, sets of the heads whose gates are most open are tried with gates of 0 and 1, and the best set of each size
-is kept: a curve of KL against the number of heads. At the end each head of the answer is tried once more: those that
-the bound can spare, and one for another of those outside.
+There is one Hard Concrete gate per head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), learned
+for one text within seconds. The strength grows from step to step, so that heads close one after another, the least
+important first. Every few steps, sets of the heads whose gates are most open are evaluated with gates of 0 and 1, and
+the best set of each size is kept: a curve of KL against the number of heads. At the end each head of the resulting set
+is checked once more: heads that the bound can spare are removed, and heads are exchanged for ones outside the set.
 """
 
 from __future__ import annotations
@@ -24,33 +24,35 @@ from models.generate.sampling import generator
 from models.nets import hard_concrete
 
 STEPS = 80
-TOKENS = 80  # in one step, all draws together, as far as 4 to 8 draws allow
-INITIAL = 2.0  # ln a of each gate: P(gate > 0) = 0.94
-RATE = 0.2  # Adam's, of ln a
+TOKENS = 80  # number of tokens in one step, of all draws together, within 4 to 8 draws
+INITIAL = 2.0  # initial ln a of each gate: P(gate > 0) = 0.94
+RATE = 0.2  # Adam's learning rate of ln a
 WEAKEST, STRONGEST = 0.02, 4.0  # strengths at the first and at the last step, in units of KL(all closed) / heads
-LOOK = 8  # steps between two looks at sets
-SETS = 32  # that are tried at a look
-EXCHANGES = 160  # sets that are tried for an exchange of one head
-BOUND = 0.1  # nats
-STREAM = 78  # of the gates' random numbers
+LOOK = 8  # number of steps between two evaluations of sets
+SETS = 32  # number of sets per evaluation
+EXCHANGES = 160  # number of sets that are evaluated for an exchange of one head
+BOUND = 0.1  # default bound of the KL divergence in nats
+STREAM = 78  # seed of the gates' random numbers
 
 Turn = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 @dataclass
 class Curve:
-    """The best set found of each size.
+    """The best set that was found for each size.
 
     Attributes:
-        found: number of open heads -> KL in nats, and (heads,) bool, True for those that stay.
+        found: number of open heads -> KL in nats, and (heads,) bool, True for open heads.
     """
 
     gating: Gating
     found: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:
-        """Tries (S, heads) bool sets, keeps those that are better than what is there; (S,) their KL."""
-        if not len(sets):  # a model of one head has no set between all and none
+        """Evaluates sets (S, heads) of bool, stores those that are better than the stored ones, and returns their KL
+        (S,).
+        """
+        if not len(sets):  # a model of one head has no set between all heads and none
             return torch.empty(0)
         divergences = self.gating.in_parts(self.gating.divergence, sets.float())
         for stays, divergence in zip(sets, divergences.tolist(), strict=True):
@@ -60,24 +62,27 @@ class Curve:
         return divergences
 
     def fewest(self, bound: float) -> int:
-        """The smallest number of heads that is known to keep the KL within `bound` nats."""
+        """Returns the smallest number of heads found to keep the KL within `bound` nats."""
         return min((size for size, (divergence, _) in self.found.items() if divergence <= bound),
-                   default=len(self.gating.heads))  # rounding: not even all of them, at a bound of 0
+                   default=len(self.gating.heads))  # at a bound of 0, rounding can exclude even the set of all heads
 
 
 def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
           tell: Callable[[int, int], None] = lambda done, of: None, cancelled: Callable[[], bool] = lambda: False,
           turn: Turn = contextlib.nullcontext) -> Curve:
-    """The curve of one text as gates alone find it; `polish` makes it best at a bound.
+    """Returns the curve of one text as found by gates alone; `polish` improves it at a bound.
 
     Args:
-        tokens: of the text, which decide how many draws a step has.
-        tell: told how many of how many steps are done.
-        cancelled: asked before each step.
-        turn: taken around each step, where others wait for theirs.
+        gating: of the text.
+        tokens: number of tokens of the text, which determines the number of draws per step.
+        seed: of the gates' random numbers.
+        steps: of learning.
+        tell: called with the done and the total number of steps.
+        cancelled: called before each step.
+        turn: context around each step, in which others wait for their turn.
 
     Raises:
-        CancelledError: `cancelled` said so.
+        CancelledError: `cancelled` returned True.
     """
     count = len(gating.heads)
     curve = Curve(gating)
@@ -103,7 +108,7 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
 
 def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
            turn: Turn = contextlib.nullcontext) -> Curve:
-    """The same curve, with each head of the answer at `bound` nats tried once more; the other arguments as in
+    """Returns the same curve after checking each head of the set at `bound` nats once more; other arguments as in
     `learn`.
     """
     while True:
@@ -115,7 +120,7 @@ def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = l
 
 
 def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> Tensor:
-    """Gradient of the loss by ln a, with as many draws in one pass as memory allows."""
+    """Returns the gradient of the loss by ln a, with as many draws per pass as memory allows."""
     parts = gates.split(gating.rows_with_gradients)
     if len(parts) == 1:
         loss = gating.divergence(gates).mean() + strength * hard_concrete.penalty(log_a)
@@ -127,14 +132,17 @@ def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> 
 
 
 def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:
-    """(draws, count) uniform numbers, u and 1 - u in turn: the mean of a pair has less variance than of any two."""
+    """Returns (draws, count) uniform numbers, alternately u and 1 - u, because the mean of such a pair has less
+    variance.
+    """
     u = torch.rand(draws // 2, count, generator=random).clamp(hard_concrete.EPS, 1 - hard_concrete.EPS)
     return torch.cat((u, 1 - u))
 
 
 def _most_open(log_a: Tensor, most: int) -> Tensor:
-    """(S, heads) bool: the 1, 2, 3, ... heads whose gates are most open; where there are many, the sizes nearest to
-    what the gates decide.
+    """Returns sets (S, heads) of the 1, 2, 3, ... heads whose gates are most open.
+
+    If there are more than `most` sizes, those nearest to the number of open gates are returned.
     """
     count = len(log_a)
     decided = int(hard_concrete.decided(log_a).sum())
@@ -145,7 +153,7 @@ def _most_open(log_a: Tensor, most: int) -> Tensor:
 
 
 def _spared(curve: Curve, bound: float) -> bool:
-    """Tries to close one more head of the answer; True if one could go."""
+    """Tries to remove one more head from the set; returns True if one could be removed."""
     size = curve.fewest(bound)
     stays = curve.found[size][1]
     if size == 0:
@@ -155,8 +163,10 @@ def _spared(curve: Curve, bound: float) -> bool:
 
 
 def _exchanged(curve: Curve, bound: float) -> bool:
-    """Tries the set of one head less, exchanging one of its heads for one outside; True if the answer became smaller
-    or that set clearly better.
+    """Evaluates sets with one head fewer, in which one head is exchanged for one outside.
+
+    Returns:
+        True if the set became smaller, or a set of that size clearly better.
     """
     size = curve.fewest(bound) - 1
     if size < 1 or size not in curve.found:
@@ -171,10 +181,12 @@ def _exchanged(curve: Curve, bound: float) -> bool:
 
 
 def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:
-    """(heads, KL) with the first 0, 1, 2, ... heads of `order` open and the others pruned, the most heads first.
+    """Returns (heads, KL) with the first 0, 1, 2, ... heads of `order` open and the others pruned, the most heads
+    first.
 
     Args:
-        order: (heads,) indices, those that stay longest first.
+        gating: of the text.
+        order: (heads,) indices; heads that are pruned last come first.
     """
     ranks = order.argsort()
     sets = ranks < torch.arange(len(order), -1, -1).unsqueeze(1)

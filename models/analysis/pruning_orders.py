@@ -1,4 +1,4 @@
-"""Orders in which heads are pruned, the first to go first; and the plans that they give. Knows no torch."""
+"""Orders in which heads are pruned, the first head first, and the plans of an order. Imports no torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from models.plan import Address, HeadPlan
 
-# By what heads go: learned gates; the loss when each is pruned alone; confidence; a draw.
+# the values that determine an order: learned gates; the loss when each head alone is pruned; confidence; random
 LEARNED, ALONE, CONFIDENCE, RANDOM = "learned", "alone", "confidence", "random"
 SEED = 23
 
@@ -18,25 +18,27 @@ Order = tuple[Address, ...]
 
 
 def by_values(addresses: Sequence[Address], values: Sequence[float] | ndarray) -> Order:
-    """The smallest value goes first; of equal ones the one that stands first."""
+    """Returns the heads by ascending value; heads with equal values keep their order."""
     ranks = sorted(range(len(addresses)), key=lambda i: (float(values[i]), i))
     return tuple(addresses[i] for i in ranks)
 
 
 def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
-    """The `draw`-th order by chance, the same for the same number of heads."""
+    """Returns the `draw`-th random order, which is the same for the same number of heads."""
     return tuple(addresses[i] for i in numpy.random.default_rng((SEED, draw)).permutation(len(addresses)))
 
 
 def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -> Order:
-    """As learned gates have it (models/training/prune_heads.py): a head that more strengths leave open stays longer,
-    and of equal ones the one whose probability of being open is higher, the mean over strengths.
+    """Returns the order of learned gates (models/training/prune_heads.py).
+
+    A head that more strengths leave open is pruned later; ties are ordered by the mean probability of being open.
 
     Args:
         series: runs of NAME.gates.json with gates on these heads and no others.
+        addresses: the heads.
 
     Returns:
-        None of them where there is no such run.
+        No heads if there is no such run.
     """
     kinds = {kind for kind, _, _ in addresses}
     runs = [run for run in series if set(run["kinds"]) == kinds]
@@ -53,25 +55,25 @@ def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -
 
 
 def written(order: Order) -> str:
-    """As studies keep it: `self-0.3 self-1.2`."""
+    """Returns the text form of an order in study files: `self-0.3 self-1.2`."""
     return " ".join(f"{kind}-{layer}.{head}" for kind, layer, head in order)
 
 
 def closed(order: Order, left: int) -> Order:
-    """The heads that are gone when so many are left, 0 to all."""
+    """Returns the heads that are pruned when `left` heads are left, 0 to all."""
     return order[:len(order) - left]
 
 
 def pruned(plan: HeadPlan, order: Order, left: int) -> HeadPlan:
-    """The plan with so many heads of the order left; what it says of other heads stays, and what is constant."""
+    """Returns the plan with `left` heads of the order; other heads and constant patterns are unchanged."""
     return plan.with_heads(order, gate=1.0).with_heads(closed(order, left), gate=0.0)
 
 
 def left_of(plan: HeadPlan, order: Order) -> int:
-    """Heads of the order that the plan does not prune."""
+    """Returns the number of heads of the order that the plan does not prune."""
     return sum(plan.state(*address).gate > 0 for address in order)
 
 
 def follows(plan: HeadPlan, order: Order) -> bool:
-    """True if the plan is `pruned` of some number."""
+    """Returns True if the plan is the result of `pruned` for some number of heads."""
     return pruned(plan, order, left_of(plan, order)) == plan

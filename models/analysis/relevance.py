@@ -26,7 +26,7 @@ from models.nets.attention.base import Record
 from models.nets.linearised import Linearised
 from models.prompt import Prompt
 
-MAX_PREDICTIONS = 24  # predictions of a prompt that are propagated, spread evenly over all
+MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are propagated, spread evenly over all
 
 
 def applies(lab: Lab) -> bool:
@@ -61,7 +61,7 @@ def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tens
     top = logits.max(-1).values
     embeddings = linearised.embeddings
     leaves = [*embeddings, *(record.outputs for layers in records.values() for record in layers)]
-    gradients = torch.autograd.grad(top, leaves, torch.eye(len(top)), is_grads_batched=True)  # (P, 1, ...)
+    gradients = torch.autograd.grad(top, leaves, torch.eye(len(top)), is_grads_batched=True)  # shape (P, 1, ...)
     reached = torch.stack([(leaf * gradient).flatten(1).sum(1)
                            for leaf, gradient in zip(embeddings, gradients, strict=False)]).sum(0)
     of_heads = iter(gradients[len(embeddings):])

@@ -1,17 +1,17 @@
-"""What heads look at: a fixed distance, a word that depends on another, the rarest word (Voita et al. 2019, section 5).
+"""Roles of heads: a fixed distance, a dependent word, or the rarest word (Voita et al. 2019, section 5).
 
-A head looks, from a token, at the one with its largest weight; tokens around the text are left out on both sides, as
-the source leaves out the end of the sentence. Over many texts:
+For each query, the key with the largest weight is counted. Special tokens are left out as queries and as keys, as the
+source leaves out the end of the sentence. Over many texts a head is:
 
-    positional   at least 90% of its looks go to one distance (-1 is the token before)
-    syntactic    between two words of a relation, in one direction, its accuracy is at least 10 points above that of the
-                 best fixed distance in words, on the same pairs
-    rare         at least half of its looks go to the rarest token of the text, and at least 10 points more than the
-                 best fixed distance finds it; of texts whose rarest token is not among the 500 most frequent
+    positional   if at least 90% of its keys are at one distance (-1 is the previous token)
+    syntactic    if, between two words of a relation in one direction, its accuracy is at least 10 points above that of
+                 the best fixed distance in words on the same pairs
+    rare         if at least half of its keys are the rarest token of the text, and at least 10 points more than the
+                 best fixed distance reaches; in texts whose rarest token is not among the 500 most frequent
 
-From a word is from its last token; to a word is to any of its tokens. Where a query sees no later key, pairs whose
-second word comes later do not count, for the head as for the fixed distance. The source's rare-word heads have no
-limit; half is where its own lie (more than 50% and 66%).
+The query of a word is its last token; its key is any of its tokens. If a query sees no later keys, pairs whose second
+word comes later are not counted, for the head and for the fixed distance alike. The source has no limit for rare-word
+heads; its own are above one half (more than 50% and 66%).
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from models.analysis.dependency_trees import Sentence, places_of, tokens_of
 from models.kind import Kind
 
 RELATIONS = ("nsubj", "obj", "amod", "advmod")
-DIRECTIONS = ("up", "down")  # from the dependent to its head, and back
+DIRECTIONS = ("up", "down")  # from the dependent word to its head, and back
 POSITIONAL, MARGIN, RARE = 0.9, 0.1, 0.5
 FREQUENT = 500
-FEWEST = 20  # pairs, or looks, without which nothing is said
-FARTHEST = 40  # distances in tokens that are counted
+FEWEST = 20  # smallest number of pairs, or of queries, for a result
+FARTHEST = 40  # largest distance in tokens that is counted
 
-Relation = tuple[str, str]  # of RELATIONS, of DIRECTIONS
+Relation = tuple[str, str]  # (one of RELATIONS, one of DIRECTIONS)
 
 
 @dataclass
 class Looks:
-    """What the heads of one kind looked at, counted over texts.
+    """The most attended keys of the heads of one block, counted over texts.
 
     Attributes:
-        distances: (L, H, 2 · FARTHEST + 1) looks by distance in tokens, key minus query.
-        looks: of each head.
-        right: relation -> (L, H) pairs that the head found.
-        pairs, words: relation -> pairs, and how many have which distance in words.
-        rarest: (L, H) looks at the rarest token; rare_looks, rare_distances: looks in such texts, and at what distance
-            the rarest token stood.
+        distances: (L, H, 2 · FARTHEST + 1) queries by distance in tokens, key minus query.
+        looks: number of queries.
+        right: relation -> (L, H) number of pairs that the head found.
+        pairs, words: relation -> number of pairs, and their numbers by distance in words.
+        rarest: (L, H) queries whose key is the rarest token; rare_looks, rare_distances: number of queries in such
+            texts, and the distances of the rarest token.
     """
 
     kind: Kind
@@ -65,7 +65,7 @@ class Looks:
         self.distances, self.rarest = numpy.zeros((*size, 2 * FARTHEST + 1), dtype=int), numpy.zeros(size, dtype=int)
 
     def add(self, weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
-        """Counts the distances of one text; (L, H, N) the keys looked at.
+        """Counts the distances of one text and returns the most attended keys (L, H, N).
 
         Args:
             weights: (L, H, N, M).
@@ -73,7 +73,7 @@ class Looks:
         """
         at = looked_at(weights, keys)
         n = numpy.flatnonzero(queries)
-        if self.kind.causal:  # the first token of a text has no choice
+        if self.kind.causal:  # the first token of a causal text has only one key
             n = n[1:]
         distance = (at[:, :, n] - n).clip(-FARTHEST, FARTHEST) + FARTHEST
         for layer, head in numpy.ndindex(distance.shape[:2]):
@@ -86,9 +86,10 @@ class Looks:
         """Counts the relations of a sentence.
 
         Args:
-            at: what `add` gave.
-            places: of each token of the text in it.
-            text: indices of these tokens in the row.
+            at: result of `add`.
+            sentence: with its tree.
+            places: (start, stop) in the text of each token.
+            text: indices of these tokens in the token sequence.
         """
         tokens = tokens_of(sentence.words, places)
         for i, (j, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
@@ -104,11 +105,12 @@ class Looks:
                 self.words.setdefault(relation, Counter())[stop - start] += 1
 
     def add_rare(self, at: ndarray, ids: Sequence[int], text: ndarray, rank: ndarray) -> None:
-        """Counts looks at the rarest token.
+        """Counts queries whose most attended key is the rarest token.
 
         Args:
-            ids: of the row's tokens.
-            text: indices of the text's tokens in the row.
+            at: result of `add`.
+            ids: of the token sequence.
+            text: indices of the text's tokens in the token sequence.
             rank: of each token id, 0 for the most frequent.
         """
         ranks = rank[numpy.array(ids)[text]]
@@ -120,27 +122,31 @@ class Looks:
         self.rare_looks += len(n)
         self.rare_distances.update((rare - n).tolist())
 
-    # What it comes to.
+    # Results over all texts.
 
     def positional(self) -> tuple[ndarray, ndarray]:
-        """(L, H) distances that most looks go to, and their share."""
+        """Returns the most frequent distance (L, H) of each head, and its share."""
         best = self.distances.argmax(-1)
         counts = numpy.take_along_axis(self.distances, best[..., None], -1)[..., 0]
         return best - FARTHEST, counts / max(1, self.looks)
 
     def syntactic(self) -> dict[Relation, tuple[ndarray, float]]:
-        """Relation -> (L, H) accuracy, and that of the best fixed distance; of those with pairs enough."""
+        """Returns relation -> accuracy (L, H), and that of the best fixed distance, for relations with enough pairs."""
         return {relation: (self.right[relation] / count, max(self.words[relation].values()) / count)
                 for relation, count in self.pairs.items() if count >= FEWEST}
 
     def rare(self) -> tuple[ndarray, float]:
-        """(L, H) share of looks at the rarest token, and that of the best fixed distance."""
+        """Returns the share (L, H) of queries whose key is the rarest token, and that of the best fixed distance."""
         most = max(self.rare_distances.values(), default=0)
         return self.rarest / max(1, self.rare_looks), most / max(1, self.rare_looks)
 
     def roles(self) -> list[dict[str, Any]]:
-        """Every role that a head has: kind, layer, head, role (like `position -1`, `nsubj up`, `rare`), share and, but
-        for positions, that of the best fixed distance.
+        """Returns every role of every head.
+
+        Returns:
+            kind, layer, head, role (like `position -1`, `nsubj up`, `rare`), share and, except for positions, the share
+            of
+                the best fixed distance.
         """
         found: list[dict[str, Any]] = []
 
@@ -163,12 +169,12 @@ class Looks:
 
 
 def looked_at(weights: ndarray, keys: ndarray) -> ndarray:
-    """(L, H, N) the key with the largest weight, of those that are of the text."""
+    """Returns the keys (L, H, N) with the largest weight among the tokens of the text."""
     return numpy.where(keys, weights, -1).argmax(-1)
 
 
 def ranks(texts: Iterable[Sequence[int]], vocabulary: int) -> ndarray:
-    """(V,) rank of each token id by how often it stands in the texts, 0 for the most frequent."""
+    """Returns the frequency rank (V,) of each token id in the texts, 0 for the most frequent."""
     counts = numpy.zeros(vocabulary, dtype=int)
     for ids in texts:
         counts += numpy.bincount(ids, minlength=vocabulary)
@@ -178,7 +184,7 @@ def ranks(texts: Iterable[Sequence[int]], vocabulary: int) -> ndarray:
 
 
 def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tuple[int, int]], ndarray] | None:
-    """Where the text's tokens stand in it, and their indices in the row; None if they cannot be found there."""
+    """Returns each token's position in the text and its index in the token sequence; None if they cannot be located."""
     indices = numpy.flatnonzero(is_text)
     places = places_of([tokens[i] for i in indices.tolist()], text)
     return None if places is None else (places, indices)
