@@ -59,6 +59,19 @@ class _Blimp(TypedDict):
 
 
 @_OPEN
+class _ChoicesSet(TypedDict):
+    accuracy: float
+    accuracy_error: float
+    items: int
+    rights: str
+
+
+@_OPEN
+class _Choices(TypedDict):
+    sets: dict[str, _ChoicesSet]
+
+
+@_OPEN
 class _PiecesLayer(TypedDict):
     names: _Some
     others: _Some
@@ -157,6 +170,7 @@ def _same_windows(sink: _Sink) -> _Sink:
 
 SHAPES: dict[str, TypeAdapter[Any]] = {
     "length": TypeAdapter(_Length), "memory": TypeAdapter(_Memory), "blimp": TypeAdapter(_Blimp),
+    "choices": TypeAdapter(_Choices),
     "pieces": TypeAdapter(Annotated[_Pieces, AfterValidator(_same_layers)]),
     "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences),
     "transfer": TypeAdapter(_Transfer), "papa": TypeAdapter(_Papa)}

@@ -22,7 +22,8 @@ from models.tasks import TASKS
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
 # type of measurement -> tasks all of whose models need it
-EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",)}
+EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",),
+              "choices": ("stories",)}
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:

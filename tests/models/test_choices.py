@@ -1,0 +1,68 @@
+"""Multiple choice: probabilities of endings against sums token by token, and the data sets of the repository.
+
+    pytest tests/models/test_choices.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from models.loading import own
+from models.storage.datasets import DATA
+from models.studies.corpus import choices
+from models.studies.corpus.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
+from models.tasks.stories import StoriesReader
+
+
+def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context(monkeypatch: pytest.MonkeyPatch):
+    """The reference reads one sequence at a time without padding; sequences of several lengths share a batch."""
+    lab, tokenizer = own("stories-selective"), StoriesReader().tokenizer
+    sequences = [encode(tokenizer, context, ending, 255) for context, ending in (
+        ("The cat sat.", "It was happy."), ("Once upon a time there was a dragon.", "She"), ("He", "ran away, fast."))]
+    expected = []
+    for sequence in sequences:
+        logits = lab.model.logits(lab.model(torch.tensor([[0, *sequence.tokens]]))[0]).log_softmax(-1)
+        expected.append([sum(float(logits[i, sequence.tokens[i]]) for i in range(sequence.start, len(sequence.tokens))),
+                         len(sequence.tokens) - sequence.start])
+    for batch in (64, 1):
+        monkeypatch.setattr(choices, "BATCH", batch)
+        assert log_probabilities(lab.model, sequences).tolist() == [pytest.approx(row, abs=1e-3) for row in expected]
+
+
+@pytest.mark.parametrize("context", ["The cat sat.", "a man", "Oh", "\"No!\" she said,"])
+def test_the_ending_starts_at_its_own_first_token(context: str):
+    tokenizer = StoriesReader().tokenizer
+    sequence = encode(tokenizer, context, "walks away.", 255)
+    assert tokenizer.decode(list(sequence.tokens[sequence.start:])).strip() == "walks away."
+    assert tokenizer.decode(list(sequence.tokens[:sequence.start])).strip() == context
+
+
+def test_a_long_context_loses_its_beginning_and_the_ending_stays_whole():
+    tokenizer = StoriesReader().tokenizer
+    whole = encode(tokenizer, "The cat sat. " * 100, "It was happy.", 10_000)
+    cut = encode(tokenizer, "The cat sat. " * 100, "It was happy.", 20)
+    assert len(cut.tokens) == 20 and cut.tokens == whole.tokens[-20:]
+    assert cut.tokens[cut.start:] == whole.tokens[whole.start:]
+
+
+def test_the_mean_over_tokens_decides_and_the_sum_is_stored_beside_it():
+    lab = own("stories-softmax")
+    items = [Item("Once upon a time, there was a little girl named Lily. She loved to play outside.",
+                  ("One day, she went to the park with her mom.", "Xylophone quantum of the zzz.", "The the the the.",
+                   "Purple seventeen."), label) for label in (0, 1)]
+    result = measure(lab.model, StoriesReader(), items)
+    assert result["rights"] == "10" and result["accuracy"] == 0.5 and result["items"] == 2
+    assert result["accuracy_error"] == pytest.approx(math.sqrt(0.25), abs=1e-5)
+
+
+@pytest.mark.parametrize(("name", "count"), list(zip(SETS, (665, 1000), strict=True)))
+def test_the_data_sets_have_four_different_endings_and_labels_of_all_kinds(name: str, count: int):
+    items = read_items(DATA, name)
+    assert len(items) == count
+    assert all(len(set(item.endings)) == ENDINGS and item.context and all(item.endings) for item in items)
+    labels = Counter(item.label for item in items)
+    assert set(labels) == set(range(ENDINGS)) and max(labels.values()) < 0.32 * count
