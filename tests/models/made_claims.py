@@ -12,6 +12,7 @@ from models.studies import pace, seeds, store
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.judge import judge
 from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
+from models.studies.corpus import choices
 from models.studies.papa.tasks.corpora import CORPORA
 from models.studies.per_text import ASKED, RIGHT
 from models.studies.transfer import transfer_study
@@ -187,6 +188,9 @@ def as_the_sources_have_it(made: Made) -> None:
         made.measured(f"stories-{name}.blimp.json", {
             "metric": metric, "pairs": 268, "accuracy": right.count("1") / 4, "accuracy_error": 0.01,
             "rights": {f"paradigm {i}": right for i in range(67)}})
+        made.measured(f"stories-{name}.choices.json", {"metric": metric, "sets": {
+            data: {"items": 400, "accuracy": right.count("1") / 4, "accuracy_error": 0.02, "rights": 100 * right}
+            for data in choices.SETS}})
     layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "others": [0.5] * 20, "words": [0.2] * 20},
               {"names": [0.1] * 20, "others": [0.5] * 20, "words": [2.0] * 20}]
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})

@@ -63,8 +63,8 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
         "normalisation-entropy", "normalisation-relu2", "disagreement-own"}
     assert {key for key, word in words.items() if word == ONCE} == {
         "synthesizer-transfer", "synthesizer-together", "selective-memory", "selective-memory-512", "selective-blimp",
-        "selective-pieces", "papa-average", "papa-most", "papa-half", "papa-order", "heads-few", "heads-roles",
-        "heads-agree", "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
+        "selective-choices", "selective-pieces", "papa-average", "papa-most", "papa-half", "papa-order", "heads-few",
+        "heads-roles", "heads-agree", "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
     assert set(words.values()) == {HOLDS, ONCE, BUILT}
     for claim in judge(made.evidence):
         for statement in claim.statements:
@@ -233,7 +233,7 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     rate = RECIPES["stories-softmax"].learning_rate
     assert with_rate(rate)["selective-perplexity"] == HOLDS
     found = with_rate(2 * rate)
-    compared = ("selective-perplexity", "selective-memory", "selective-blimp", "synthesizer-close")
+    compared = ("selective-perplexity", "selective-memory", "selective-blimp", "selective-choices", "synthesizer-close")
     assert {found[key] for key in compared} == {OPEN}
     # the seeds are compared, because they were trained at the swept rate; the released weights were not, and their
     # memory is what was measured

@@ -39,7 +39,7 @@ def claim(evidence: Evidence) -> Claim:
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
-                             _pieces(evidence)])
+                             _choices(evidence), _pieces(evidence)])
 
 
 TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
@@ -129,6 +129,7 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
 BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
          "dense", "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax",
          "random-softmax")
+STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data sets of choices
 
 
 def _blimp(evidence: Evidence) -> Statement:
@@ -172,6 +173,47 @@ def _blimp(evidence: Evidence) -> Statement:
         chart if points else None,
         f"python -m models.studies.corpus.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
         message("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
+
+
+def _choices(evidence: Evidence) -> Statement:
+    """Judges the choice of the next sentence. Items are drawn again, the same ones for both models."""
+    results = {name: sets for name in BLIMP if (sets := evidence.study(f"stories-{name}", "choices").get("sets"))}
+    stories = {name: sets[STORIES] for name, sets in results.items() if STORIES in sets}
+    behind = None
+    if all(evidence.is_compared(f"stories-{name}") and name in stories for name in ("selective", "softmax")):
+        one, other = (stories[name]["rights"] for name in ("softmax", "selective"))
+        behind = [int(a) - int(b) for a, b in zip(one, other, strict=True)] if len(one) == len(other) else None
+    rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
+             N_("here, next sentence of a story"): _share(sets.get(STORIES)),
+             N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
+    points = [{"name": name, "value": round(value, 4), "which": which} for name, measured in stories.items()
+              for which, value in ((message("here"), measured["accuracy"]), *(
+                  (message("95% interval"), measured["accuracy"] + sign * 1.96 * measured["accuracy_error"])
+                  for sign in (-1, 1)))]
+    chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
+                  alt=listed((message("{name} {value:.1%}", name=name, value=measured["accuracy"])
+                              for name, measured in stories.items()), "; "))
+    return Statement(
+        "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
+                                     "of a story more often than softmax."),
+        message("better on HellaSwag; no accuracies"),
+        message("{values} of the next sentences right", values=tables.each([
+            (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
+        message("a summary of the paper; next sentences of stories stand in for HellaSwag, on which so small a model "
+                "is near chance"),
+        message("of four sentences the model chooses the one whose tokens have the highest mean log-probability; "
+                "selective is right more often than softmax, beyond chance: the same 665 items for both, drawn again. "
+                "By chance one in four is right; ± is the 95% interval by the choice of items. HellaSwag and the other "
+                "models decide nothing"),
+        conclude([below_in_texts(message("selective above softmax in the next sentences"), behind)]),
+        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
+        chart if points else None,
+        f"python -m models.studies.corpus.choices {' '.join(f'stories-{name}' for name in results or BLIMP)}",
+        message("The context of a choice is four sentences, which leaves little to forget."), verified=False)
+
+
+def _share(measured: Mapping[str, Any] | None) -> str:
+    return f"{measured['accuracy']:.1%} ± {1.96 * measured['accuracy_error']:.1%}" if measured else tables.NOTHING
 
 
 def _pieces(evidence: Evidence) -> Statement:
