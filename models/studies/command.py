@@ -1,11 +1,15 @@
 """The command line of the studies: parses names of models and writes NAME.KIND.json for each.
 
-    python -m models.studies.corpus.blimp stories-softmax stories-gated [--pairs P]
+    python -m models.studies.corpus.blimp stories-softmax stories-gated [--pairs P] [--processes N | --ray [HOST:PORT]]
+
+Each model is a job of models/training/executor.py. Its file is written as soon as it is measured, so that a stopped
+command keeps what is done.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +20,7 @@ from models.storage.checkpoint import CheckpointError
 from models.storage.datasets import add_data_option
 from models.studies import store
 from models.tasks.base import Task
+from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
 from models.training.recipes import task_of
 
 Its = TypeVar("Its", bound=Lab)
@@ -59,14 +64,44 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"),
                         help="folder of cached tokens and of unfinished results")
+    add_executor_options(parser)
     arguments = parser.parse_args()
+    # Processes of a cluster start in another folder.
+    arguments.data, arguments.runs = arguments.data.absolute(), arguments.runs.absolute()
     given = "".join(f" --{option.name} {value}" for option in options
                     if option.repeats and (value := getattr(arguments, option.name)) != option.usual)
-    for name in arguments.names:
-        try:
-            lab = load(name)
-            found = measure(lab, task_of(name, arguments.data, arguments.runs), arguments)
-        except (CheckpointError, ValueError, FileNotFoundError) as error:
-            parser.error(str(error))
-        store.write(name, kind, lab.card["metric"],
-                    {"command": f"python -m {store.COMMANDS[kind]} {name}{given}"} | found)
+    jobs = [_Job(kind, name, load, measure, arguments) for name in arguments.names]
+    try:
+        with executor_of(arguments) as executor:
+            for i, (metric, result) in progress(executor.map(_run, jobs), arguments.names):
+                name = arguments.names[i]
+                store.write(name, kind, metric, {"command": f"python -m {store.COMMANDS[kind]} {name}{given}"} | result)
+    except (CheckpointError, ExecutorError, ValueError, FileNotFoundError) as error:
+        parser.error(str(error))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A model to measure. Another process gets the functions by their names, because a module that runs as a command is
+    called __main__ only in the first process."""
+
+    kind: str
+    name: str
+    load: Callable[[str], Any]
+    measure: Callable[..., dict[str, Any]]
+    arguments: argparse.Namespace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _job, (self.kind, self.name, self.load.__module__, self.load.__qualname__, self.measure.__name__,
+                      self.arguments)
+
+
+def _job(kind: str, name: str, module: str, load: str, measure: str, arguments: argparse.Namespace) -> _Job:
+    return _Job(kind, name, getattr(importlib.import_module(module), load),
+                getattr(importlib.import_module(store.COMMANDS[kind]), measure), arguments)
+
+
+def _run(job: _Job) -> tuple[Any, dict[str, Any]]:
+    """Returns the card's metric and the measurement of a model."""
+    lab, arguments = job.load(job.name), job.arguments
+    return lab.card["metric"], job.measure(lab, task_of(job.name, arguments.data, arguments.runs), arguments)

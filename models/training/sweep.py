@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ import torch
 from models.storage.checkpoint import build
 from models.storage.datasets import add_data_option
 from models.training import sweeps
+from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
 from models.training.recipes import RECIPES, Recipe, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, validation_loss
 
@@ -91,13 +93,23 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    add_executor_options(parser)
     arguments = parser.parse_args()
     known = [name.removeprefix(f"{arguments.family}-") for name in RECIPES if name.startswith(f"{arguments.family}-")]
     if unknown := [name for name in arguments.types or () if name not in known]:
         parser.error(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    for attention in arguments.types or types_of(arguments.family):
-        sweep(arguments.family, attention, arguments.data, arguments.runs, device)
+    types = arguments.types or types_of(arguments.family)
+    job = partial(_sweep, arguments.family, arguments.data.absolute(), arguments.runs.absolute())
+    try:
+        with executor_of(arguments) as executor:
+            for _ in progress(executor.map(job, types), types):
+                pass
+    except (ExecutorError, FileNotFoundError) as error:
+        parser.error(str(error))
+
+
+def _sweep(family: str, data: Path, runs: Path, attention: str) -> None:
+    sweep(family, attention, data, runs, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 if __name__ == "__main__":

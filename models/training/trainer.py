@@ -17,6 +17,7 @@ import functools
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
 from models.studies import seeds
 from models.tasks.base import Batch, Corpus, Pairs
+from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
 from models.training.release import finish
@@ -302,16 +304,20 @@ def main() -> None:
     parser.add_argument("--precision", choices=PRECISIONS,
                         help="of products; by default what the run began with, else what is faster here")
     parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
+    add_executor_options(parser)
     arguments = parser.parse_args()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    for folder in ("data", "runs", "target"):  # processes of a cluster start in another folder
+        setattr(arguments, folder, getattr(arguments, folder).absolute())
     try:
-        for name in arguments.names:
-            _train_one(name, arguments, device)
-    except (FileNotFoundError, FileExistsError) as error:
+        with executor_of(arguments) as executor:
+            for _ in progress(executor.map(partial(_train_one, arguments), arguments.names), arguments.names):
+                pass
+    except (ExecutorError, FileNotFoundError, FileExistsError) as error:
         parser.error(str(error))
 
 
-def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -> None:
+def _train_one(arguments: argparse.Namespace, name: str) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task = task_of(name, arguments.data, arguments.runs)
     if arguments.short:
         recipe = short_recipe(name)

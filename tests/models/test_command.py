@@ -50,7 +50,8 @@ def test_every_model_is_written_with_its_weights(run: Any):
     assert list(written) == ["a.blimp.json", "b.blimp.json"]
     assert written["b.blimp.json"] == {
         "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"},
-        "command": "python -m models.studies.corpus.blimp b", "task": "task of b from D, R",
+        "command": "python -m models.studies.corpus.blimp b",
+        "task": f"task of b from {Path('D').absolute()}, {Path('R').absolute()}",
         "pairs": 100, "windows": None}
 
 

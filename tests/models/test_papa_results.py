@@ -221,12 +221,12 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
         return study.TaskStudy(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
 
     first = work()
-    command.measure([first], states[:3])
+    command.measure_missing(first, states[:3])
     again = work()
     assert [again.is_done(its) for its in states] == [True] * 3 + [False] * (len(states) - 3)
     trained = []
     monkeypatch.setattr(probes, "train", lambda *given, train=probes.train: trained.append(1) or train(*given))
-    command.measure([again], states)
+    command.measure_missing(again, states)
     assert len(trained) == 1 + 3 * (len(states) - 3)  # the first probe is the one that lambda starts with
     assert len(again.done["scores"]) == len(states)
     assert again.done["scores"]["learned 0 0"] == first.done["scores"]["learned 0 0"]
@@ -260,12 +260,12 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     corpora.data_of.cache_clear()
     its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
     heads = len(its.lab.kinds[0].addresses)
-    command.measure([its], probe_modes.endpoints(heads))
+    command.measure_missing(its, probe_modes.endpoints(heads))
     assert "order" not in its.done and set(its.done["scores"]) == {
         "learned 0 0", f"learned {heads} 0", f"removed {heads} 0"}
     before = its.done["scores"] | {}
     states = probe_modes.conditions(heads, ("learned",))
-    command.measure([its], states)
+    command.measure_missing(its, states)
     assert len(its.done["order"]) == heads and len(its.done["scores"]) == len(states)
     assert before.items() <= its.done["scores"].items()
     corpora.data_of.cache_clear()

@@ -13,6 +13,7 @@ length.
 
 from __future__ import annotations
 
+import argparse
 import math
 import time
 from statistics import fmean
@@ -223,9 +224,12 @@ def _by_head(values: ndarray) -> list[float]:
     return [round(float(value), 3) for value in values.mean((0, 2))]
 
 
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"trained_length": lab.trained_length, "readings": _readings(lab, task)}
+
+
 def main() -> None:
-    study("length", __doc__, names(), own, lambda lab, task, arguments: {
-        "trained_length": lab.trained_length, "readings": _readings(lab, task)})
+    study("length", __doc__, names(), own, _study)
 
 
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:

@@ -7,17 +7,18 @@
     python -m models.studies.papa masked-small-300 --endpoints
 
 MODEL is one of our models, a Hub address, a folder as transformers saves it, or a training checkpoint of
-models/studies/transfer/encoders.py, which has to be trained first. Intermediate results are stored in runs/papa, and a
-study that is stopped resumes from there. The command writes models/studies/measurements/NAME.papa.json and, for typed
-texts, models/studies/probes/NAME/TASK.safetensors. Training checkpoints get no probe files, because no page can load
-them.
+models/studies/transfer/encoders.py, which has to be trained first. Tasks are independent jobs: --processes 2 or --ray
+runs them side by side. Intermediate results are stored in runs/papa, and a study that is stopped resumes from there.
+The command writes models/studies/measurements/NAME.papa.json and, for typed texts,
+models/studies/probes/NAME/TASK.safetensors. Training checkpoints get no probe files, because no page can load them.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from models.studies.papa.results import KIND
 from models.studies.papa.study import TaskStudy
 from models.studies.papa.tasks.corpora import CORPORA
 from models.studies.transfer import encoders
+from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
 
 
 def main() -> None:
@@ -54,19 +56,24 @@ def main() -> None:
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of intermediate results")
     parser.add_argument("--cache", type=float, default=LIMIT / 2**30, help="GB of features that are stored there")
+    add_executor_options(parser)
     parser.add_argument("--finish", action="store_true", help="write the stored results without measuring")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
     try:
         lab = load(arguments.model, arguments.runs)
         name = arguments.name or Path(arguments.model).name
-        folder = arguments.runs / "papa" / name
-        cache = Cache(arguments.runs / "papa" / "features", round(arguments.cache * 2**30))
-        studies = [TaskStudy(lab, key, folder, cache, arguments.data, arguments.share) for key in arguments.tasks]
+        folder = arguments.runs.absolute() / "papa" / name
+        work = Work(arguments.model, folder, arguments.runs.absolute(), arguments.data.absolute(), arguments.share,
+                    arguments.cache)
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
-            measure(studies, endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes))
-    except (CheckpointError, ForeignError, ValueError, FileNotFoundError) as error:
+            wanted = endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes)
+            with executor_of(arguments) as executor:
+                for _ in progress(executor.map(partial(measure, work, wanted), arguments.tasks), arguments.tasks):
+                    pass
+        studies = [work.study(lab, key) for key in arguments.tasks]
+    except (CheckpointError, ExecutorError, ForeignError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     command = f"python -m models.studies.papa {_address(arguments.model, arguments.name)}"
     command += f" --share {arguments.share:g}" if arguments.share != 1 else ""
@@ -89,16 +96,55 @@ def load(model: str, runs: Path) -> Lab:
     return load_folder(model) if Path(model).is_dir() else loading.load(model)
 
 
-def measure(studies: Sequence[TaskStudy], wanted: Sequence[Condition]) -> None:
-    """Measures what is missing, one condition over all tasks after another, and prints the progress."""
-    missing = [(study, condition) for condition in wanted for study in studies if not study.is_done(condition)]
-    began = time.monotonic()
-    for i, (study, condition) in enumerate(missing):
-        scores = study.measure(condition)
-        elapsed = time.monotonic() - began
-        left = elapsed / (i + 1) * (len(missing) - i - 1)
-        print(f"{i + 1} of {len(missing)}, {elapsed / 60:.1f} min, about {left / 60:.0f} min left: {study.key}, "
-              f"{condition.mode}, {condition.count} heads: {' '.join(f'{value:.3f}' for value in scores)}", flush=True)
+@dataclass(frozen=True)
+class Work:
+    """What the tasks of one model share.
+
+    Attributes:
+        model: name, Hub address, folder or training checkpoint.
+        folder: of the results, from which a study resumes.
+        runs: folder of intermediate results and of training checkpoints.
+        data: folder of the data sets.
+        share: of the usual number of texts.
+        cache: GB of features that are stored in `runs`.
+    """
+
+    model: str
+    folder: Path
+    runs: Path
+    data: Path
+    share: float
+    cache: float
+
+    def study(self, lab: Lab, key: str) -> TaskStudy:
+        """Returns the study of a task with its stored results.
+
+        Args:
+            lab: the model.
+            key: of CORPORA.
+        """
+        cache = Cache(self.runs / "papa" / "features", round(self.cache * 2**30))
+        return TaskStudy(lab, key, self.folder, cache, self.data, self.share)
+
+
+def measure(work: Work, wanted: Sequence[Condition], key: str) -> None:
+    """Measures the conditions of a task that are missing.
+
+    Args:
+        work: of the model.
+        wanted: conditions.
+        key: of the task.
+    """
+    measure_missing(work.study(load(work.model, work.runs), key), wanted)
+
+
+def measure_missing(study: TaskStudy, wanted: Sequence[Condition]) -> None:
+    """Measures the conditions that have no result, and prints each."""
+    for condition in wanted:
+        if not study.is_done(condition):
+            scores = study.measure(condition)
+            print(f"{study.key}, {condition.mode}, {condition.count} heads: "
+                  f"{' '.join(f'{value:.3f}' for value in scores)}", flush=True)
 
 
 def options_of(tasks: Mapping[str, Mapping[str, Any]], heads: int) -> str:
