@@ -12,6 +12,7 @@ concurrent.futures and to Ray. docs/studies.md describes clusters.
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import os
 import socket
@@ -104,12 +105,12 @@ class RayExecutor:
         if address is not None:
             _reach(address)
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        ray.init(address, include_dashboard=False if address is None else None, logging_level="WARNING",
+        ray.init(address, include_dashboard=False if address is None else None, logging_level=logging.WARNING,
                  runtime_env={"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}})
 
     def map(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
         """See Executor.map. Ray repeats a job whose node was lost on another node."""
-        remote = self._ray.remote(num_cpus=1, max_retries=LOST_NODES)(on_one_thread)
+        remote: Any = self._ray.remote(num_cpus=1, max_retries=LOST_NODES)(on_one_thread)
         waiting = {remote.remote(function, job): i for i, job in enumerate(jobs)}
         try:
             while waiting:
