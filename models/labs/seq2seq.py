@@ -1,7 +1,7 @@
 """Seq2SeqLab: the Lab adapter of our encoder-decoders.
 
-A Trace is of one pass over the text and what was written of it: the target's row is `start` and the written tokens, and
-after each of them stands a prediction, the last of which is `end` where the model came to one.
+A Trace records one pass over the text and the generated target: the decoder's tokens are `start` and the target. After
+each of them there is a prediction, the last of which is `end` if the model generated it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from models.trace import Output, Trace, fixed
 
 @dataclass(frozen=True, eq=False)
 class Seq2SeqLab(TrainedLab):
-    """A trained Seq2Seq of ours."""
+    """A trained encoder-decoder of ours."""
 
     task: PairReader
     model: Seq2Seq = field(repr=False)
 
     @functools.cached_property
     def closed(self) -> frozenset[Address]:
-        """Of a model with learned gates those whose slices of W_O are 0; see models/training/prune_heads.py."""
+        """Returns the heads that training pruned, whose slices of W_O are 0; see models/training/prune_heads.py."""
         return frozenset(
             (kind, layer, head) for kind in (ENCODER, DECODER, CROSS)
             for layer, attention in enumerate(self.model.attentions(kind))
@@ -47,20 +47,27 @@ class Seq2SeqLab(TrainedLab):
 
     @functools.cached_property
     def target_limit(self) -> int:
-        """Most tokens that the decoder reads; `start` is one of them."""
+        """The largest number of tokens that the decoder reads, including `start`."""
         return self.model.target_limit(self.task.target_limit)
 
     def interventions(self, plan: HeadPlan, text: int, target: int,
                       source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
-        """Returns block -> one Intervention per layer, for `text` input and `target` decoder tokens; None for the empty
-        plan; raises as `check`.
+        """Returns block -> one Intervention per layer, or None for the empty plan; raises as `check`.
+
+        Args:
+            plan: interventions on heads.
+            text: number of input tokens.
+            target: number of decoder tokens.
+            source: as in interventions_of.
         """
         return self.interventions_of(plan, {TEXT: text, TARGET: target}, source)
 
     @torch.inference_mode()
     def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues | None:
-        """Returns what patched heads take, by a pass over the second prompt and the same decoder tokens; None for a
-        plan without patches.
+        """Returns the values for patched heads, by a pass over the second prompt with the same decoder tokens.
+
+        Returns:
+            None for a plan without patches.
         """
         source = prompt.source_for(plan)
         if source is None:
@@ -70,7 +77,7 @@ class Seq2SeqLab(TrainedLab):
         return {kind: [record.patch_values for record in layers] for kind, layers in records.items()}
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
-        """Ids of what the model writes under the plan, `end` included where it came to one."""
+        """Returns the ids of the output under the plan, with `end` if the model generated it."""
         source = prompt.source_for(plan)
         interventions = self.interventions(plan, len(prompt.ids), self.target_limit,
                                            self.source_values(prompt, plan, (START,)))
@@ -86,7 +93,7 @@ class Seq2SeqLab(TrainedLab):
         return prompt if isinstance(prompt, TargetPrompt) else TargetPrompt.of(prompt, self._row(prompt, HeadPlan()))
 
     def _row(self, prompt: Prompt, plan: HeadPlan) -> tuple[int, ...]:
-        """The decoder's row: `start` and what is written under the plan, without `end`."""
+        """Returns the decoder's tokens: `start` and the output under the plan, without `end`."""
         return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.target_limit]
 
     @override
@@ -124,8 +131,10 @@ class Seq2SeqLab(TrainedLab):
         return writes_of(self.model, target, records, position_among(position, range(len(target)), len(target)))
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """A pass a plan over the text and its translation: of an anchored text the untouched one, of another the plan's
-        own.
+        """Runs one forward pass per plan.
+
+        A teacher-forced prompt reuses the baseline translation; otherwise the decoder generates the plan's own
+        translation.
         """
         return [self._run(prompt, plan) for plan in plans]
 

@@ -1,4 +1,4 @@
-"""StackLab: the Lab adapter of our Transformers of one token sequence."""
+"""StackLab: the Lab adapter of our Transformers with one token sequence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StackLab(TrainedLab):
 
     @property
     def attention(self) -> type[SelfAttention]:
-        """The attention type's module."""
+        """The attention type's class."""
         return TYPES[self.model.config.attention]
 
     @override
@@ -45,10 +45,10 @@ class StackLab(TrainedLab):
         return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
-        """S of a layer: what each query asks to forget; None of attention that does not select.
+        """Returns S of a layer, how strongly each query masks each key; None for attention without a mask.
 
         Args:
-            scores: (H, N, N), a layer's of a Trace.
+            scores: (H, N, N) of one layer of a Trace.
         """
         return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
 
@@ -71,7 +71,7 @@ class StackLab(TrainedLab):
 
     @torch.inference_mode()
     def source_values(self, prompt: Prompt, plan: HeadPlan) -> SourceValues | None:
-        """Returns what patched heads take, by a pass over the second prompt; None for a plan without patches."""
+        """Returns the values for patched heads, by a pass over the second prompt; None for a plan without patches."""
         source = prompt.source_for(plan)
         if source is None:
             return None
@@ -81,9 +81,9 @@ class StackLab(TrainedLab):
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """One forward pass over a batch that holds the prompt once for each plan; only the last may be no empty one.
+        """Runs one forward pass over a batch with the prompt once per plan; only the last plan may be non-empty.
 
-        With patches, each plan has a pass of its own, because the position in a batch changes the last bits: patching
+        With patches, each plan has a separate pass, because the position in a batch changes the last bits: patching
         from the same prompt then changes nothing.
         """
         if plans[-1].patches and len(plans) > 1:
@@ -102,7 +102,7 @@ class StackLab(TrainedLab):
 
     def _trace(self, prompt: Prompt, plan: HeadPlan, records: list[Record], row: int,
                log_probabilities: dict[int, ndarray]) -> Trace:
-        """The Trace of one row of the batch; `log_probabilities` by position."""
+        """Returns the Trace of one row of the batch; `log_probabilities` are by position."""
         losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
         for position, target in enumerate(prompt.targets):
             if target >= 0:
@@ -168,8 +168,10 @@ class StackLab(TrainedLab):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`. Heads are
-        patched at the prompt's positions only.
+        """Yields a continuation with a full forward pass per token, so that plans and F have the same effect as in
+        `run`.
+
+        Heads are patched at the prompt's positions only.
         """
         ids = list(prompt.ids)
         source = self.source_values(prompt, plan)

@@ -25,7 +25,7 @@ from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import fixed
 
-SourceValues = Mapping[str, Sequence[Values]]  # block -> one per layer
+SourceValues = Mapping[str, Sequence[Values]]  # block -> the values of each layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class TrainedLab(Lab):
 
     Attributes:
         model: in evaluation mode, float32.
-        constant: kind -> (L, H, limit, limit) constant matrices, rows sum to 1.
-        card: card.json as a dict.
+        constant: block -> (L, H, limit, limit) constant matrices, rows sum to 1.
+        card: content of card.json.
     """
 
     name: str
@@ -92,7 +92,8 @@ class TrainedLab(Lab):
         """Returns block -> one Intervention per layer, or None for the empty plan.
 
         Args:
-            lengths: token sequence (TEXT, TARGET) -> tokens.
+            plan: interventions on heads.
+            lengths: number of tokens of each token sequence (TEXT, TARGET).
             source: block -> what each layer computed for the second prompt; None for a plan without patches.
 
         Raises:
@@ -127,17 +128,16 @@ class TrainedLab(Lab):
 
 
 def gates_of_layers(gates: Tensor) -> list[Intervention]:
-    """(B, L, H) gates of a kind as what a pass of B rows takes, one Intervention a layer."""
+    """Returns gates (B, L, H) of a block as one Intervention per layer, for a pass of B rows."""
     return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]
 
 
 def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
-    """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
+    """Returns a layer's constant matrices (H, limit, limit) for a text of this size: cut, with rows that sum to 1.
 
-    Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-    do not sum to 1 in the first place; they are cut, and what they weigh is another matter (models/nets/row_sums.py).
-    A row that had all its weight beyond the text, as that of a head which looks four words ahead, weighs all keys
-    alike.
+    Under a causal mask row i reads keys 0..i only, so cut rows still sum to 1. Rows of relu² never summed to 1; they
+    are only cut (their sums: models/nets/row_sums.py). A row whose weight was all beyond the text, as for a head that
+    attends four words ahead, becomes uniform.
     """
     whole = keys == matrices.shape[-1]
     matrices = matrices[:, :queries, :keys]
@@ -147,5 +147,5 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
 
 
 def stacked(layers: Iterable[Tensor]) -> ndarray:
-    """(L, ...) float32, read-only, of tensors one a layer."""
+    """Returns (L, ...) float32, read-only, from one tensor per layer."""
     return fixed(torch.stack(list(layers)).float().numpy())

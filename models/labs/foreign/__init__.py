@@ -5,7 +5,7 @@
     running/         one forward pass: attention.py, adapters.py, records.py, writing.py, constants.py
     lab.py           the Lab; model_cache.py the models that are in memory
 
-transformers is imported when such a model is opened, and not before.
+transformers is imported only when such a model is opened.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ __all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "held", "is_forei
 
 
 def is_foreign(name: str) -> bool:
-    """True if the name is an address of a model that is none of ours."""
+    """Returns True if the name is the address of a model that is not ours."""
     return name.startswith((HUB, FOLDER))
 
 
 def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
          cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """The model of this address, downloaded if it has to be; the same object while it is held.
+    """Returns the model of this address and downloads it if necessary; the same object while it is cached.
 
     Args:
-        progress: told how many of how many bytes are here.
-        cancelled: asked now and then; what has come so far is kept for the next time.
+        name: address of the model.
+        progress: called with the received and the total number of bytes.
+        cancelled: called repeatedly; the received part is kept for the next attempt.
 
     Raises:
-        ForeignError: it cannot be opened; the message says why.
-        CancelledError: `cancelled` said so.
+        ForeignError: the model cannot be opened; the message gives the reason.
+        CancelledError: `cancelled` returned True.
     """
     from models.labs.foreign import model_cache
 
@@ -47,16 +48,16 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
 
 
 def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """The model in a folder, as `transformers` saves it. Its name is `folder:` and the folder's own.
+    """Returns the model in a folder, as `transformers` saves it, with the name `folder:` and the folder's name.
 
     A child process with limits of time and memory reads config and tokenizer first (opening/child.py).
 
     Args:
         folder: path of the folder.
-        cancelled: asked now and then, until the child process has ended.
+        cancelled: called repeatedly until the child process has ended.
 
     Raises:
-        ForeignError: it cannot be opened; the message says why.
+        ForeignError: the model cannot be opened; the message gives the reason.
         CancelledError: `cancelled` returned True.
     """
     from models.labs.foreign import model_cache
@@ -65,28 +66,29 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def held(name: str) -> ForeignLab | None:
-    """The model of this address if it is in memory; nothing is loaded, and nothing waited for."""
+    """Returns the model of this address if it is in memory, without loading or waiting; otherwise None."""
     from models.labs.foreign import model_cache
 
     return model_cache.held(name)
 
 
 def in_memory() -> list[ForeignLab]:
-    """Those that are held."""
-    # Nobody has opened one before the cache is imported; while another thread imports it, it has no names yet.
+    """Returns the cached models."""
+    # The cache module is imported with the first model; while another thread imports it, it has no names yet.
     labs = getattr(sys.modules.get("models.labs.foreign.model_cache"), "labs", None)
     return labs() if labs else []
 
 
 def family(name: str) -> list[str]:
-    """The models in memory that read and answer like this one, itself among them."""
+    """Returns the models in memory with the same input and output as this one, including itself."""
     from models.labs.foreign import model_cache
 
     return model_cache.family(name)
 
 
 def entry(name: str) -> ModelInfo:
-    """What the catalogue says of a model that is here, from its config; raises ForeignError if it is not here."""
+    """Returns the catalogue entry of a model on this machine, from its config; raises ForeignError if it is not here.
+    """
     from models.labs.foreign import model_cache
 
     return model_cache.entry(name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-HUB, FOLDER = "hf:", "folder:"  # what addresses of foreign models begin with
+HUB, FOLDER = "hf:", "folder:"  # prefixes of the addresses of foreign models
 
 
 class ForeignError(ValueError):
-    """A model that cannot be opened; the message says why, and names no path of the machine.
+    """A model that cannot be opened; the message gives the reason and contains no path of the machine.
 
     Attributes:
-        cause: key of REFUSALS in models/labs/foreign/refusals.py; empty for an error that is no refusal.
+        cause: key of REFUSALS in models/labs/foreign/refusals.py; empty for an error that is not a refusal.
         values: values of the names in the refusal's sentences.
     """
 

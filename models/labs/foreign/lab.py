@@ -35,15 +35,15 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, eq=False)
 class ForeignLab(Lab):
-    """A model that nobody here trained. Made by models.labs.foreign.opening.folder, which has seen it run.
+    """A model from outside the repository, made by models.labs.foreign.opening.folder after a successful comparison.
 
     Attributes:
         model: in evaluation mode, float32; no pass leaves anything on it.
-        sites: attention module -> its kind.
-        families: the kinds.
+        sites: attention module -> its block.
+        families: the attention blocks.
         body: module that obeys models.labs.foreign.running.positions; None for a model without a head on each token.
-        constant: kind -> (L, H, size, size) PAPA's mean matrices, laid out as models.labs.foreign.running.layout says;
-        or None.
+        constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
+            None.
         card: empty.
     """
 
@@ -83,7 +83,7 @@ class ForeignLab(Lab):
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Of what stands below the head: a probe reads nothing else."""
+        """The SHA-256 of the parameters below the head, because probes read only the hidden states."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.model.base_model.named_parameters()):
             found.update(name.encode() + tensor.numpy().tobytes())
@@ -91,17 +91,17 @@ class ForeignLab(Lab):
 
     @property
     def size(self) -> int | None:
-        """Tokens of the longest text that constant matrices are for; None if there are none."""
+        """The number of tokens of the longest text that the constant matrices cover; None without matrices."""
         return None if self.constant is None else max(matrix.shape[-1] for matrix in self.constant.values())
 
     @functools.cached_property
     def identity(self) -> str:
-        """Its name, and a number of this object: a folder may change, and every visitor makes other matrices."""
+        """The model's name and a number of this object: a folder can change, and each visitor makes their own matrices.
+        """
         return f"{self.name} {next(_numbers)}"
 
     def with_constant(self, constant: Mapping[str, Tensor]) -> ForeignLab:
-        """The same model with these constant matrices; this one stays as it is. See
-        models.labs.foreign.running.constants."""
+        """Returns the same model with these constant matrices; see models.labs.foreign.running.constants."""
         for kind, (layers, heads) in self.shape.items():
             if tuple(constant[kind].shape[:2]) != (layers, heads):
                 raise ValueError(f"{self.name}: constant matrices of {kind} are not for {layers} x {heads} heads")
@@ -111,7 +111,7 @@ class ForeignLab(Lab):
         return self.task.read(text, limit or self.limit)
 
     def read_picture(self, data: bytes) -> PicturePrompt:
-        """A picture's bytes as this model reads it; raises InputError if it is no picture or the model reads text."""
+        """Returns the prompt of a picture's bytes; raises InputError if it is not a picture or the model reads text."""
         if not isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} reads text")
         return self.task.read_picture(data)
@@ -121,7 +121,9 @@ class ForeignLab(Lab):
         return None if matrix is None else matrix.numpy()
 
     def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
-        """(H, queries, keys) for a text of this size, or for this one, which may be a pair."""
+        """Returns constant patterns (H, queries, keys) for a text of this size, or for this prompt, which may be a
+        pair.
+        """
         if self._fitted is None:
             return None
         return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
@@ -195,7 +197,7 @@ class ForeignLab(Lab):
                      live=sink.of("live"), weights=sink.of("weights"), mask=None)
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
-        """`run` without full maps: no more than one layer's are in memory at any time."""
+        """Returns the result of `run` without full maps: at most one layer's maps are in memory at any time."""
         sketches = []
         for plan in plans:
             sink = ThumbnailRecorder(self.kinds)
@@ -205,7 +207,7 @@ class ForeignLab(Lab):
         return sketches
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
-        """One layer's maps, by a pass that keeps no other's."""
+        """Returns one layer's maps, by a pass that stores no other layer's maps."""
         sink = LayerRecorder(kind, layer)
         self._pass(prompt, plan, sink)
         if sink.layer is None:
@@ -213,13 +215,13 @@ class ForeignLab(Lab):
         return sink.layer
 
     def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
-        """A pass for the one who is told of each layer."""
+        """Runs a pass and calls `sink` with each layer's record."""
         self._pass(prompt, plan, sink)
 
     @torch.inference_mode()
     def _pass(self, prompt: Prompt, plan: HeadPlan,
               sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
-        """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
+        """Runs one recorded pass. Returns the model's answer, the token sequences, and the generated text."""
         self.check(plan)
         if not isinstance(self.task, Seq2SeqReader):
             result = self.result(self.task.inputs(prompt), prompt, plan, sink)
@@ -228,7 +230,7 @@ class ForeignLab(Lab):
 
     def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
                 module: nn.Module | None = None) -> Any:
-        """What the model, or this part of it, returns for these inputs under the plan."""
+        """Returns the output of the model, or of a part of it, for these inputs under the plan."""
         base = plan.scale.base if plan.scale.policy == "logn" else None
         source = self._source_values(inputs, prompt, plan, module)
         with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
@@ -236,8 +238,9 @@ class ForeignLab(Lab):
 
     def _source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
                        module: nn.Module | None) -> dict[tuple[str, int], Values]:
-        """(kind, layer) -> what it computes for the second prompt, by a pass with the same decoder tokens; empty for a
-        plan without patches.
+        """Returns (block, layer) -> values of the second prompt, by a pass with the same decoder tokens.
+
+        The result is empty for a plan without patches.
         """
         source = prompt.source_for(plan)
         if source is None:
@@ -254,12 +257,12 @@ class ForeignLab(Lab):
         return values
 
     def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
-        """Runs the model under the plan; logits are made for the positions that are read.
+        """Runs the model under the plan; logits are computed only for the positions that are read.
 
         Args:
             inputs: arguments of the model's forward, without `decoder_input_ids` for an encoder-decoder's encoder.
-            prompt: the prompt that they were made from.
-            plan: applied to the heads.
+            prompt: the prompt that the inputs were made from.
+            plan: interventions on heads.
             sink: receives the record of each layer.
         """
         row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
@@ -291,8 +294,11 @@ class ForeignLab(Lab):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """A whole pass a token: constant heads and gates mean what they mean in `run`. What a decoder writes of another
-        text is always the likeliest token."""
+        """Yields a continuation with a full pass per token, so that constant heads and gates have the same effect as in
+        `run`.
+
+        A decoder's output for another text is always greedy.
+        """
         self.check(plan)
         if isinstance(self.task, Seq2SeqReader):
             steps = writing.write(self, self.task, prompt, plan, count)
@@ -305,6 +311,6 @@ class ForeignLab(Lab):
 
 def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
           written: str | None) -> dict[str, Any]:
-    """What a Trace and a Sketch have in common, but for the norms."""
+    """Returns the fields that a Trace and a Sketch share, without the norms."""
     return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
             "vectors": answer.vectors, "written": written}

@@ -1,7 +1,7 @@
-"""The foreign models that are held: a budget of their own, two at least, and none twice.
+"""The cache of foreign models: it has its own memory limit, keeps at least two models, and no model twice.
 
-One that is in use stays: whoever holds a Lab keeps it, and who asks for it meanwhile gets the same one. Two visitors
-who ask for one model wait for one load; those who ask for different ones do not wait for each other, nor for ours.
+A model in use is not freed, and a second request for it returns the same object. Two visitors who request the same
+model wait for one load; requests for different models do not wait for each other, nor for our own models.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import refuse
 from models.messages import cut, message
 
-MOST_INSPECTED = 256  # folders whose inspection is not repeated
-LEAST = 2  # models that are held, whatever their size
+MOST_INSPECTED = 256  # number of folders whose inspection is not repeated
+LEAST = 2  # number of models that are cached whatever their size
 
 
 class ModelCache:
-    """Labs by key, those that were asked for last; safe between threads."""
+    """Thread-safe cache of Labs by key, most recently used ones."""
 
     def __init__(self, limit: Callable[[], int], least: int = LEAST) -> None:
-        """
+        """Starts with an empty cache.
+
         Args:
-            limit: bytes of the models together, asked at every load.
-            least: models that are held even beyond it.
+            limit: returns the limit in bytes of all models together; called at every load.
+            least: number of models that are cached even above the limit.
         """
         self._limit, self._least = limit, least
         self._held: OrderedDict[str, ForeignLab] = OrderedDict()
@@ -42,7 +43,7 @@ class ModelCache:
         self._lock = threading.Lock()
 
     def find(self, key: str) -> ForeignLab | None:
-        """The model under `key`, if it is held or in use."""
+        """Returns the model under `key` if it is cached or in use, else None."""
         with self._lock:
             lab = self._held.get(key) or self._alive.get(key)
             if lab is not None:
@@ -50,7 +51,7 @@ class ModelCache:
             return lab
 
     def get(self, key: str, make: Callable[[], ForeignLab]) -> ForeignLab:
-        """The model under `key`, made by one of those who ask."""
+        """Returns the model under `key`; if it is missing, one of the requesting threads makes it."""
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         with loading:
@@ -62,7 +63,7 @@ class ModelCache:
             return lab
 
     def called(self, name: str) -> ForeignLab | None:
-        """The held model of this name that was asked for last, which this asks for again."""
+        """Returns the cached model of this name and marks it as most recently used; None if there is none."""
         with self._lock:
             for key, lab in reversed(self._held.items()):
                 if lab.name == name:
@@ -72,7 +73,7 @@ class ModelCache:
 
     @property
     def labs(self) -> list[ForeignLab]:
-        """Those that are held."""
+        """Returns the cached models."""
         with self._lock:
             return list(self._held.values())
 
@@ -84,12 +85,12 @@ class ModelCache:
 
 
 _cache = ModelCache(lambda: hub.access().held_bytes)
-_inspected: OrderedDict[str, None] = OrderedDict()  # folder and stamp of those whose files can be read
-_folders: dict[str, Path] = {}  # name -> the folder that was opened last under it
+_inspected: OrderedDict[str, None] = OrderedDict()  # folder and stamp of the inspected folders whose files can be read
+_folders: dict[str, Path] = {}  # name -> the folder that was opened last under this name
 
 
 def load(name: str, progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> ForeignLab:
-    """As models.labs.foreign.load."""
+    """Loads a model as models.labs.foreign.load does."""
     if name.startswith(FOLDER):
         return load_folder(_folder(name), cancelled)
     repo = hub.repo_of(name)
@@ -105,20 +106,21 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
         if known is None:
             raise
         folder = known
-    # The Hub's cache keeps contents beside the folders that name them: a file may lead there and no further.
+    # The Hub's cache stores contents beside the folders that name them: a link may lead there and nowhere else.
     root = folder.parent.parent
     _inspect(folder, root, cancelled)
     return open_folder(name, folder, root)
 
 
 def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """As models.labs.foreign.load_folder."""
+    """Loads a folder as models.labs.foreign.load_folder does."""
     if hub.access().hosted:
         raise refuse("hosted")
     try:
         folder = folder.expanduser().resolve()
         stamp = _stamp(folder)
-    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
+    # the name is too long, an unknown user's home, or contains a null character
+    except (OSError, RuntimeError, ValueError) as error:
         raise refuse("no folder") from error
     name = FOLDER + folder.name
 
@@ -132,7 +134,7 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
 
 
 def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
-    """Inspects a folder in a process of its own, unless its files were inspected before."""
+    """Inspects a folder in a separate process, unless its files were inspected before."""
     key = f"{folder} {_stamp(folder)}"
     if key not in _inspected:
         child.inspect(folder, root, cancelled)
@@ -142,23 +144,23 @@ def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: F
 
 
 def held(name: str) -> ForeignLab | None:
-    """As models.labs.foreign.held."""
-    return _cache.called(name)  # folders may have the same name, and a folder may change
+    """Returns the same as models.labs.foreign.held."""
+    return _cache.called(name)  # two folders can have the same name, and a folder can change
 
 
 def labs() -> list[ForeignLab]:
-    """As models.labs.foreign.in_memory."""
+    """Returns the same as models.labs.foreign.in_memory."""
     return _cache.labs
 
 
 def family(name: str) -> list[str]:
-    """As models.labs.foreign.family."""
+    """Returns the same as models.labs.foreign.family."""
     mine = held(name)
     return [name] if mine is None else sorted({lab.name for lab in _cache.labs if type(lab.task) is type(mine.task)})
 
 
 def entry(name: str) -> ModelInfo:
-    """As models.labs.foreign.entry."""
+    """Returns the same as models.labs.foreign.entry."""
     lab = held(name)
     if lab is not None:
         return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
@@ -186,6 +188,6 @@ def _folder(name: str) -> Path:
 
 
 def _stamp(folder: Path) -> str:
-    """Changes when the model's files do."""
+    """Returns a text that changes with the model's files."""
     files = sorted(folder.glob("*")) if folder.is_dir() else []
     return " ".join(f"{path.name}:{path.stat().st_mtime_ns}" for path in files if path.is_file())

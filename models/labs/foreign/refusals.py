@@ -1,6 +1,6 @@
-"""Why a model is refused: one table of cause -> sentence for a person -> what to do instead.
+"""The reasons why a model is refused, in one table: cause -> sentence for the visitor -> what to do instead.
 
-The table is printed in docs/architectures.md; every cause has a tiny model that provokes it in
+docs/architectures.md prints the table; every cause has a tiny model that provokes it in
 tests/models/test_foreign_refusals.py.
 """
 
@@ -18,7 +18,7 @@ class Refusal:
     """One cause.
 
     Attributes:
-        reason: what is wrong with the model; a template with {names}.
+        reason: the fault of the model; a template with {names}.
         remedy: what to do instead; a template.
     """
 
@@ -30,7 +30,7 @@ SAVE_AGAIN = N_("Save the model again with save_pretrained, and open that folder
 OTHER_MODEL = N_("Choose a model whose attention is a softmax over all tokens; docs/architectures.md lists them")
 
 REFUSALS: dict[str, Refusal] = {
-    # The folder
+    # causes of the folder
     "no folder": Refusal(N_("there is no such folder"), N_("Check the path; it is read on the machine that runs "
                                                            "Attention Lab")),
     "hosted": Refusal(N_("this host opens no folders"), N_("Run Attention Lab on your own machine to open a folder")),
@@ -53,7 +53,7 @@ REFUSALS: dict[str, Refusal] = {
     "slow": Refusal(N_("reading {file} takes more than {seconds:,} s"), SAVE_AGAIN),
     "memory": Refusal(N_("reading {file} takes more than {memory:,} MB of memory"), SAVE_AGAIN),
     "crash": Refusal(N_("reading {file} ends the process that reads it"), SAVE_AGAIN),
-    # config.json
+    # causes of config.json
     "config unreadable": Refusal(N_("its config.json cannot be read, or does not say the model's type"), SAVE_AGAIN),
     "config damaged": Refusal(N_("its config.json is damaged, or needs code of its own, which is never run here"),
                               SAVE_AGAIN),
@@ -77,7 +77,7 @@ REFUSALS: dict[str, Refusal] = {
                                          N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
     "no heads": Refusal(N_("a model of type {kind} has no attention heads: its layers are recurrent or "
                            "convolutional"), OTHER_MODEL),
-    # Weights
+    # causes of the weights
     "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged, or does not fit config.json"),
                                N_("Download all files of the model again")),
     "weights missing": Refusal(N_("its files lack {count} of its weights, {first} among them"), SAVE_AGAIN),
@@ -87,7 +87,7 @@ REFUSALS: dict[str, Refusal] = {
                           N_("Training diverged: open an earlier checkpoint")),
     "computes no numbers": Refusal(N_("it computes values that are not finite numbers"),
                                    N_("Its weights overflow in 32 bits: open another checkpoint")),
-    # Attention
+    # causes of the attention
     "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json"),
                             N_("Check the numbers in config.json against the model's page")),
     "approximation": Refusal(N_("a model of type {kind} approximates attention or replaces it, and computes no softmax "
@@ -101,7 +101,7 @@ REFUSALS: dict[str, Refusal] = {
     "more than softmax": Refusal(N_("the attention of {kind} is more than a softmax of q·k: its maps would be wrong"),
                                  OTHER_MODEL),
     "history": Refusal(N_("the results of {kind} depend on the texts that it read before"), OTHER_MODEL),
-    # Tokenizer
+    # causes of the tokenizer
     "no tokenizer": Refusal(N_("it has no tokenizer (tokenizer.json)"),
                             N_("Save its tokenizer into the same folder with save_pretrained")),
     "tokenizer unreadable": Refusal(N_("its tokenizer cannot be read"),
@@ -115,7 +115,7 @@ REFUSALS: dict[str, Refusal] = {
                                N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
     "tokenizer fails": Refusal(N_("its tokenizer fails on an ordinary text"),
                                N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
-    # The Hub
+    # causes of the Hub
     "no id": Refusal(N_("{repo} is no id of a model on the Hub"), N_("An id looks like openai-community/gpt2")),
     "not allowed": Refusal(N_("{repo} is not among the models that this host opens"),
                            N_("On your own machine, Attention Lab opens any")),
@@ -137,7 +137,7 @@ def refuse(cause: str, **values: Any) -> ForeignError:
 
     Args:
         cause: key of REFUSALS.
-        values: for the names in its sentences.
+        values: values of the names in its sentences.
     """
     error = ForeignError(sentence(REFUSALS[cause], **values))
     error.cause, error.values = cause, values
@@ -149,7 +149,7 @@ def sentence(refusal: Refusal, **values: Any) -> str:
 
     Args:
         refusal: a row of REFUSALS.
-        values: for the names in its sentences.
+        values: values of the names in its sentences.
     """
     return message("{reason}. {remedy}", reason=message(refusal.reason, **values), remedy=message(refusal.remedy,
                    **values))

@@ -18,10 +18,10 @@ from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.refusals import refuse
 
 ROOT = Path(__file__).resolve().parents[4]
-SECONDS = 60  # until the child is killed
+SECONDS = 60  # seconds after which the child process is killed
 PROCESSOR_SECONDS = 30
 MEMORY = 2_000  # MB of address space: an inspection takes 410, with a tokenizer of 260,000 tokens 1,100
-OUTPUT = 2**20  # bytes that the child may write
+OUTPUT = 2**20  # largest number of bytes that the child process may write
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1",
          "PYTHONPATH": str(ROOT)}
 
@@ -32,10 +32,10 @@ def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: Fa
     Args:
         folder: of the model.
         root: no file may be outside of it.
-        cancelled: asked every 50 ms.
+        cancelled: called every 50 ms.
 
     Raises:
-        ForeignError: the folder is refused; the message says why.
+        ForeignError: the folder is refused; the message gives the reason.
         CancelledError: `cancelled` returned True.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -72,7 +72,7 @@ def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> bo
 
 
 def _problem(code: int, late: bool, out: bytes, errors: str) -> ForeignError | None:
-    """Returns the refusal that follows from what the child printed and how it ended; None if all is well."""
+    """Returns the refusal that follows from the child's output and exit; None if the folder can be read."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines() if line.endswith(b"}")]
     file = next((line["reading"] for line in reversed(lines) if "reading" in line), "")
     refusal = next((line for line in lines if "refusal" in line), None)
@@ -82,6 +82,6 @@ def _problem(code: int, late: bool, out: bytes, errors: str) -> ForeignError | N
         return refuse("memory", file=file, memory=MEMORY)
     if late or code == -getattr(signal, "SIGXCPU", 0):
         return refuse("slow", file=file, seconds=SECONDS if late else PROCESSOR_SECONDS)
-    if code and not file:  # not the folder's fault
+    if code and not file:  # the failure is not the folder's fault
         raise RuntimeError(f"the inspection of a folder failed: {errors[-1000:]}")
     return refuse("crash", file=file) if code else None

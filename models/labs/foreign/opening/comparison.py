@@ -1,9 +1,9 @@
-"""Proves that a model's maps are what it computes, before it is opened.
+"""Checks, before a model is opened, that the maps shown are those with which it computes.
 
-The model runs as transformers has it (eager attention) and through our attention function, over a short and the longest
-text that is ever shown: a window, a table that grows with the text, or a rule that starts at some length is seen. Short
-maps are compared layer by layer; of the long text the last hidden states, which depend on every layer. At the end the
-short text runs once more: its maps must be the same bit for bit.
+The model runs as transformers has it (eager attention) and through our attention function, on a short text and on the
+longest text that is ever shown. The long text reveals windows, tables that grow with the text, and rules that start at
+some length. Maps of the short text are compared layer by layer; of the long text the last hidden states, which depend
+on every layer. At the end the short text runs once more: its maps must be the same bit for bit.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord
 from models.labs.foreign.running.writing import MAX_WRITTEN
 from models.nets.attention.base import NO_INTERVENTION
 
-SHORT, SHORT_TARGET = 7, 4  # tokens of the short text, and of the decoder's row
-TOLERANCE = 1e-4  # of the largest value
+SHORT, SHORT_TARGET = 7, 4  # numbers of tokens of the short text and of its decoder tokens
+TOLERANCE = 1e-4  # tolerance relative to the largest value
 EAGER = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions",
-         "self": "attentions"}  # kind -> name in transformers' outputs
+         "self": "attentions"}  # block -> name in transformers' outputs
 
 
 class SeesFutureError(ForeignError):
-    """A model that was taken for a causal language model attends to later tokens."""
+    """A model that was classified as a causal language model attends to later tokens."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
-        sites: attention module -> its kind.
-        kinds: layers, heads and causality as they were measured.
+        sites: attention module -> its block.
+        kinds: blocks with measured layers, heads and causality.
         body: module that obeys models.labs.foreign.running.positions, or None.
     """
 
@@ -55,11 +55,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Probe:
-    """Inputs that a model is tried with.
+    """Inputs with which a model is tested.
 
     Attributes:
         inputs: arguments of its forward.
-        sizes: (queries, keys) of a map -> the kind that has maps of this size.
+        sizes: (queries, keys) of a map -> the block that has maps of this size.
     """
 
     inputs: dict[str, Any]
@@ -68,15 +68,15 @@ class Probe:
 
 @torch.inference_mode()
 def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared:
-    """Exchanges the model's attention for ours, and proves that both compute the same.
+    """Replaces the model's attention by ours, and checks that both compute the same.
 
     Args:
         model: in evaluation mode, with eager attention.
         reader: of the model.
-        kinds: as its config describes them.
+        kinds: blocks as its config describes them.
 
     Raises:
-        ForeignError: the maps would not be what the model computes; the message says why.
+        ForeignError: our maps would not be those with which the model computes; the message gives the reason.
     """
     _check_parameters(model)
     kind = reader.config.model_type
@@ -85,7 +85,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     try:
         expected = model(**short.inputs, output_attentions=True)
         expected_long = None if long is None else _last_states(model, long.inputs)
-    except Exception as error:  # an odd config shows itself here, as any exception
+    except Exception as error:  # an unusual config can raise any exception here
         raise refuse("does not run", version=version()) from error
     stateless.isolate(stateless.restore(before))
     if not _finite(expected["logits"] if "logits" in expected else expected["last_hidden_state"]):
@@ -116,8 +116,8 @@ def probe(reader: TextReader, length: int, target: int) -> Probe:
 
     Args:
         reader: of the model.
-        length: tokens of the text; of a picture, which has one size, nothing.
-        target: tokens of the decoder's row, of an encoder-decoder; not `length`.
+        length: number of tokens of the text; ignored for pictures, which have one size.
+        target: number of decoder tokens of an encoder-decoder; differs from `length`.
     """
     if isinstance(reader, PictureReader):
         pixels = torch.randn(1, 3, *reader.size, generator=torch.Generator().manual_seed(0))
@@ -132,7 +132,7 @@ def probe(reader: TextReader, length: int, target: int) -> Probe:
 
 
 def longest_probe(reader: TextReader) -> Probe | None:
-    """Returns inputs as long as the longest text that is shown; None where all inputs have one size."""
+    """Returns inputs as long as the longest text that is shown; None if all inputs have one size."""
     if isinstance(reader, PictureReader) or reader.limit <= SHORT:
         return None
     target = min(MAX_WRITTEN, reader.limit)
@@ -144,15 +144,16 @@ def exchange_attention(model: Any, short: Probe) -> interception.Found:
 
     Args:
         model: with eager attention.
-        short: inputs that show which layers compute attention by code of their own.
+        short: inputs that show which layers have their own attention code.
 
     Returns:
-        The layers with code of their own.
+        The layers with their own attention code.
     """
     if not adapt(model):
         level = logging.get_verbosity()
         logging.set_verbosity_error()
-        # transformers checks what a model supports, and raises many errors: then its layers have code of their own.
+        # transformers checks what a model supports and raises many types of errors; the layers of such a model have
+        # their own attention code
         with contextlib.suppress(Exception):
             model.set_attn_implementation(NAME)
         logging.set_verbosity(level)
@@ -167,8 +168,8 @@ def check_close(kind: str, ours: Tensor, expected: Any) -> None:
 
     Args:
         kind: type of the model, for the message.
-        ours: values through our attention function.
-        expected: transformers' own.
+        ours: values computed with our attention function.
+        expected: values of transformers.
     """
     if not isinstance(expected, Tensor) or ours.shape != expected.shape:
         raise refuse("more than softmax", kind=kind)
@@ -181,7 +182,7 @@ def check_close(kind: str, ours: Tensor, expected: Any) -> None:
 
 
 class _Survey(ForwardPass):
-    """Notes which modules call the attention function, and the maps of each kind."""
+    """Records which modules call the attention function, and the maps of each block."""
 
     def __init__(self, sizes: Mapping[tuple[int, int], str], model_type: str) -> None:
         self._sizes, self._type = sizes, model_type
@@ -203,22 +204,23 @@ class _Survey(ForwardPass):
 
 
 def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
-    """One pass through our function, and what the model returned."""
+    """Runs one pass with our function; returns its survey and the model's output."""
     survey = _Survey(tried.sizes, model.config.model_type)
     with during(survey):
         return survey, _answer(model(**tried.inputs))
 
 
 def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, own_form: bool) -> Kind:
-    """The kind with layers, heads and causality as measured; raises ForeignError unless its maps are the model's.
+    """Returns the block with measured layers, heads and causality; raises ForeignError unless its maps equal the
+    model's.
 
     Args:
         kind: as the config describes it.
         maps: (H, N, M) of each layer.
         expected: transformers' output.
         model_type: for the message.
-        own_form: True if transformers may return something else as attentions: SqueezeBERT returns scores, Longformer
-            windows. The softmax of such a model is its own, and its hidden states are compared.
+        own_form: True if transformers can return attentions in another form: SqueezeBERT returns scores, Longformer
+            windows. The softmax of such a model is its own, and its hidden states are compared instead.
     """
     if not maps:
         raise refuse("no softmax layer", kind=model_type)
@@ -236,7 +238,7 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
 
 def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module, str],
           answer: Tensor) -> nn.Module | None:
-    """The body, if running the head at chosen positions gives the logits of these positions."""
+    """Returns the body if the head, run at chosen positions only, gives the same logits; else None."""
     if not isinstance(reader, CausalReader | MaskedReader | Seq2SeqReader):
         return None
     body = positions.body_of(model)
@@ -253,7 +255,7 @@ def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module
 
 
 def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
-    """The last hidden states; the logits of an encoder-decoder whose body is the model itself."""
+    """Returns the last hidden states; the logits for an encoder-decoder whose body is the model itself."""
     return _answer(model.base_model(**inputs))
 
 
@@ -262,19 +264,21 @@ def _answer(result: Any) -> Tensor:
 
 
 def _ids(reader: TextReader, vocabulary: int, length: int) -> Tensor:
-    """(1, length) token ids spread over the vocabulary, padding excepted: it would change the positions of some."""
+    """Returns (1, length) token ids spread over the vocabulary, without padding, which would change positions in some
+    models.
+    """
     ids = (torch.arange(length) * 7919 + 3) % vocabulary
     padding = getattr(reader.config, "pad_token_id", None)
     return ids[None] if padding is None else torch.where(ids == padding, (ids + 1) % vocabulary, ids)[None]
 
 
 def _check_parameters(model: nn.Module) -> None:
-    """Raises ForeignError if a parameter holds NaN or +inf; a bias of -inf switches a token off, and is allowed."""
+    """Raises ForeignError if a parameter contains NaN or +inf; a bias of -inf, which excludes a token, is allowed."""
     for name, parameter in model.named_parameters():
         if parameter.isnan().any() or parameter.isposinf().any():
             raise refuse("not finite", first=name)
 
 
 def _finite(answer: Tensor) -> bool:
-    """True if there is no NaN, and no position where every value is -inf."""
+    """Returns True if there is no NaN, and no position where every value is -inf."""
     return not bool(answer.isnan().any()) and bool(answer.isfinite().any(-1).all())

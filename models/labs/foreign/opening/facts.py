@@ -14,10 +14,11 @@ from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
 from models.labs.foreign.refusals import refuse, version
 from models.messages import N_
 
-# Positions of these start after the id of padding, so that their tables are longer than the longest text.
+# Positions of these types start after the id of padding, so their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
           "ibert", "xmod", "esm", "longformer", "luke"}
-UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}  # relative positions, beside those that are rotary
+# types with relative positions, in addition to those with rotary ones
+UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}
 
 HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's name -> its reader
     (r"(ForCausalLM|LMHeadModel)$", CausalReader),
@@ -25,10 +26,10 @@ HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's 
     (r"ForSequenceClassification$", ClassReader),
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
-APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # no softmax over all tokens is computed
+APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # types that compute no softmax over all tokens
 NO_SOFTMAX = {"conv", "linear_attention", "moe"}  # layer types of hybrid models that have no attention maps
 
-# Names of one number in the configs of different architectures.
+# names of the same number in the configs of different architectures
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len",
@@ -44,7 +45,7 @@ def read_config(folder: Path) -> Any:
         folder: with a config.json.
 
     Raises:
-        ForeignError: there is none, it needs code of its own, or transformers does not know the type.
+        ForeignError: there is no config, it needs the model's own code, or transformers does not know the type.
     """
     from transformers import AutoConfig
 
@@ -52,7 +53,7 @@ def read_config(folder: Path) -> Any:
         raise refuse("no config")
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # whatever a stranger's file makes transformers raise
+    except Exception as error:  # a foreign file can make transformers raise any exception
         raise _why(folder) from error
     if getattr(config, "quantization_config", None):
         raise refuse("quantised")
@@ -70,7 +71,7 @@ def _why(folder: Path) -> ForeignError:
         kind = config["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
         return refuse("config unreadable")
-    if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # it exports nothing by name
+    if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # the module exports nothing by name
         return refuse("own code" if "auto_map" in config else "unknown type", kind=repr(str(kind)[:40]),
                       version=version())
     return refuse("config damaged")
@@ -80,10 +81,10 @@ def reader_class(config: Any) -> type[TextReader]:
     """Returns the reader of a model: by its architecture's head, else by its type.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
 
     Raises:
-        ForeignError: the model reads or writes what Attention Lab cannot show.
+        ForeignError: Attention Lab cannot show the model's input or output.
     """
     from transformers.models.auto import modeling_auto as auto
 
@@ -113,19 +114,19 @@ def reader_class(config: Any) -> type[TextReader]:
     if reader is Seq2SeqReader:
         raise refuse("several inputs", kind=config.model_type)
     if reader is CausalReader and not is_causal(config):
-        # XLM has one class for both heads. Others see the tokens that they would predict.
+        # XLM has one class for both heads. Other models of this class see the tokens that they would predict.
         return MaskedReader if named == auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) else TextReader
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
-        return TextReader  # its head returns a number, or several: no distribution
+        return TextReader  # the head returns a number or several numbers, not a distribution
     return reader
 
 
 def has_text_half(config: Any) -> bool:
-    """Returns True for a multimodal decoder, whose text model can be run by itself.
+    """Returns True for a multimodal decoder whose text model can be run alone.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
@@ -134,19 +135,19 @@ def has_text_half(config: Any) -> bool:
 
 
 def is_vision_tower(config: Any) -> bool:
-    """Returns True for the picture half of a CLIP or SigLIP by itself.
+    """Returns True for the picture encoder of a CLIP or SigLIP alone.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
     """
     return str(config.model_type).endswith("_vision_model") and hasattr(config, "image_size")
 
 
 def text_config(config: Any) -> Any:
-    """Returns the config that describes the text model: that of the text half of a multimodal model.
+    """Returns the config of the text model: for a multimodal model that of its text part.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
     """
     return config.text_config if has_text_half(config) else config
 
@@ -172,10 +173,10 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
     """Returns the attention blocks that a config describes; `comparison.compare` measures them again.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
 
     Raises:
-        ForeignError: it has no attention heads.
+        ForeignError: the model has no attention heads.
     """
     config = text_config(config)
     if config.model_type in APPROXIMATIONS:
@@ -192,7 +193,7 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
 
 
 def _numbers(config: Any, half: str) -> tuple[int, int]:
-    """(layers, heads) of a model, or of one half of an encoder-decoder."""
+    """Returns (layers, heads) of a model, or of the encoder or decoder of an encoder-decoder."""
     own = (f"{half}_layers", f"num_{half}_layers"), (f"{half}_attention_heads", f"num_{half}_attention_heads")
     layers, heads = (first_number(config, names) for names in ((*own[0], *LAYERS), (*own[1], *HEAD_COUNTS)))
     if layers is None or heads is None:
@@ -201,10 +202,10 @@ def _numbers(config: Any, half: str) -> tuple[int, int]:
 
 
 def first_number(config: Any, names: tuple[str, ...]) -> int | None:
-    """Returns the first of these fields of a config that holds a positive number; None if none does.
+    """Returns the first of these fields of a config that has a positive number; None if there is none.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
         names: of the fields.
     """
     for name in names:
@@ -215,16 +216,17 @@ def first_number(config: Any, names: tuple[str, ...]) -> int | None:
 
 
 def lengths_of(config: Any) -> tuple[int | None, int]:
-    """Returns the most tokens that a model has positions for, None without such a limit; and its training length.
+    """Returns the number of positions of a model, None without a limit; and its training length.
 
     Args:
-        config: transformers' own.
+        config: of transformers.
     """
     config = text_config(config)
     config = getattr(config, "encoder", None) or config
     most = first_number(config, POSITIONS) or 512
     if config.model_type in OFFSET:
-        most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1  # MPNet's is 1 whatever it says
+        # MPNet always starts at 1, whatever its config says
+        most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1
     if getattr(config, "attention_type", None) == "block_sparse":  # BigBird computes all scores of a shorter text
         most = min(most, (5 + 2 * config.num_random_blocks) * config.block_size)
     free = config.model_type in UNLIMITED or getattr(config, "rope_parameters", None) or \
@@ -240,7 +242,7 @@ def make_reader(name: str, folder: Path) -> TextReader:
         folder: as save_pretrained writes it.
 
     Raises:
-        ForeignError: the model cannot be shown; the message says why.
+        ForeignError: the model cannot be shown; the message gives the reason.
     """
     config = read_config(folder)
     longest, trained = lengths_of(config)

@@ -1,4 +1,4 @@
-"""What may be read of a model's folder: safetensors, JSON and the tokenizer's own files, if they lie inside it."""
+"""Checks which files of a model's folder may be read: safetensors, JSON and tokenizer files, inside the folder."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any
 from models.labs.foreign.refusals import refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
-MOST_HEADER = 100_000_000  # bytes of a safetensors header, as the format defines it
-SPARE_TOKENS = 1_000  # that a tokenizer may have beyond twice the model's rows
+# endings of files that contain a vocabulary
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
+MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
+SPARE_TOKENS = 1_000  # number of tokens that a tokenizer may have beyond twice the model's rows
 
 
 def check_folder(folder: Path, root: Path) -> None:
-    """Raises ForeignError if the folder holds no model that may be read.
+    """Raises ForeignError if the folder has no model that may be read.
 
     Args:
-        root: resolved, no file may lie outside of it.
+        folder: of the model.
+        root: resolved path that no file may be outside of.
     """
     if not folder.is_dir():
         raise refuse("no folder")
@@ -55,9 +57,10 @@ def _check_weights(folder: Path, names: list[str]) -> None:
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
-    """The files that hold the weights: one, or the parts that an index names; none if there is no safetensors.
+    """Returns the files of the weights: one file, or the parts that an index names; none without safetensors.
 
     Args:
+        names: of the files in the folder.
         read: file name -> its JSON.
     """
     if "model.safetensors" in names:
@@ -76,7 +79,7 @@ def weight_files(names: list[str], read: Any) -> list[str]:
 
 
 def weights_of(folder: Path) -> list[str]:
-    """Returns the names of the files that hold the weights of a folder; see `weight_files`.
+    """Returns the names of a folder's weight files; see `weight_files`.
 
     Args:
         folder: of the model.
@@ -91,7 +94,7 @@ def elements(path: Path) -> int:
         path: of the file.
 
     Raises:
-        ForeignError: it is none.
+        ForeignError: it is not a safetensors file.
     """
     try:
         with path.open("rb") as file:
@@ -121,7 +124,7 @@ def check_rows(tokens: int, config: Any) -> None:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Returns True for a panic of a library that is written in Rust; `except Exception` does not catch it.
+    """Returns True for a panic of a library written in Rust, which `except Exception` does not catch.
 
     Args:
         error: any exception.
@@ -130,7 +133,7 @@ def is_panic(error: BaseException) -> bool:
 
 
 def _check_tokenizer(folder: Path, inside: Path) -> None:
-    """A tokenizer's config may name files, and transformers opens them."""
+    """Checks the file names in a tokenizer's config, because transformers opens these files."""
     path = folder / "tokenizer_config.json"
     said = _json(path) if path.exists() else {}
     for key, value in said.items() if isinstance(said, dict) else ():
@@ -141,7 +144,7 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
 
 
 def content(path: Path) -> Any:
-    """Returns the content of a JSON file; None if it is none.
+    """Returns the content of a JSON file; None if it is not JSON.
 
     Args:
         path: of the file.

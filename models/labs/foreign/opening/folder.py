@@ -1,4 +1,4 @@
-"""Opens a model: from a folder to a ForeignLab, refused with the reason where that cannot be."""
+"""Opens the model in a folder as a ForeignLab, or refuses it with the reason."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from models.labs.foreign.reading.readers import CausalReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import refuse
 
-HARMLESS = ("pooler", "position_ids", "token_type_ids")  # what a file may lack: nothing that is shown reads it
-HEADS = ("lm_head", "embed_out", "cls.predictions", "output.weight")  # names of a language-model head's weights
+# parts of parameter names that a file may lack, because nothing that is shown depends on them
+HARMLESS = ("pooler", "position_ids", "token_type_ids")
+HEADS = ("lm_head", "embed_out", "cls.predictions", "output.weight")  # names of the weights of a language-model head
 
-_opening = threading.Lock()  # transformers exchanges functions of torch's while it makes a model
+_opening = threading.Lock()  # a lock, because transformers replaces functions of torch while it builds a model
 
 
 def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab:
@@ -31,16 +32,16 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
     Args:
         name: address of the model.
         folder: as save_pretrained writes it.
-        root: the folder that no file may lie outside of; by default `folder`.
+        root: the folder that no file may be outside of; by default `folder`.
 
     Raises:
-        ForeignError: it cannot be opened; the message says why.
+        ForeignError: the model cannot be opened; the message gives the reason.
     """
     check_folder(folder, root or folder)
     with _opening:
         reader = make_reader(name, folder)
         if not isinstance(reader, PictureReader):
-            _ = reader.tokenizer  # without one, weights need not be read
+            _ = reader.tokenizer  # reads the tokenizer first: without one the weights need not be read
         try:
             return _opened(name, folder, reader)
         except (_NoHeadError, SeesFutureError):
@@ -49,7 +50,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
 
 
 class _NoHeadError(Exception):
-    """The files of a language model lack its head: it is a bare body."""
+    """The files of a language model lack its head: it is a bare encoder or decoder."""
 
 
 def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
@@ -60,14 +61,14 @@ def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
 
 
 def _check_described(reader: TextReader, folder: Path) -> None:
-    """Raises ForeignError if config.json describes far more weights than the files hold; they would be made at random.
+    """Raises ForeignError if config.json describes far more weights than the files have; these would be random.
 
-    A head without weights, and tied weights that are counted twice, are no reason.
+    A head without weights, and tied weights that are counted twice, are accepted.
     """
     try:
         with torch.device("meta"):
             model = getattr(transformers, reader.auto).from_config(reader.config)
-    except Exception:  # `_load` meets it again, and knows the reason
+    except Exception:  # `_load` raises the same error with its reason
         return
     described = sum(parameter.numel() for parameter in model.parameters())
     held = sum(elements(folder / file) for file in weights_of(folder))
@@ -83,7 +84,7 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
         model, info = getattr(transformers, reader.auto).from_pretrained(
             folder, config=reader.config, dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
             local_files_only=True, attn_implementation="eager", output_loading_info=True)
-    except Exception as error:  # a stranger's files; what they make transformers raise is not for people
+    except Exception as error:  # the exceptions that foreign files cause in transformers are not meant for visitors
         if "attn_implementation" in str(error) or "attention implementation" in str(error):
             raise refuse("own attention", kind=reader.config.model_type) from error
         raise refuse("weights damaged") from error
@@ -91,7 +92,7 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
         logging.set_verbosity(level)
     _check_missing(reader, info)
     for module in list(model.modules()):
-        if hasattr(module, "set_attention_type"):  # BigBird changes to it at its first short text
+        if hasattr(module, "set_attention_type"):  # BigBird switches to full attention at its first short text
             module.set_attention_type("original_full")
     return model.eval().requires_grad_(False)
 

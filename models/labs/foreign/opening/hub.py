@@ -1,7 +1,7 @@
-"""The Hub: what a host allows, how large a model is before it is loaded, and its download.
+"""The Hub: which models a host allows, the size of a model before it is loaded, and its download.
 
-Only safetensors, JSON and the tokenizer's own files are ever fetched: no pickles, no code. On a host, the machine's own
-Hub token is never used: it could open what is private.
+Only safetensors, JSON and tokenizer files are ever downloaded: no pickles, no code. In hosted mode the machine's own
+Hub token is never used, because it could open private models.
 """
 
 from __future__ import annotations
@@ -23,28 +23,29 @@ from models.labs.foreign.refusals import REFUSALS, refuse, sentence
 from models.messages import cut
 
 MB = 10**6
-SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit
+SETTING = "ATTENTION_LAB_HOSTED"  # environment variable that is not empty on a host for visitors from the internet
 TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
          "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
          "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
-OWN_BYTES = 900 * MB  # of the process with all our own models and the caches full, at most
-SMALLEST = 100 * MB  # of a model that every host opens: all-MiniLM-L6-v2 has 90
-CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Linux's control groups
-BYTES_A_WEIGHT = 4  # float32, whatever the file has
-SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes a weight in a file
+OWN_BYTES = 900 * MB  # largest memory in bytes of the process with all our own models and full caches
+SMALLEST = 100 * MB  # bytes of the largest model that every host opens: all-MiniLM-L6-v2 has 90 MB
+# files of Linux's control groups with a container's memory limit
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+BYTES_A_WEIGHT = 4  # bytes per weight in memory: float32, whatever the file has
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a host opens.
+    """The models that a host opens.
 
     Attributes:
-        hosted: True if strangers visit: folders are closed, and only what is `allowed` is open.
+        hosted: True for visitors from the internet: folders are closed, and only `allowed` models are open.
         allowed: ids on the Hub.
-        max_bytes: of a model in memory.
-        held_bytes: of all foreign models that are held; two are, whatever their size.
+        max_bytes: limit of a model in memory.
+        held_bytes: limit of all cached foreign models; two are cached whatever their size.
     """
 
     hosted: bool
@@ -69,14 +70,16 @@ HOSTED = Access(hosted=True, max_bytes=600 * MB, held_bytes=1_200 * MB, allowed=
 
 
 def access() -> Access:
-    """What this machine opens; the one place that decides it."""
+    """Returns the models that this machine opens; no other function decides this."""
     return fitted(HOSTED, memory()) if os.environ.get(SETTING) else LOCAL
 
 
 @functools.cache
 def fitted(wanted: Access, memory: int) -> Access:
-    """What a host of so many bytes of memory can open: two models are held whatever their size, so each has half of
-    what our own leave."""
+    """Returns the access of a host with this memory in bytes.
+
+    Two models are cached whatever their size, so each can have half of the memory that our own models leave.
+    """
     spare = memory - OWN_BYTES
     if spare >= wanted.held_bytes:
         return wanted
@@ -85,10 +88,10 @@ def fitted(wanted: Access, memory: int) -> Access:
 
 @functools.cache
 def memory() -> int:
-    """Bytes that this process may take: the machine's, or its container's."""
+    """Returns the memory in bytes that this process may use: the machine's, or its container's."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for file in CONTAINER:
-        with suppress(OSError, ValueError):  # `max` where there is no limit
+        with suppress(OSError, ValueError):  # the file contains `max` if there is no limit
             found.append(int(Path(file).read_text()))
     return min(found)
 
@@ -98,9 +101,9 @@ class Estimate:
     """A model on the Hub before it is loaded.
 
     Attributes:
-        repo, revision: its id, and the commit that was looked at.
-        files: (name, bytes) of what would be fetched.
-        memory: bytes that it takes when it is loaded.
+        repo, revision: its id and commit.
+        files: (name, bytes) of the files to download.
+        memory: bytes of the loaded model.
     """
 
     repo: str
@@ -110,12 +113,12 @@ class Estimate:
 
     @property
     def download(self) -> int:
-        """Bytes to fetch."""
+        """The number of bytes to download."""
         return sum(size for _, size in self.files)
 
 
 def repo_of(name: str) -> str:
-    """`hf:ORG/NAME` -> the id; raises ForeignError if it is none."""
+    """Returns the id in `hf:ORG/NAME`; raises ForeignError if it is not an id."""
     repo = name.removeprefix("hf:").strip()
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
         raise refuse("no id", repo=_shown(repo))
@@ -123,10 +126,14 @@ def repo_of(name: str) -> str:
 
 
 def estimate(name: str, allowed: Access | None = None) -> Estimate:
-    """Size of a model from its list of files and its config, nothing else fetched.
+    """Returns the size of a model from its list of files and its config, without downloading anything else.
+
+    Args:
+        name: address of the model.
+        allowed: by default this machine's.
 
     Raises:
-        ForeignError: it cannot be opened, or not on this host.
+        ForeignError: the model cannot be opened, or not on this host.
     """
     import huggingface_hub
 
@@ -140,7 +147,7 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
             raise refuse("no config")
         config = _fetched(repo, "config.json", info.sha, allowed)
         weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
-    if not weights:  # as in files.py, of files that are not here
+    if not weights:  # the same check as in files.py, for files that are not downloaded yet
         pickled = any(file.endswith(PICKLES) for file in sizes)
         raise refuse("pickle" if pickled else "no weights")
     wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
@@ -152,7 +159,9 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
 
 
 def _memory(info: Any, config: Any, size: int) -> int:
-    """Bytes of the weights as float32: by their number where the Hub tells it, else by the files' size."""
+    """Returns the bytes of the weights in float32: by their number if the Hub reports it, else by the size of the
+    files.
+    """
     total = getattr(getattr(info, "safetensors", None), "total", None)
     if total:
         return int(total) * BYTES_A_WEIGHT
@@ -163,7 +172,8 @@ def _memory(info: Any, config: Any, size: int) -> int:
 def download(found: Estimate, allowed: Access | None = None,
              progress: Callable[[int, int], None] = lambda done, of: None,
              cancelled: Callable[[], bool] = lambda: False) -> Path:
-    """The folder of the model, every file of it fetched; those that are here already are not fetched again."""
+    """Downloads all files of a model and returns its folder; files that are on this machine are not downloaded again.
+    """
     import huggingface_hub
 
     token, done = _token(allowed or access()), 0
@@ -186,7 +196,7 @@ def _add(progress: Callable[[int, int], None], before: int, whole: int, part: in
 
 
 def here(name: str) -> Path | None:
-    """The folder of a model that was fetched before; None if it was not, or not wholly."""
+    """Returns the folder of a model that was downloaded completely; otherwise None."""
     import huggingface_hub
 
     from models.storage.checkpoint import read_json
@@ -196,14 +206,14 @@ def here(name: str) -> Path | None:
         folder = Path(config).parent if isinstance(config, str) else None
         names = [path.name for path in folder.iterdir()] if folder else []
         weights = weight_files(names, lambda file: read_json(Path(folder or ".") / file))
-    except (OSError, ValueError):  # a cache that cannot be read holds nothing
+    except (OSError, ValueError):  # a cache that cannot be read counts as empty
         return None
     return folder if weights and set(weights) <= set(names) else None
 
 
 def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
-    """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
-    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # it does not say that it exports it
+    """Returns a progress bar for the Hub's library that draws nothing, reports progress, and can stop a download."""
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # the module does not declare that it exports the name
 
     class Bar(tqdm):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -220,7 +230,7 @@ def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
 
 
 def _fetched(repo: str, file: str, revision: str | None, allowed: Access) -> Any:
-    """A small JSON file of a model."""
+    """Returns the content of a small JSON file of a model."""
     import huggingface_hub
 
     from models.storage.checkpoint import read_json
@@ -234,7 +244,7 @@ def _token(allowed: Access) -> bool | None:
 
 @contextmanager
 def _told(repo: str) -> Iterator[None]:
-    """What goes wrong between here and the Hub, in words for people."""
+    """Turns errors of the network and the Hub into messages for the visitor."""
     from huggingface_hub import errors
 
     try:
@@ -256,7 +266,7 @@ def _told(repo: str) -> Iterator[None]:
         if status in (401, 403):
             raise refuse("no repository", repo=repo) from error
         raise refuse("hub error") from error
-    except Exception as error:  # no network has as many names as there are libraries
+    except Exception as error:  # every library raises its own network errors
         raise UnreachableError(repo) from error
 
 

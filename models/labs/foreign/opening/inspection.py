@@ -1,12 +1,12 @@
-"""Reads config and tokenizer of a model's folder in a process of its own, which has limits of time and memory.
+"""Reads config and tokenizer of a model's folder in a separate process, which has limits of time and memory.
 
     python -m models.labs.foreign.opening.inspection FOLDER ROOT PROCESSOR_SECONDS MEMORY_MB OUTPUT_BYTES
 
-A folder that somebody else made can hold a file that never ends, or one that ends the process that reads it. This
-process has no torch (its import takes a second and 200 MB) and reads no weights. It prints one JSON object a line:
-`{"reading": FILE}` before each file, then `{"refusal": CAUSE, "values": {...}}` (models/labs/foreign/refusals.py). What
-transformers merely objects to is left to the process that opens the model, which knows the reason. child.py is the
-other end.
+A foreign folder can contain a file that never ends, or one that kills the process that reads it. This process has no
+torch (its import takes a second and 200 MB) and reads no weights. It prints one JSON object per line:
+`{"reading": FILE}` before each file, then `{"refusal": CAUSE, "values": {...}}` (models/labs/foreign/refusals.py).
+Errors that transformers itself raises are left to the process that opens the model, which can report the reason.
+child.py starts this process.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from models.labs.foreign.opening import files
 from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.refusals import refuse
 
-# What a tokenizer has to read: an ordinary text, and one character many times, on which a pattern can take for ever.
+# texts for the tokenizer: an ordinary one, and one character many times, on which a pattern can take forever
 TEXTS = ("The cat sat on the mat. It's 12:30, isn't it?\n\n\tDas Mädchen aß 3 Äpfel: 好的, שלום!",
          *(character * 600 for character in "a0 .xé中\n"), "ab1 " * 200)
 
 
 def main() -> None:
-    """Inspects the folder that the command line names, within its limits."""
+    """Inspects the folder of the command line, within its limits."""
     folder, root = Path(sys.argv[1]), Path(sys.argv[2])
     _limit(*map(int, sys.argv[3:]))
     try:
@@ -40,15 +40,17 @@ def main() -> None:
 
 
 def _limit(seconds: int, memory: int, output: int) -> None:
-    """Sets the limits of this process: seconds of processor time, MB of address space, bytes of a file it writes."""
+    """Sets the limits of this process: seconds of processor time, MB of address space, bytes of a file that it writes.
+    """
     try:
         import resource
-    except ImportError:  # Windows has none; the parent ends the process after a time
+    except ImportError:  # Windows has no such limits; the parent ends the process after a time
         return
     for what, most, hard in ((resource.RLIMIT_CPU, seconds, seconds + 5),  # SIGXCPU tells the parent the reason
                              (resource.RLIMIT_AS, memory * 10**6, memory * 10**6),
                              (resource.RLIMIT_FSIZE, output, output), (resource.RLIMIT_CORE, 0, 0)):
-        with contextlib.suppress(ValueError, OSError):  # a lower limit is in force, or the system knows none
+        # a lower limit is in force, or the system does not support this one
+        with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(what, (most, hard))
 
 
@@ -74,7 +76,7 @@ def inspect(folder: Path, root: Path) -> None:
         _print(reading=file)
         files.elements(folder / file)
     _print(reading="config.json")
-    sys.modules["torch"] = None  # type: ignore[assignment]  # an import of it fails, and transformers does without
+    sys.modules["torch"] = None  # type: ignore[assignment]  # importing it fails, and transformers works without it
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -95,9 +97,9 @@ def _read_texts(folder: Path, config: Any) -> None:
             tokenizer(text, add_special_tokens=True)
     except (ForeignError, MemoryError):
         raise
-    except Exception:  # the process that opens the model meets it again
+    except Exception:  # the process that opens the model raises the same error
         return
-    except BaseException as error:  # a panic of the tokenizers' library, which is written in Rust
+    except BaseException as error:  # a panic of the tokenizers library, which is written in Rust
         if not files.is_panic(error):
             raise
         raise refuse("tokenizer fails") from error

@@ -1,6 +1,6 @@
-"""Bounds on the numbers of a foreign model's config, checked before anything is made from them.
+"""Limits on the numbers of a foreign model's config, checked before anything is built from them.
 
-No torch and no transformers: the inspection (inspection.py) imports this module in a small process.
+It imports neither torch nor transformers, because the inspection (inspection.py) uses it in a small process.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Any
 from models.labs.foreign.refusals import refuse
 
 MOST_LAYERS = 1_000
-MOST_PARTS = 4_096  # heads or experts of a layer
-MOST_EXPERTS = 20_000  # experts of all layers; DeepSeek-V3 has 15,616
-MOST_PATCHES = 2_048  # of a picture; DINOv2 has 1,369
-DEPTH = 100  # of objects and lists inside one another
+MOST_PARTS = 4_096  # largest number of heads or experts per layer
+MOST_EXPERTS = 20_000  # largest number of experts of all layers; DeepSeek-V3 has 15,616
+MOST_PATCHES = 2_048  # largest number of patches of a picture; DINOv2 has 1,369
+DEPTH = 100  # largest depth of nested objects and lists
 
 _LAYERS = re.compile(r"layer|block|stage|depth")
 _PARTS = re.compile(r"head|expert")
-_NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")  # a size of something else
+# ends of field names whose numbers are sizes and not counts of parts
+_NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")
 
 
 def check_numbers(config: Any) -> None:
@@ -45,7 +46,7 @@ def check_patches(config: Any) -> None:
     """Raises ForeignError if a picture has no patch, or more than MOST_PATCHES.
 
     Args:
-        config: content of a config.json, or transformers' own as a dictionary.
+        config: content of a config.json, or transformers' config as a dictionary.
     """
     for part in _parts(config, DEPTH):
         steps, sizes = (_numbers(part.get(name)) for name in ("patch_size", "image_size"))
@@ -59,7 +60,7 @@ def check_patches(config: Any) -> None:
 
 
 def _counts(value: Any, depth: int) -> Iterator[tuple[str, int]]:
-    """Yields (field, number) of every field that counts layers or parts of layers; of a list its length too."""
+    """Yields (field, number) of every field that counts layers or parts of layers; for a list also its length."""
     for part in _parts(value, depth):
         for name, found in part.items():
             if not isinstance(name, str) or _NO_COUNT.search(name) or not (_LAYERS.search(name) or _PARTS.search(name)):

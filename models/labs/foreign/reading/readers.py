@@ -1,6 +1,6 @@
-"""How foreign models read texts and answer: one class for each head that stands on a model.
+"""Readers: how foreign models read texts and answer, one class per head of a model.
 
-A reader knows a tokenizer and a config; it never sees a module. What a model returns becomes predictions here.
+A reader has a tokenizer and a config, but no module. It turns a model's output into predictions.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from models.prompt import Prompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
-MAX_TOKENS = 512  # of a typed text, whatever the model could read
+MAX_TOKENS = 512  # largest number of tokens of an input text, whatever the model could read
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said, as in Trace."""
+    """The results of a model, as in Trace."""
 
     outputs: tuple[Output, ...]
     losses: ndarray
@@ -39,7 +39,7 @@ class Answer:
 
 
 class TextReader(Reader):
-    """A bare encoder: it reads text, predicts nothing, and its last hidden vectors are what can be seen to change."""
+    """The reader of a bare encoder: it has no predictions, and shows changes of the last hidden states."""
 
     title = N_("Vectors")
     auto = "AutoModel"  # the class of transformers that loads it
@@ -47,13 +47,14 @@ class TextReader(Reader):
     examples: tuple[tuple[str, str], ...] = texts.PLAIN
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
-        """
+        """Reads nothing yet.
+
         Args:
             name: address of the model.
             folder: of tokenizer and config.
-            config: transformers' own; of a multimodal model the whole.
-            longest: most tokens that the model has positions for; None if there is no such limit.
-            trained_length: tokens of the longest text of its training.
+            config: of transformers; for a multimodal model the whole config.
+            longest: number of positions of the model; None if there is no limit.
+            trained_length: number of tokens of the longest training text.
         """
         self.name, self.config, self._folder = name, config, folder
         self.longest, self.trained_length = longest, trained_length
@@ -61,27 +62,27 @@ class TextReader(Reader):
 
     @cached_property
     def tokenizer(self) -> Any:
-        """transformers' fast tokenizer; raises ForeignError if there is none."""
+        """The fast tokenizer of transformers; raises ForeignError if there is none."""
         return texts.tokenizer_of(self._folder)
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """What each token id stands for, as text."""
+        """The text of each token id."""
         return texts.pieces_of(self.tokenizer, self.vocabulary)
 
     @cached_property
     def vocabulary(self) -> int:  # type: ignore[override]  # known from the config
-        """Rows of the embedding: token ids that the model can read."""
+        """The number of rows of the embedding: token ids that the model can read."""
         halves: list[Any] = [getattr(self.config, name, None) for name in ("text_config", "encoder")]
         return int(next((half for half in halves if hasattr(half, "vocab_size")), self.config).vocab_size)
 
     @cached_property
     def without_token(self) -> list[int]:
-        """Rows of the embedding that no token stands for."""
+        """The rows of the embedding without a token."""
         return texts.without_token(self.tokenizer, self.vocabulary)
 
     @property
-    def controls(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+    def controls(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         """Words that the tokenizer reads as control tokens when they are typed."""
         return tuple(self.tokenizer.all_special_tokens)
 
@@ -94,20 +95,20 @@ class TextReader(Reader):
         return self.prompt(encoded, [-1] * len(encoded.ids), text, limit or self.limit)
 
     def encode(self, text: str) -> Encoded:
-        """Tokens with their places; what the tokenizer puts around a text is known."""
+        """Returns the tokens with their positions, including the tokens that the tokenizer adds."""
         return texts.encode(self.tokenizer, text)
 
     def prompt(self, encoded: Encoded, targets: Sequence[int], text: str, limit: int) -> Prompt:
-        """Returns the Prompt of a text of any length: what does not fit is left out, what the tokenizer adds stays.
+        """Returns the Prompt of a text of any length: tokens over the limit are left out, added tokens stay.
 
         Args:
             encoded: N tokens.
             targets: N ids of the words that the text hides, -1 elsewhere.
-            text: as it was typed.
-            limit: most tokens.
+            text: input text.
+            limit: largest number of tokens.
 
         Raises:
-            InputError: there is no token, or one that the model has no row for.
+            InputError: there is no token, or a token without a row in the model.
         """
         first, last = encoded.body
         if first == last:
@@ -129,7 +130,7 @@ class TextReader(Reader):
                                          rows=self.vocabulary), start, max(stop, start + 1))
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
-        """The kept tokens as people read them; a typed ▁, which SentencePiece uses for spaces, stays what it is."""
+        """Returns the texts of the kept tokens; a typed ▁, which SentencePiece uses for spaces, is not changed."""
         shown = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
         for place, i in enumerate(kept):
             typed = encoded.text[encoded.starts[i]:encoded.stops[i]]
@@ -138,7 +139,7 @@ class TextReader(Reader):
         return tuple(shown)
 
     def _hints(self, encoded: Encoded, body: range, ids: Sequence[int]) -> str:
-        """What the person should know of this text, in one line."""
+        """Returns hints about this text for the visitor, in one line."""
         special = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id, self.tokenizer.unk_token_id}
         controls = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
                                  if encoded.ids[i] in special)
@@ -148,15 +149,15 @@ class TextReader(Reader):
         return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
 
     def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Positions that a prediction is shown for."""
+        """Returns the positions for which a prediction is shown."""
         return ()
 
     def targets(self, ids: Sequence[int], hidden: tuple[int, ...]) -> tuple[int, ...]:
-        """What is known of the answers at each position; `hidden` are the words that the text hides."""
+        """Returns the known answer at each position; `hidden` are the words that the text hides."""
         return hidden
 
     def hint(self, ids: Sequence[int]) -> str:
-        """What the person could add."""
+        """Returns a suggestion for the visitor."""
         return ""
 
     def join(self, tokens: Sequence[str]) -> str:
@@ -167,11 +168,12 @@ class TextReader(Reader):
         return tuple(i not in around for i in ids)
 
     def inputs(self, prompt: Prompt) -> dict[str, Tensor]:
-        """What the model's forward takes."""
+        """Returns the arguments of the model's forward."""
         ids = torch.tensor([prompt.ids])
         given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         if getattr(self.config, "type_vocab_size", 0) > 1 and "token_type_ids" in self.tokenizer.model_input_names:
-            ends = ids == self.tokenizer.sep_token_id  # all after the first separator is the second of two texts
+            # tokens after the first separator belong to the second of two texts
+            ends = ids == self.tokenizer.sep_token_id
             given["token_type_ids"] = (ends.cumsum(1) - ends.long()).clamp_max(1)
         return given
 
@@ -180,12 +182,12 @@ class TextReader(Reader):
         return Answer((), no_losses(prompt), fixed(result.output.last_hidden_state[0].float().numpy()))
 
     def rows(self, prompt: Prompt, written: Sequence[int]) -> Mapping[str, tuple[str, ...]]:
-        """Tokens by row; `written` are the decoder's ids."""
+        """Returns the tokens by token sequence; `written` are the decoder's ids."""
         return {TEXT: prompt.tokens}
 
 
 class CausalReader(TextReader):
-    """A causal language model: the next token after each."""
+    """The reader of a causal language model, which predicts the next token after each token."""
 
     title = N_("Next token")
     auto = "AutoModelForCausalLM"
@@ -207,7 +209,7 @@ class CausalReader(TextReader):
 
 
 class MaskedReader(HidesWords, TextReader):
-    """A masked language model guesses what is hidden: `[word]` hides a word, `[MASK]` what nobody knows."""
+    """The reader of a masked language model: `[word]` hides a word, `[MASK]` is a token without a known answer."""
 
     title = N_("Hidden token")
     auto = "AutoModelForMaskedLM"
@@ -225,15 +227,19 @@ class MaskedReader(HidesWords, TextReader):
             if ids[i] == mask:
                 targets[i] = answers.get(start, -1)
             elif start < stop and marked.hides(start, stop):
-                # Nobody could guess "unknown word", so its loss would mean nothing.
+                # the loss of an unknown word would mean nothing, because no model can predict it
                 ids[i], targets[i] = mask, -1 if encoded.ids[i] == unknown else encoded.ids[i]
         stops = [marked.origin[stop] for stop in encoded.stops]
         return self.prompt(Encoded(ids, encoded.starts, stops, encoded.body, marked.plain), targets, text,
                            limit or self.limit)
 
     def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
-        """Writes masks in place of hidden text that shares a token with visible text: of `2[½]`, which BERT reads as
-        one token, only the ½ is hidden. Also returns the answers, by the first character of their masks."""
+        """Replaces hidden text that shares a token with visible text by masks, and returns the answers by mask
+        position.
+
+        BERT reads `2[½]` as one token, of which only the ½ is hidden. Answers are stored by the first character of
+        their masks.
+        """
         answers: dict[int, int] = {}
         mask = self.tokenizer.mask_token
         encoded = self.encode(marked.plain)
@@ -264,7 +270,7 @@ class MaskedReader(HidesWords, TextReader):
 
 
 class ClassAnswer:
-    """How readers answer whose models have one class for all that they read."""
+    """The answers of models with one class for the whole input."""
 
     config: Any
 
@@ -283,7 +289,7 @@ class ClassAnswer:
 
 
 class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
-    """A class for the whole text."""
+    """The reader of a text classifier."""
 
     title = N_("Class")
     auto = "AutoModelForSequenceClassification"
@@ -291,7 +297,7 @@ class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
 
 
 class Seq2SeqReader(TextReader):
-    """An encoder with a decoder: a translation, a summary, an answer; the decoder's row is what it writes."""
+    """The reader of an encoder-decoder: a translation, a summary or an answer; the decoder's tokens are its output."""
 
     title = N_("Written text")
     auto = "AutoModelForSeq2SeqLM"
@@ -306,17 +312,17 @@ class Seq2SeqReader(TextReader):
 
     @property
     def target_vocabulary(self) -> int:
-        """Rows of the decoder's embedding."""
+        """The number of rows of the decoder's embedding."""
         decoder: Any = getattr(self.config, "decoder", None) or self.config
         own: Any = getattr(decoder, "decoder_vocab_size", None) or getattr(decoder, "vocab_size", None)
         return int(own or self.vocabulary)
 
     def wrote(self, ids: Sequence[int]) -> str:
-        """The text of these ids."""
+        """Returns the text of these ids."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
 
     def answer_row(self, written: Sequence[int], logits: Tensor) -> tuple[Output, ...]:
-        """(N, V) logits after each token of the decoder's row."""
+        """Returns the predictions from logits (N, V) after each decoder token."""
         after = logits.softmax(-1).numpy()
         return tuple(Output(i, fixed(after[i].copy()), self.labels, written[i + 1] if i + 1 < len(written) else -1,
                             TARGET) for i in range(len(written)))

@@ -1,5 +1,4 @@
-"""Texts and tokens of foreign models: tokenizers of any make behind a few functions, and the texts that show something.
-"""
+"""Texts and tokens of foreign models: functions that work with every type of tokenizer, and the example texts."""
 
 from __future__ import annotations
 
@@ -51,12 +50,12 @@ _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as token ids, with the characters that each came from.
+    """A text as token ids, with the positions of their characters.
 
     Attributes:
         ids: N token ids.
-        starts, stops: first character of each token, and the one after its last.
-        body: first and last + 1 of the text's own tokens; the tokenizer added those around them.
+        starts, stops: index of each token's first character, and the index after its last.
+        body: first and last + 1 of the text's own tokens; the tokenizer added the others.
         text: the text.
     """
 
@@ -72,9 +71,9 @@ class Marked:
     """A text without its brackets.
 
     Attributes:
-        plain: what is tokenized.
-        origin: for each count of characters of `plain`, how many characters of the typed text they came from.
-        hidden: (start, stop) in `plain` of what is hidden.
+        plain: the text that is tokenized.
+        origin: number of characters of `plain` -> the number of characters of the input text that they came from.
+        hidden: (start, stop) in `plain` of the hidden parts.
     """
 
     plain: str
@@ -85,23 +84,23 @@ class Marked:
         """Returns True if any of these characters is hidden.
 
         Args:
-            start: first character, in `plain`.
-            stop: the one after the last.
+            start: index of the first character, in `plain`.
+            stop: index after the last character.
         """
         return any(begin < stop and start < end for begin, end in self.hidden)
 
     def split_by(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Returns the hidden spans of which these characters hold a part, and something visible too.
+        """Returns the hidden spans that overlap with these characters, if some of the characters are visible.
 
         Args:
-            start: first character, in `plain`.
-            stop: the one after the last.
+            start: index of the first character, in `plain`.
+            stop: index after the last character.
         """
         return [(begin, end) for begin, end in self.hidden if begin < stop and start < end
                 and any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
 
     def replaced(self, span: tuple[int, int], text: str) -> Marked:
-        """Returns the same with another text in place of a hidden span, which is hidden no longer.
+        """Returns the same with another text in place of a hidden span, which is then visible.
 
         Args:
             span: one of `hidden`.
@@ -116,12 +115,12 @@ class Marked:
 
 
 def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
-    """Removes brackets: `The [cat] sat on the [MASK]` -> the text with the tokenizer's own mask, and where `cat` is.
+    """Removes brackets: `The [cat] sat on the [MASK]` -> the text with the tokenizer's mask, and the position of `cat`.
 
     Args:
-        text: as it was typed.
+        text: input text.
         mask_token: of the tokenizer.
-        special: tokens that hide nothing though they may stand in brackets, `[SEP]` for example.
+        special: tokens that hide nothing although they can be in brackets, for example `[SEP]`.
     """
     plain, last = "", 0
     origin: list[int] = []
@@ -139,27 +138,28 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
             hidden.append((len(plain), len(plain) + len(match[1])))
             plain += match[1]
             origin += range(match.start(1), match.end(1) - 1)
-            origin.append(match.end() - 1)  # a bracket that closes is read with the word before it
+            origin.append(match.end() - 1)  # a closing bracket is read with the word before it
         last = match.end()
     plain += text[last:]
     origin += range(last, len(text))
-    # By end: stops are ends, one past the character that they follow.
+    # indexed by end positions, which are one past the last character
     return Marked(plain, (0, *(place + 1 for place in origin)), tuple(hidden))
 
 
 def tokenizer_of(folder: Path) -> Any:
-    """The fast tokenizer of a model's folder; raises ForeignError if it has none that could be used."""
+    """Returns the fast tokenizer of a model's folder; raises ForeignError if it has no usable one."""
     from transformers import AutoTokenizer
     from transformers.utils import logging
 
     if not any(path.name.endswith(VOCABULARIES) for path in folder.iterdir()):
-        # transformers would make one that knows no word
+        # transformers would make a tokenizer without any words
         raise refuse("no tokenizer")
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # a tokenizer's files are read by many hands: whatever they raise, it cannot be used
+    # many libraries read a tokenizer's files, and whatever they raise, the tokenizer cannot be used
+    except Exception as error:
         raise refuse("tokenizer unreadable") from error
     finally:
         logging.set_verbosity(level)
@@ -167,14 +167,14 @@ def tokenizer_of(folder: Path) -> Any:
         raise refuse("empty tokenizer")
     if not getattr(tokenizer, "is_fast", False):
         raise refuse("slow tokenizer")
-    # Some files cut and fill texts. Switched off at the first text, that would happen while others read theirs.
+    # Some files cut and pad texts. This is switched off here and not at the first text, while other threads read texts.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     return tokenizer
 
 
 def encode(tokenizer: Any, text: str) -> Encoded:
-    """Returns the text's tokens and those that the tokenizer puts around them.
+    """Returns the tokens of a text, including those that the tokenizer adds.
 
     Args:
         tokenizer: a fast one.
@@ -186,7 +186,7 @@ def encode(tokenizer: Any, text: str) -> Encoded:
     try:
         found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
                           truncation=False, verbose=False)
-    except BaseException as error:  # a pattern that gives up on this text panics
+    except BaseException as error:  # a pattern that fails on this text panics
         if not is_panic(error):
             raise
         raise InputError(message("The model's tokenizer fails on this text"), 0, len(text)) from error
@@ -198,12 +198,14 @@ def encode(tokenizer: Any, text: str) -> Encoded:
 
 
 def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
-    """Returns the text of each token id: with a space in front where a word begins, of byte-level and SentencePiece
-    tokens; a part of a character as its bytes, `\\xe2`; WordPiece's `##` stays.
+    r"""Returns the text of each token id.
+
+    Byte-level and SentencePiece tokens have a space in front at the start of a word. A part of a character is shown as
+    its bytes, `\xe2`. WordPiece's `##` is kept.
 
     Args:
         tokenizer: a fast one.
-        vocabulary: rows of the model's embedding. A row without a token is called `<no token 50260>`.
+        vocabulary: number of rows of the model's embedding. A row without a token is called `<no token 50260>`.
     """
     known = min(len(tokenizer), vocabulary)
     tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
@@ -215,11 +217,11 @@ def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
 
 
 def without_token(tokenizer: Any, vocabulary: int) -> list[int]:
-    """Returns the rows of the embedding that no token stands for; they are never chosen as a continuation.
+    """Returns the rows of the embedding without a token; they are never chosen as a continuation.
 
     Args:
         tokenizer: a fast one.
-        vocabulary: rows of the model's embedding.
+        vocabulary: number of rows of the model's embedding.
     """
     known = min(len(tokenizer), vocabulary)
     tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
@@ -231,11 +233,11 @@ def _no_token(row: int) -> str:
 
 
 def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
-    """Returns the bytes of a token that is a part of a character; None of any other token.
+    """Returns the bytes of a token that is a part of a character; None for any other token.
 
     Args:
         tokenizer: a fast one.
-        token: as the vocabulary has it.
+        token: as in the vocabulary.
     """
     if token is None:
         return None
@@ -249,8 +251,7 @@ def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
 
 
 def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) -> list[str]:
-    """Returns the tokens of a text as people read them: parts of a character are shown under the character that they
-    make, `ש 1/2` and `ש 2/2`.
+    """Returns the tokens of a text for display: parts of a character are shown as `ש 1/2` and `ש 2/2`.
 
     Args:
         tokenizer: a fast one.
@@ -285,7 +286,7 @@ def is_byte_level(tokenizer: Any) -> bool:
 
 
 def join(tokens: Sequence[str], tokenizer: Any) -> str:
-    """Returns tokens as a person would write them.
+    """Returns the text of tokens.
 
     Args:
         tokens: as `written_pieces` returns them.
@@ -308,7 +309,7 @@ def _piece(token: str, is_bytes: bool, suffix: str) -> str:
     if not is_bytes:
         return token.removesuffix(suffix) + " " if suffix and token.endswith(suffix) else token.replace("▁", " ")
     if any(character not in _ALPHABET for character in token):
-        return token  # an added token, which is written as it is
+        return token  # an added token is not encoded
     raw = bytes(_ALPHABET[character] for character in token)
     text = decoded(raw)
     return "".join(f"\\x{byte:02x}" for byte in raw) if text is None else text
@@ -319,7 +320,7 @@ def _joined(parts: Sequence[bytes | None]) -> bytes:
 
 
 def decoded(raw: bytes) -> str | None:
-    """Returns the text of bytes in UTF-8; None if they are none.
+    """Returns the text of bytes in UTF-8; None if they are not UTF-8.
 
     Args:
         raw: any bytes.

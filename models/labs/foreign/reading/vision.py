@@ -1,4 +1,4 @@
-"""Pictures: what a vision Transformer reads. Its tokens are patches, named by row and column from 1."""
+"""Pictures as input of a vision Transformer; the tokens are patches, named by row and column from 1."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from models.labs.foreign.reading.readers import ClassAnswer, TextReader
 from models.messages import N_, message
 from models.prompt import Prompt
 
-FORMATS = ("JPEG", "PNG", "WEBP")  # Pillow knows forty more, some of which run programs
-MOST_PIXELS = 100_000_000  # of a JPEG, which is decoded at a reduced size
-MOST_DECODED = 12_000_000  # pixels that are decoded: a kilobyte of WebP can hold 49 million, 934 MB in memory
+FORMATS = ("JPEG", "PNG", "WEBP")  # the accepted formats; Pillow supports forty more, some of which start programs
+MOST_PIXELS = 100_000_000  # largest number of pixels of a JPEG, which is decoded at a reduced size
+# largest number of decoded pixels: a kilobyte of WebP can contain 49 million, 934 MB in memory
+MOST_DECODED = 12_000_000
 
 
 @dataclass(frozen=True)
 class PicturePrompt(Prompt):
-    """A picture as the model reads it.
+    """A picture as input of a model.
 
     Attributes:
         pixels: (3, height, width) float32, normalised, as bytes: hashable, and the same in every process.
         size: height and width.
-        patches: rows and columns of patches; a head's row over the keys after the first `before` is laid over them.
-        before: number of tokens in front of the patches.
-        seen: the picture that the model sees, as PNG.
+        patches: rows and columns of patches; a row of a pattern over the keys after the first `before` is drawn over
+            them.
+        before: number of tokens before the patches.
+        seen: the picture as the model receives it, as PNG.
     """
 
     pixels: bytes = b""
@@ -43,12 +45,12 @@ class PicturePrompt(Prompt):
     seen: bytes = b""
 
     def over_patches(self, row: ndarray) -> ndarray:
-        """(..., M) what a query gives each key -> (..., rows, columns) over the picture."""
+        """Returns a query's weights (..., M) as (..., rows, columns) over the picture."""
         return row[..., self.before:].reshape(*row.shape[:-1], *self.patches)
 
 
 class PictureReader(TextReader):
-    """A bare vision Transformer."""
+    """The reader of a bare vision Transformer."""
 
     title = N_("Picture")
     examples = ()
@@ -76,7 +78,7 @@ class PictureReader(TextReader):
         raise InputError(message("This model reads pictures: choose one"), 0, len(text))
 
     def read_picture(self, data: bytes) -> PicturePrompt:
-        """Raises InputError if this is no picture, or too large a one."""
+        """Returns the prompt of a picture; raises InputError if it is not a picture or too large."""
         seen = self._cut(open_picture(data))
         said = self._preprocessor
         pixels = numpy.asarray(seen, dtype=numpy.float32) * said.get("rescale_factor", 1 / 255)
@@ -96,7 +98,7 @@ class PictureReader(TextReader):
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _cut(self, picture: Image.Image) -> Image.Image:
-        """As large as the model's pictures: resized, or its middle where the model was trained on middles."""
+        """Returns the picture at the model's size: resized, or its centre if the model was trained on centre crops."""
         said = self._preprocessor
         resample = Image.Resampling(said.get("resample", Image.Resampling.BILINEAR))
         if said.get("do_center_crop") or "shortest_edge" in (said.get("size") or {}):
@@ -111,19 +113,22 @@ class PictureReader(TextReader):
 
 
 class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
-    """A vision Transformer that says what is on a picture."""
+    """The reader of a vision Transformer that classifies pictures."""
 
     title = N_("Class of a picture")
     auto = "AutoModelForImageClassification"
 
 
 def open_picture(data: bytes) -> Image.Image:
-    """Returns an RGB picture, turned as its camera says.
+    """Returns an RGB picture, rotated as its metadata says.
 
     The number of pixels is read from the header before any pixel is decoded.
 
+    Args:
+        data: content of the file.
+
     Raises:
-        InputError: it is no JPEG, PNG or WebP picture, is damaged, or has too many pixels.
+        InputError: it is not a JPEG, PNG or WebP picture, is damaged, or has too many pixels.
     """
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
@@ -145,5 +150,5 @@ def open_picture(data: bytes) -> Image.Image:
 
 
 def _pair(size: Any) -> tuple[int, int]:
-    """A number, or height and width."""
+    """Returns (height, width) of a number or a pair."""
     return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))

@@ -1,7 +1,7 @@
-"""Attention classes whose scores are more than one product: each gets a subclass that computes the same scores.
+"""Attention classes that compute their scores by more than one product.
 
-After the scores, the subclass does what every other foreign layer does. The class of a layer is exchanged once, when
-its model is opened; no layer carries anything that a pass has set.
+Each gets a subclass that computes the same scores; from there it follows the common path of all foreign layers. The
+class of a layer is replaced once, when its model is opened; no state of a pass is kept on a layer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from models.nets.attention.base import NEVER, split
 class Deberta(DisentangledSelfAttention):
     """DeBERTa v2 and v3: content to content, content to position and position to content (He et al. 2021, eq. 4).
 
-    All three are products of queries and keys under one scale, so that log n multiplies their sum.
+    All three are products of queries and keys with one factor, so log n multiplies their sum.
     """
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor, output_attentions: bool = False,
@@ -45,8 +45,11 @@ class Deberta(DisentangledSelfAttention):
 
 def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tensor,
                       is_index_global_attn: Tensor) -> tuple[Tensor]:
-    """Longformer's attention as one map (Beltagy et al. 2020): each token sees a window and the global tokens; a global
-    token sees all tokens, by projections of its own. The padding up to a whole window is left out."""
+    """Computes Longformer's attention as one map (Beltagy et al. 2020).
+
+    Each token sees a window and the global tokens. A global token sees all tokens, by its own projections. The padding
+    up to a whole window is left out.
+    """
     heads, n = module.num_heads, int((~is_index_masked[0]).sum())
     text = hidden_states[:, :n]
     is_global = is_index_global_attn[0, :n]
@@ -72,7 +75,7 @@ def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tenso
 
 
 class Longformer(LongformerSelfAttention):
-    """Longformer."""
+    """The attention of Longformer."""
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None,
                 is_index_masked: Tensor | None = None, is_index_global_attn: Tensor | None = None,
@@ -82,7 +85,7 @@ class Longformer(LongformerSelfAttention):
 
 
 class LED(LEDEncoderSelfAttention):
-    """The encoder of LED, which is Longformer's."""
+    """The attention of LED's encoder, which is Longformer's."""
 
     forward = Longformer.forward
 
@@ -92,7 +95,7 @@ ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {
 
 
 def adapt(model: nn.Module) -> bool:
-    """Exchanges the classes of the layers that need it; False if none does."""
+    """Replaces the classes of the layers that need it; returns False if none does."""
     found = [module for module in model.modules() if type(module) in ADAPTERS]
     for module in found:
         module.__class__ = ADAPTERS[type(module)]
@@ -103,6 +106,6 @@ def reports_windows(model: nn.Module) -> bool:
     """Returns True if transformers returns the attentions of this model in another form than ours.
 
     Args:
-        model: that `adapt` was called for.
+        model: a model for which `adapt` was called.
     """
     return any(isinstance(module, Longformer | LED) for module in model.modules())

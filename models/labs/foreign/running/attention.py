@@ -1,10 +1,10 @@
-"""The one attention function that foreign models call: eager attention, a plan's interventions, and a record.
+"""The attention function that foreign models call: eager attention, a plan's interventions, and a record.
 
     q k^T -> · scale · factor -> + bias + mask = scores -> softmax = live -> constant = weights -> weights v -> · gate
 
-transformers looks functions up by name (AttentionInterface); ours stands there as `lab`, with eager masks. What a
-pass is to do comes from a context variable that lives as long as one forward pass in one thread: nothing is stored on
-a module, and two visitors' passes through one model know nothing of each other.
+transformers looks up functions by name (AttentionInterface); ours has the name `lab` and uses eager masks. The settings
+of a pass are in a context variable that exists during one forward pass in one thread: nothing is stored on a module,
+and passes of two visitors through one model are independent.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from transformers.masking_utils import eager_mask
 
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
-NAME = "lab"  # of the function, in transformers' tables
-FORBIDDEN = -9e3  # a score or mask below this forbids a key: models write -inf, the lowest float, or -1e4 (GPT)
-ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the module of the model
+NAME = "lab"  # name of the function in transformers' tables
+FORBIDDEN = -9e3  # a score or mask below this value excludes a key: models use -inf, the lowest float, or -1e4 (GPT)
+ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the original module
 
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """What one layer did to one text.
+    """The values of one layer for one text.
 
     Attributes:
-        scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself where no head is constant.
+        scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself if no head is constant.
         norms: (H, N) norm of each head's gated output, before W_O.
         outputs: (H, N, D) the gated outputs.
     """
@@ -46,24 +46,25 @@ class LayerRecord:
     outputs: Tensor
 
 
-Sink = Callable[[str, int, LayerRecord], None]  # kind, layer, what it did
+Sink = Callable[[str, int, LayerRecord], None]  # a function of (block, layer, record)
 
 
 class ForwardPass:
-    """One forward pass: which layer runs, what the plan does to it, and who is told. Made anew for each.
+    """The settings of one forward pass: the layer that runs, the interventions, and the recipient of records.
 
-    Layers are numbered in the order in which they run, as several models do not number theirs, and ALBERT runs one
-    layer many times.
+    Layers are numbered in the order in which they run, because some models do not number their layers, and ALBERT runs
+    one layer many times.
     """
 
     def __init__(self, sites: Mapping[nn.Module, str], intervention: Callable[[str, int, int, int], Intervention],
                  base: int | None = None, sink: Sink | None = None) -> None:
-        """
+        """Starts before the first layer.
+
         Args:
-            sites: attention module -> its kind.
-            intervention: of a kind, a layer, and the number of queries and keys.
-            base: of the log n scale; None for the model's own.
-            sink: gets each layer's record; None if nobody wants any.
+            sites: attention module -> its block.
+            intervention: a function of block, layer, and the numbers of queries and keys.
+            base: of the log n scale; None for the model's own scale.
+            sink: receives each layer's record; None for no records.
         """
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
         self._ran: Counter[str] = Counter()
@@ -76,7 +77,7 @@ class ForwardPass:
 
     @property
     def scales(self) -> bool:
-        """True if the plan multiplies scores by log n."""
+        """Returns True if the plan multiplies scores by log n."""
         return self._base is not None
 
     def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
@@ -118,7 +119,7 @@ class ForwardPass:
 
 
 class BatchPass(ForwardPass):
-    """A pass of several texts of one length, for the one who is told of the weights of all of them."""
+    """A pass over several texts of one length, whose patterns are passed to a function."""
 
     def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
                  watch: Callable[[str, int, Tensor], None] | None) -> None:
@@ -140,7 +141,7 @@ _current: ContextVar[ForwardPass | None] = ContextVar("pass", default=None)
 
 @contextmanager
 def during(what: ForwardPass) -> Iterator[None]:
-    """The forward passes inside are this one; other threads' are not."""
+    """Makes the forward passes of this thread, inside the context, use these settings."""
     token = _current.set(what)
     try:
         yield
@@ -159,12 +160,23 @@ def current_pass() -> ForwardPass:
 def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None,
            scaling: float | None = None, dropout: float = 0.0, position_bias: Tensor | None = None,
            softcap: float | None = None, **others: Any) -> tuple[Tensor, Tensor]:
-    """What transformers calls: (B, H, N, D) queries, (B, G, M, D) keys and values -> (B, N, H, D) and the weights.
+    """Returns head outputs (B, N, H, D) and the pattern; transformers calls this function.
 
-    `others` that would change what is computed show when the model is compared with its eager self, as it is opened.
+    `others` are not used. If one of them changed the result, the comparison at opening would find the difference.
+
+    Args:
+        module: the attention module.
+        query: (B, H, N, D).
+        key, value: (B, G, M, D).
+        attention_mask: added to the scores, or None.
+        scaling: factor on the scores.
+        dropout: not used.
+        position_bias: added to the scores, or None.
+        softcap: as in complete_with.
+        others: further arguments of transformers.
     """
     groups = query.shape[1] // key.shape[1]
-    if groups > 1:  # key and value heads that several query heads share are shown as the query heads'
+    if groups > 1:  # key and value heads that several query heads share are repeated for each query head
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = torch.matmul(query, key.transpose(2, 3)).mul_(query.shape[-1]**-0.5 if scaling is None else scaling)
     outputs, weights = complete(module, scores, value, attention_mask, position_bias, softcap)
@@ -173,7 +185,7 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
 
 def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None = None,
              softcap: float | None = None) -> tuple[Tensor, Tensor]:
-    """As `complete_with`, for (B, H, M, D) values that the pattern multiplies."""
+    """Returns the result of `complete_with` for values (B, H, M, D) that the pattern multiplies."""
     return complete_with(module, scores, lambda weights: torch.matmul(weights, value), mask, bias, softcap)
 
 
@@ -203,7 +215,7 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """transformers' eager mask, with -inf where it has the lowest number of the type."""
+    """Returns transformers' eager mask with -inf in place of the lowest number of the type."""
     made = eager_mask(*args, **kwargs)
     return None if made is None else made.masked_fill_(made < 0, NEVER)
 

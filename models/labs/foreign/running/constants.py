@@ -1,10 +1,10 @@
-"""PAPA's constant matrices for any model: the mean of each head's weights over given texts (arXiv 2211.03495).
+"""PAPA's constant matrices for any model: the mean of each head's pattern over given texts (arXiv 2211.03495).
 
-    C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j        0 where there is none
+    C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j        0 if there is none
 
-Elementwise denominators, on the grid of models.labs.foreign.running.layout. Unlike PAPA's code, a text is not padded
-in the middle before it is read: the weights are those that the model has for a text as it is read here, laid on the
-grid afterwards.
+Each entry has its own denominator, on the grid of models.labs.foreign.running.layout. Unlike in PAPA's code, a text is
+not padded in the middle before it is read: the model reads the text as usual, and its pattern is placed on the grid
+afterwards.
 """
 
 from __future__ import annotations
@@ -23,24 +23,27 @@ from models.nets.constants import seen
 from models.plan import HeadPlan
 from models.prompt import Prompt
 
-LENGTH = 128  # tokens of the grid, unless another is asked for: 12 x 12 heads then take 9 MiB
-MOST_BYTES = 256 * 2**20  # of sums and counts while they are made
+LENGTH = 128  # default number of tokens of the grid: 12 x 12 heads then take 9 MiB
+MOST_BYTES = 256 * 2**20  # largest number of bytes of sums and counts during the computation
 
 
 def mean_weights(lab: ForeignLab, texts: Iterable[str | Prompt], length: int = LENGTH,
                  progress: Callable[[int, int], None] = lambda done, of: None,
                  cancelled: Callable[[], bool] = lambda: False) -> dict[str, Tensor]:
-    """kind -> (L, H, size, size) for `lab.with_constant`; size is `length`, or the model's limit where that is less.
+    """Returns block -> (L, H, size, size) for `lab.with_constant`; size is `length`, or the model's limit if it is
+    lower.
 
     Args:
-        texts: texts, those that cannot be read are passed over; or prompts, pictures for example.
-        progress: told how many of how many texts are done.
-        cancelled: asked before every text.
+        lab: the model.
+        texts: texts, of which unreadable ones are skipped; or prompts, such as pictures.
+        length: number of tokens of the grid.
+        progress: called with the done and the total number of texts.
+        cancelled: called before every text.
 
     Raises:
-        InputError: none of the texts could be read.
-        CancelledError: `cancelled` said so.
-        ValueError: the model has more heads than the memory for so long a grid has room for.
+        InputError: none of the texts can be read.
+        CancelledError: `cancelled` returned True.
+        ValueError: the model has too many heads for a grid of this length within the memory limit.
     """
     size = min(lab.task.limit, length)
     if 4 * size**2 * sum(layers * heads for layers, heads in lab.shape.values()) > MOST_BYTES:
@@ -72,12 +75,12 @@ def _read(lab: ForeignLab, text: str | Prompt, size: int) -> Prompt | None:
 
 
 def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[str, Tensor]) -> None:
-    """One text's weights, onto the sums."""
+    """Adds one text's pattern to the sums."""
     kinds = {kind.name: kind for kind in lab.kinds}
 
     def sink(kind: str, layer: int, step: LayerRecord) -> None:
         size = sums[kind].shape[-1]
-        live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # what is written has no limit
+        live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # generated text has no limit
         rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)
         sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
@@ -87,8 +90,11 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
 
 
 def passages(text: str, most: int = 256) -> list[str]:
-    """Pasted or uploaded text -> what constant matrices are averaged over: its paragraphs, or its lines where it has
-    no paragraphs; the first `most` that hold anything."""
+    """Returns the texts over which constant matrices are averaged: the first `most` paragraphs of a pasted or uploaded
+    text.
+
+    A text without paragraphs is split into lines; empty ones are left out.
+    """
     parts = text.replace("\r\n", "\n").split("\n\n")
     if len(parts) == 1:
         parts = text.splitlines()

@@ -1,4 +1,4 @@
-"""Models whose attention is code of their own: its softmax, and the product of softmax and values, are intercepted.
+"""Models with their own attention code, whose softmax and product of softmax and values are intercepted.
 
 Architectures that do not call transformers' AttentionInterface (BLOOM, GPT-J, Falcon, RoFormer, XLM, ...) compute
 
@@ -26,13 +26,13 @@ from models.labs.foreign.running.attention import FORBIDDEN, ForwardPass, curren
 from models.nets.attention.base import NEVER
 
 SOFTMAX = {functional.softmax, torch.softmax, Tensor.softmax}
-SUMS = {torch.baddbmm, Tensor.baddbmm}  # a bias, and a product
+SUMS = {torch.baddbmm, Tensor.baddbmm}  # functions that add a bias and a product
 PRODUCTS = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
 
 
 @dataclass
 class Found:
-    """The modules that compute attention by code of their own.
+    """The modules with their own attention code.
 
     Attributes:
         heads: module -> its number of heads.
@@ -44,11 +44,11 @@ class Found:
 
 
 class _Product(TorchFunctionMode):
-    """Finds each product of a softmax and values, and calls `replace` in place of it."""
+    """Finds each product of a softmax and values, and calls `replace` in its place."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._softmax: tuple[Tensor, Tensor] | None = None  # scores, pattern
+        self._softmax: tuple[Tensor, Tensor] | None = None  # (scores, pattern) of the last softmax
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
@@ -69,7 +69,7 @@ class _Product(TorchFunctionMode):
         return live
 
     def replace(self, scores: Tensor, live: Tensor, shape: torch.Size, product: Callable[[Tensor], Tensor]) -> Tensor:
-        """Returns the product of the pattern, which has this shape there, and the values."""
+        """Returns the product of the pattern, viewed in this shape, and the values."""
         return product(live.view(shape))
 
     def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,7 +78,7 @@ class _Product(TorchFunctionMode):
 
 
 class _Search(_Product):
-    """Finds the modules that compute attention by code of their own."""
+    """Finds the modules with their own attention code."""
 
     def __init__(self, modules: Iterable[nn.Module]) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class _Search(_Product):
         while frame is not None and not isinstance(frame.f_locals.get("self"), ForwardPass):
             module = frame.f_locals.get("self")
             if isinstance(module, nn.Module) and (own := ForwardPass.original(module)) in self._modules:
-                self.found.heads[own] = live.numel() // (live.shape[-1] * live.shape[-2])  # of a batch of one
+                self.found.heads[own] = live.numel() // (live.shape[-1] * live.shape[-2])  # the batch has one text
                 self.found.scales &= self._single
                 break
             frame = frame.f_back  # type: ignore[assignment]
@@ -108,8 +108,8 @@ class _Search(_Product):
         return result
 
 
-class _Seen(Exception):  # noqa: N818  # it ends a run that needs no more, and is no error
-    """Carries what a softmax read."""
+class _Seen(Exception):  # noqa: N818  # it ends a run early, and is not an error
+    """Carries the scores that a softmax read."""
 
     def __init__(self, scores: Tensor) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _Seen(Exception):  # noqa: N818  # it ends a run that needs no more, and i
 
 
 class _Look(_Product):
-    """Ends at the softmax."""
+    """Stops the run at the softmax."""
 
     def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
         raise _Seen(scores)
@@ -155,7 +155,7 @@ class _Attention(_Product):
 
 
 class _Intercepted:
-    """The forward of an attention module, inside a mode of its own."""
+    """The forward of an attention module inside its own mode."""
 
     def __init__(self, module: nn.Module, heads: int) -> None:
         self._module, self._heads, self._whole = module, heads, module.forward
@@ -164,9 +164,10 @@ class _Intercepted:
         current = current_pass()
         factor = None
         if current.scales:
-            # The keys that a query sees are known only where the softmax reads them: the module runs up to it once.
+            # The keys that a query sees are known only at the softmax, so the module runs up to it once before the
+            # pass.
             try:
-                with _Look():  # a cache would be written into
+                with _Look():  # a run to the end would write into a cache
                     self._whole(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
             except _Seen as seen:
                 whole = seen.scores.view(-1, self._heads, *seen.scores.shape[-2:])
@@ -189,7 +190,7 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
 
 
 def intercept(found: Found) -> None:
-    """Makes these modules obey the running ForwardPass, from now on.
+    """Makes these modules follow the running ForwardPass, from now on.
 
     Args:
         found: result of `find`.
@@ -203,7 +204,7 @@ def _copied(value: Any) -> Any:
 
 
 def _queries(factors: tuple[Any, ...]) -> int:
-    """Rows of a product, of which the second factor is no matrix of weights; else 0."""
+    """Returns the rows of a product whose second factor is not a weight matrix; else 0."""
     return int(factors[0].shape[-2]) if factors[1].ndim > 2 else 0
 
 

@@ -1,7 +1,7 @@
-"""Where a text's tokens stand on the grid of the constant matrices, by PAPA's rules (arXiv 2211.03495 and its code).
+"""Positions of a text's tokens on the grid of the constant matrices, by PAPA's rules (arXiv 2211.03495 and its code).
 
-CLS comes first and the last SEP last, whatever the text's length; of a pair, the first SEP and what follows it stand
-from the middle on. What a causal model reads is aligned left, so that cutting is enough.
+CLS is first and the last SEP is last, whatever the text's length; the first SEP of a pair and the tokens after it start
+in the middle. Tokens of a causal model are aligned left, so that cutting is enough.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.nets.constants import cut_to
 from models.prompt import Prompt
 
-SIZES = 4  # of constant matrices that are kept cut; one kind of one model each
+SIZES = 4  # number of cached sizes of constant matrices, for one block of one model each
 
 
 def places(n: int, size: int, first_break: int | None = None) -> list[int]:
-    """Places of n tokens of an encoder on a grid of `size`: `[CLS] a b [SEP]` on eight is 0, 1, 2, 7.
+    """Returns the positions of n tokens of an encoder on a grid of `size`: `[CLS] a b [SEP]` on eight is 0, 1, 2, 7.
 
     Args:
-        first_break: index of the separator after the first of two texts. Where a half of the grid is too short for
-            one of them, they stay together.
+        n: number of tokens.
+        size: of the grid.
+        first_break: index of the separator after the first of two texts. If half of the grid is too short for one of
+            them, the texts are not separated.
     """
     if n > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {n}")
@@ -38,16 +40,16 @@ def places(n: int, size: int, first_break: int | None = None) -> list[int]:
 
 
 class FittedConstants:
-    """Constant matrices cut to the sizes that were asked for last: a click on a head does not cut them again."""
+    """Constant matrices cut to recently used sizes, so that a click on a head does not cut them again."""
 
     def __init__(self, matrices: Mapping[str, Tensor]) -> None:
-        """`matrices`: kind -> (L, H, size, size)."""
+        """Stores the matrices, block -> (L, H, size, size)."""
         self._matrices = matrices
         self._cut: OrderedDict[Hashable, Tensor] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-        """(L, H, queries, keys), rows sum to 1."""
+        """Returns (L, H, queries, keys), with rows that sum to 1."""
         may_be_pair = not kind.causal and not isinstance(task, PictureReader)
         pair = first_break(task, prompt.ids) if prompt is not None and may_be_pair else None
         key = (kind.name, queries, keys, pair)
@@ -64,7 +66,9 @@ class FittedConstants:
 
 
 def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-    """(L, H, size, size) -> (L, H, queries, keys): models.nets.constants.cut_to the text's places."""
+    """Returns matrices (L, H, size, size) cut to a text's positions, (L, H, queries, keys); see
+    models.nets.constants.cut_to.
+    """
     size = matrix.shape[-1]
     if max(queries, keys) > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
@@ -74,19 +78,19 @@ def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader
 
 def grid(kind: Kind, queries: int, keys: int, size: int, task: TextReader,
          prompt: Prompt | None) -> tuple[Tensor, Tensor]:
-    """The places of a text's queries and keys on a grid of this size."""
+    """Returns the positions of a text's queries and keys on a grid of this size."""
     return (torch.tensor(_places(kind, kind.query_row, queries, size, task, prompt)),
             torch.tensor(_places(kind, kind.key_row, keys, size, task, prompt)))
 
 
 def _places(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: Prompt | None) -> Sequence[int]:
-    """The places of one row of tokens."""
+    """Returns the positions of one token sequence."""
     if kind.causal or row != TEXT or isinstance(task, PictureReader):
         return range(n)
     return places(n, size, None if prompt is None else first_break(task, prompt.ids))
 
 
 def first_break(task: TextReader, ids: Sequence[int]) -> int | None:
-    """The separator between two texts, where the tokens are a pair: one that is neither first nor last."""
+    """Returns the index of the separator between two texts; None if the tokens are not a pair."""
     separator = task.tokenizer.sep_token_id
     return next((i for i, token in enumerate(ids[:-1]) if i and token == separator), None)

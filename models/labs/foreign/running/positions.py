@@ -1,8 +1,8 @@
-"""Logits of a few positions: the head of a model is run only where its predictions are read.
+"""Logits of a few positions: the head of a model runs only where its predictions are read.
 
-Logits of 512 tokens by a vocabulary of 262,144 are 537 MB, and *Minimal heads* needs several copies with gradients.
-The body (the module whose last hidden states the head reads) returns the hidden states of the wanted positions only,
-so every architecture whose head works on each position by itself needs no code of its own.
+Logits of 512 tokens by a vocabulary of 262,144 are 537 MB, and *Minimal heads* needs several copies with gradients. The
+body (the module whose last hidden states the head reads) returns the hidden states of the requested positions only. So
+this works for every architecture whose head treats each position separately.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-BLOCK_NUMBERS = 8 * 2**20  # logits that are computed at once: 32 MB
+BLOCK_NUMBERS = 8 * 2**20  # number of logits that are computed at once: 32 MB
 
 
 class BodyOutput:
-    """What a model's body returned in one forward pass, and the positions that its head is to read.
+    """The output of a model's body in one forward pass, and the positions that its head reads.
 
     Attributes:
-        positions: in the row of tokens that the head reads; negative ones count from the end.
+        positions: in the token sequence that the head reads; negative ones count from the end.
     """
 
     def __init__(self, positions: Sequence[int]) -> None:
@@ -41,8 +41,10 @@ _current: ContextVar[BodyOutput | None] = ContextVar("body output", default=None
 
 @contextmanager
 def at_positions(output: BodyOutput) -> Iterator[None]:
-    """Inside, a model that `listen` was called for returns the logits of `output.positions`. A second call of the
-    model inside the same `output` runs its head only."""
+    """Makes a model for which `listen` was called return the logits of `output.positions`, inside the context.
+
+    A second call of the model inside the same `output` runs its head only.
+    """
     token = _current.set(output)
     try:
         yield
@@ -52,7 +54,7 @@ def at_positions(output: BodyOutput) -> Iterator[None]:
 
 @contextmanager
 def whole() -> Iterator[None]:
-    """Inside, the body runs as without `at_positions`: for a pass over another prompt."""
+    """Runs the body as without `at_positions`, inside the context: for a pass over another prompt."""
     token = _current.set(None)
     try:
         yield
@@ -67,7 +69,7 @@ def body_of(model: Any) -> nn.Module | None:
 
 
 def listen(body: nn.Module) -> None:
-    """Makes the body obey `at_positions`, from now on.
+    """Makes the body follow `at_positions`, from now on.
 
     Args:
         body: as `body_of` returns it.
@@ -78,17 +80,18 @@ def listen(body: nn.Module) -> None:
         output = _current.get()
         return whole(*args, **kwargs) if output is None else output.of(lambda: whole(*args, **kwargs))
 
-    body.forward = forward  # set once, when the model is opened
+    body.forward = forward  # replaced once, when the model is opened
 
 
 class Result:
-    """One forward pass: what the model returned, and its logits at the positions that are asked for."""
+    """One forward pass: the model's output, and its logits at the requested positions."""
 
     def __init__(self, call: Callable[[], Any], limited: bool) -> None:
-        """
+        """Runs the model once.
+
         Args:
-            call: runs the model on one prompt; run at once, and again, body excepted, for each `logits_at`.
-            limited: True if the model has a body that obeys `at_positions`, and all its logits are too many.
+            call: runs the model on one prompt; called at once, and again, without the body, for each `logits_at`.
+            limited: True if the model has a body that follows `at_positions`, and all its logits would be too many.
         """
         self._call = call
         self._body = BodyOutput([0]) if limited else None
@@ -109,11 +112,11 @@ class Result:
 
 
 def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]:
-    """Splits positions into runs whose logits are at most BLOCK_NUMBERS, one position at least.
+    """Splits positions into groups whose logits are at most BLOCK_NUMBERS, with at least one position each.
 
     Args:
         positions: P positions.
-        vocabulary: logits of one position.
+        vocabulary: number of logits of one position.
     """
     size = max(1, BLOCK_NUMBERS // vocabulary)
     for start in range(0, len(positions), size):

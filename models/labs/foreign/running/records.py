@@ -1,4 +1,4 @@
-"""What is kept of a pass as its layers run: everything, thumbnails, or one layer."""
+"""Recorders of a pass, which store everything, thumbnails, or one layer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from models.trace import Layer, fixed
 
 
 class FullRecorder:
-    """All maps of all layers, each written once into its place."""
+    """Stores all maps of all layers, each written once into its array."""
 
     def __init__(self, kinds: Iterable[Kind], constant: bool) -> None:
-        """`constant`: True if the weights used are not everywhere those that the model computes."""
+        """Allocates nothing yet; `constant` is True if patterns after the plan can differ from the computed ones."""
         self._layers = {kind.name: kind.layers for kind in kinds}
         self._names = ("scores", "live", "norms", *(["weights"] if constant else []))
         self._held: dict[str, dict[str, Tensor]] = {name: {} for name in self._names}
@@ -33,7 +33,8 @@ class FullRecorder:
             held[kind][layer].copy_(part)
 
     def of(self, name: str) -> dict[str, ndarray]:
-        """kind -> (L, ...) `scores`, `live`, `weights` or `norms`; `live` again where no head is constant."""
+        """Returns block -> (L, ...) `scores`, `live`, `weights` or `norms`; `weights` is `live` if no head is constant.
+        """
         if name not in self._held:
             return self.of("live")
         if name not in self._arrays:
@@ -42,7 +43,7 @@ class FullRecorder:
 
 
 class ThumbnailRecorder:
-    """Thumbnails and norms; a layer's maps are let go of when the next one runs."""
+    """Stores thumbnails and norms; a layer's maps are freed when the next layer runs."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         names = [kind.name for kind in kinds]
@@ -57,17 +58,17 @@ class ThumbnailRecorder:
 
     @property
     def thumbnails(self) -> dict[str, ndarray]:
-        """kind -> (L, H, n, m) uint8."""
+        """Returns block -> (L, H, n, m) uint8."""
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._tiles.items()}
 
     @property
     def norms(self) -> dict[str, ndarray]:
-        """kind -> (L, H, N)."""
+        """Returns block -> (L, H, N)."""
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._norms.items()}
 
 
 class LayerRecorder:
-    """One layer of one kind."""
+    """Stores one layer of one block."""
 
     def __init__(self, kind: str, layer: int) -> None:
         self._wanted = (kind, layer)

@@ -1,7 +1,7 @@
-"""Modules that remember earlier texts: each call runs on a copy, so that a text's result depends on that text alone.
+"""Modules with a state from earlier texts: each call runs on a copy, so that a result depends only on its own text.
 
-Rotary tables of dynamic NTK and LongRoPE are rewritten by the longest text seen so far. The same link would show other
-maps afterwards, and the threads of two visitors would disturb each other.
+Rotary tables of dynamic NTK and LongRoPE are rewritten by the longest text so far. Without the copy the same link could
+show other maps later, and the threads of two visitors would disturb each other.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from torch import Tensor, nn
 
 from models.labs.foreign.running.attention import ORIGINAL
 
-# Transformers marks a model whose hooks for hidden states are installed; without the mark it installs them again.
+# The last name marks a model whose hooks for hidden states are installed; without the mark transformers installs them
+# again.
 _KEPT = ("_buffers", "_modules", "_parameters", "_non_persistent_buffers_set", "_output_capturing_hooks_installed")
 Snapshot = dict[nn.Module, tuple[dict[str, Tensor | None], dict[str, Any]]]
 
 
 def snapshot(model: nn.Module) -> Snapshot:
-    """Returns a copy of every module's buffers and attributes, submodules and parameters excepted."""
+    """Returns a copy of every module's buffers and attributes, without submodules and parameters."""
     return {module: ({name: None if buffer is None else buffer.clone() for name, buffer in module._buffers.items()},
                      _attributes(module)) for module in model.modules()}
 
 
 def restore(before: Snapshot) -> list[nn.Module]:
-    """Undoes what has changed since the snapshot.
+    """Undoes the changes since the snapshot.
 
     Args:
         before: result of `snapshot`.
@@ -61,7 +62,7 @@ def isolate(modules: Iterable[nn.Module]) -> None:
 
 
 class _Isolated:
-    """The forward of one module, on a copy of it."""
+    """The forward of one module, run on a copy of the module."""
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module

@@ -1,4 +1,4 @@
-"""How far a plan moved the vectors of a model that predicts nothing."""
+"""The shift of the output vectors under a plan, for a model without predictions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from models.trace import Sketch, Trace
 
 
 def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:
-    """1 - cosine of each token's last vector before and after, (tokens,); and of the sentence's, the mean of all.
+    """Returns 1 - cosine between each token's last vector before and after, (tokens,), and that of the mean vector.
 
-    0 is not moved at all, 1 at a right angle, 2 turned round.
+    0 means no change, 1 orthogonal vectors, 2 opposite ones.
+
+    Args:
+        before, after: traces or sketches of one prompt.
 
     Raises:
-        ValueError: the model gives no vectors.
+        ValueError: the model has no vectors.
     """
     if before.vectors is None or after.vectors is None:
         raise ValueError("this model predicts something; its vectors are not kept")
@@ -23,7 +26,7 @@ def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray
 
 
 def _turned(old: ndarray, new: ndarray) -> ndarray:
-    """(..., C) -> (...) 1 - cosine; 0 exactly where nothing changed."""
+    """Returns 1 - cosine (...) of vectors (..., C); exactly 0 if nothing changed."""
     norms = numpy.linalg.norm(old, axis=-1) * numpy.linalg.norm(new, axis=-1)
     cosine = (old * new).sum(-1) / numpy.maximum(norms, 1e-30)
     return numpy.where((old == new).all(-1), 0.0, 1 - cosine.clip(-1, 1))

@@ -1,4 +1,4 @@
-"""Writing: a causal model's continuation, and the row that a decoder writes, which is always greedy."""
+"""Generation: a causal model's continuation, and a decoder's output, which is always greedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.labs.foreign.running.positions import Result
 from models.plan import HeadPlan
 from models.prompt import Prompt, TargetPrompt
 
-MAX_WRITTEN = 64  # tokens of a decoder's row, its first included
+MAX_WRITTEN = 64  # largest number of decoder tokens, the first included
 
 
 class GenerativeModel(Protocol):
@@ -42,7 +42,9 @@ class GenerativeModel(Protocol):
 
 
 def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
-    """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
+    """Returns the prompt with the model's output under this plan as teacher-forced target; by default the baseline
+    output.
+    """
     if isinstance(prompt, TargetPrompt):
         return prompt
     if not isinstance(lab.task, Seq2SeqReader):
@@ -53,7 +55,7 @@ def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan(
 @torch.inference_mode()
 def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
                   sampling: Sampling = GREEDY) -> Iterator[int]:
-    """Ids of a continuation; stops at the end of a text, or at the limit."""
+    """Yields the ids of a continuation; stops at the end token or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
     for _ in range(min(count, lab.limit - len(ids))):
         grown = replace(prompt, ids=tuple(ids))
@@ -69,7 +71,7 @@ def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: 
 @torch.inference_mode()
 def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
           count: int = MAX_WRITTEN) -> Iterator[int]:
-    """Ids that the decoder writes, without the one that starts it and the one that ends it."""
+    """Yields the ids of the decoder's output, without start and end token."""
     inputs = task.inputs(prompt)
     said: Any = lab.model.generation_config
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
@@ -91,8 +93,11 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
 
 def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
                    sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
-    """What the model writes, None of an anchored text under a plan; and a pass over the text and the decoder's row that
-    is recorded."""
+    """Runs a recorded pass over the text and the decoder's tokens.
+
+    Returns:
+        The answer, the token sequences, and the generated text (None for a teacher-forced target under a plan).
+    """
     row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *write(lab, task, prompt, plan))
     written = None if isinstance(prompt, TargetPrompt) and plan else task.wrote(row[1:])
     given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
@@ -101,7 +106,7 @@ def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, p
 
 
 def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
-    """Yields the text of each token; parts of a character yield nothing until the character is whole.
+    """Yields the text of each token; parts of a character yield nothing until the character is complete.
 
     Args:
         task: reader of the model.
