@@ -6,10 +6,11 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv \
     && rm -rf /var/lib/apt/lists/*
 
-# torch without CUDA comes from the index that requirements.txt names; its headers and tests are for who changes it.
-COPY requirements.txt /srv/requirements.txt
+# Every wheel must have a SHA-256 of requirements-image.txt, which `python -m tools.lock` writes. torch without CUDA comes
+# from the index that the file names; the headers and tests of torch are not needed.
+COPY requirements-image.txt /srv/requirements.txt
 RUN python3 -m venv /srv/venv \
-    && /srv/venv/bin/pip install --no-cache-dir --no-compile --requirement /srv/requirements.txt \
+    && /srv/venv/bin/pip install --no-cache-dir --no-compile --require-hashes --requirement /srv/requirements.txt \
     && rm -rf /srv/venv/lib/python3.11/site-packages/torch/include /srv/venv/lib/python3.11/site-packages/torch/test
 
 COPY .streamlit /srv/lab/.streamlit

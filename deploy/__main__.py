@@ -1,7 +1,11 @@
 """Runs two replicas of the app behind HAProxy on one machine: `make hosted`, or `python -m deploy`.
 
+    python -m deploy                 # runs until Ctrl-C or SIGTERM
+    python -m deploy restart         # restarts a, then b, while the other one serves all visits
+    python -m deploy restart a       # restarts a only
+
 Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that dies is started again. Its
-visitors continue on the other replica, because a visitor's state is in the page's address. Ends with Ctrl-C or SIGTERM.
+visitors continue on the other replica, because a visitor's state is in the page's address.
 """
 
 from __future__ import annotations
@@ -12,22 +16,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
-from pathlib import Path
 from types import FrameType
 
 from deploy.replica import CONTROL
-
-ROOT = Path(__file__).resolve().parents[1]
-NAMES = ("a", "b")
-PATIENCE = 90.0  # seconds within which a replica must be ready
-PAUSE = 1.0  # seconds between two checks for processes that ended
+from deploy.supervisor import NAMES, ROOT, RestartError, Supervisor, request_restart, start_replica
 
 
 def main() -> None:
-    """Starts the replicas and HAProxy, and restarts replicas until HAProxy ends or a signal arrives."""
+    """Runs the site, or restarts replicas of the site that runs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", nargs="?", choices=["restart"])
+    parser.add_argument("names", nargs="*", metavar="REPLICA", help="a or b; default: a, then b")
     parser.add_argument("--port", type=int, default=8501, help="port of the site; default: %(default)s")
     parser.add_argument("--address", default="", help="address that the site listens on; default: all addresses")
     parser.add_argument("--replicas-from", type=int, default=8511, metavar="PORT",
@@ -36,57 +35,45 @@ def main() -> None:
                         help="port of the first replica's Prometheus metrics, on 127.0.0.1; the second uses the next; "
                              "default: no metrics")
     asked = parser.parse_args()
+    if not set(asked.names) <= set(NAMES):
+        parser.error(f"which replica? {' or '.join(NAMES)}")
+    if asked.action == "restart":
+        _restart(asked.names or NAMES, parser)
+    else:
+        _run(asked, parser)
+
+
+def _restart(names: list[str] | tuple[str, ...], parser: argparse.ArgumentParser) -> None:
+    last = ""
+    try:
+        for last in request_restart(names):
+            print(last, flush=True)
+    except OSError as error:
+        parser.error(f"`python -m deploy` does not run here ({error.strerror})")
+    sys.exit(0 if last == "done" else 1)
+
+
+def _run(asked: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     balancer = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if balancer is None:
         parser.error("haproxy is not installed. On Debian and Ubuntu: apt install haproxy")
     signal.signal(signal.SIGTERM, _interrupt)
     ports = {name: asked.replicas_from + number for number, name in enumerate(NAMES)}
-    running: dict[str, subprocess.Popen[bytes]] = {}
+    metrics = {name: asked.metrics_from and asked.metrics_from + number for number, name in enumerate(NAMES)}
+    site = Supervisor(ports, lambda name: start_replica(ports[name], metrics[name]))
+    settings = {"LISTEN": f"{asked.address}:{asked.port}", "CONTROL": str(CONTROL),
+                **{f"REPLICA_{name.upper()}": f"127.0.0.1:{port}" for name, port in ports.items()}}
     try:
-        for number, name in enumerate(NAMES):
-            running[name] = _replica(ports[name], asked.metrics_from and asked.metrics_from + number)
-        for name in NAMES:
-            _wait(running[name], ports[name])
-        CONTROL.parent.mkdir(parents=True, exist_ok=True)
-        running["balancer"] = subprocess.Popen(
-            [balancer, "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
-            env=os.environ | {"LISTEN": f"{asked.address}:{asked.port}", "CONTROL": str(CONTROL),
-                              **{f"REPLICA_{name.upper()}": f"127.0.0.1:{port}" for name, port in ports.items()}})
+        site.begin(lambda: subprocess.Popen([balancer, "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
+                                            env=os.environ | settings))
         print(f"Attention Lab: http://{asked.address or 'localhost'}:{asked.port}", flush=True)
-        while running["balancer"].poll() is None:
-            time.sleep(PAUSE)
-            for number, name in enumerate(NAMES):
-                if running[name].poll() is not None:
-                    print(f"replica {name} ended ({running[name].returncode}) and is started again", flush=True)
-                    running[name] = _replica(ports[name], asked.metrics_from and asked.metrics_from + number)
-        sys.exit(f"haproxy ended ({running['balancer'].returncode})")
+        sys.exit(f"haproxy ended ({site.watch()})")
+    except RestartError as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         pass
     finally:
-        for process in running.values():
-            process.terminate()
-        for process in running.values():
-            process.wait(20)
-
-
-def _replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
-    """Starts one replica in hosted mode, on 127.0.0.1."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(port),
-         "--server.address", "127.0.0.1"], cwd=ROOT,
-        env={"OMP_NUM_THREADS": "1"} | os.environ | ({"ATTENTION_LAB_METRICS": str(metrics)} if metrics else {}))
-
-
-def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    """Returns when the replica is ready; ends the program with a message if it is not ready within PATIENCE."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    sys.exit(f"the replica on port {port} did not get ready; see above")
+        site.stop()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

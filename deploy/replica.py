@@ -5,7 +5,7 @@
     python -m deploy.replica stop a         # moves the visits of a to b, each with its state
     python -m deploy.replica ready a        # sends visits to a again
 
-There is no restart command. docs/hosting.md describes an update of both replicas without an interruption.
+`python -m deploy restart` restarts replicas without an interruption.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import csv
 import io
 import os
 import socket
+import time
 from pathlib import Path
 
 CONTROL = Path(os.environ.get("ATTENTION_LAB_CONTROL", Path(__file__).resolve().parents[1] / "runs" / "balancer.sock"))
+GRACE = 3.0  # seconds between the last new visitor of a replica and the end of its connections
 STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # command of this module -> HAProxy's server state
 
 
@@ -57,6 +59,27 @@ def visits(control: Path = CONTROL) -> dict[str, tuple[str, int]]:
             if row["pxname"] == "replicas" and row["svname"] != "BACKEND"}
 
 
+def set_state(name: str, action: str, control: Path = CONTROL, grace: float = GRACE) -> str:
+    """Changes the state of a replica.
+
+    Args:
+        name: of the replica.
+        action: a key of STATES. `stop` sends new visitors elsewhere, waits, and then ends the connections.
+        control: path of the control socket.
+        grace: seconds between the two, in which running requests may end.
+
+    Returns:
+        HAProxy's answer; empty after a success.
+
+    Raises:
+        OSError: HAProxy does not listen on the socket.
+    """
+    if action == "stop":  # `maint` ends all connections at once: on-marked-down in deploy/haproxy.cfg
+        say(f"set server replicas/{name} state {STATES['drain']}", control)
+        time.sleep(grace)
+    return say(f"set server replicas/{name} state {STATES[action]}", control).strip()
+
+
 def main() -> None:
     """Runs one command and prints the state of both replicas."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -66,12 +89,8 @@ def main() -> None:
     if asked.action and not asked.name:
         parser.error("which one, a or b?")
     try:
-        if asked.action:
-            answer = say(f"set server replicas/{asked.name} state {STATES[asked.action]}").strip()
-            if asked.action == "stop":
-                answer += say(f"shutdown sessions server replicas/{asked.name}").strip()
-            if answer:
-                parser.error(answer)
+        if asked.action and (answer := set_state(asked.name, asked.action)):
+            parser.error(answer)
         for name, (state, count) in visits().items():
             print(f"{name}: {state}, {count} connections")
     except OSError as error:

@@ -10,10 +10,12 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +27,7 @@ from streamlit import config, net_util
 from streamlit.web import bootstrap
 
 from app.server import gate, health
-from deploy import replica
+from deploy import replica, supervisor
 from models.labs.foreign.opening import hub
 
 
@@ -35,7 +37,7 @@ def read(root: Path, name: str) -> str:
 
 def test_the_image_copies_what_is_there_and_what_the_app_needs(root: Path):
     copied = re.findall(r"^COPY (\S+) (\S+)", read(root, "Dockerfile"), re.MULTILINE)
-    needed = {"requirements.txt", ".streamlit", "app", "assets", "components", "models"}
+    needed = {"requirements-image.txt", ".streamlit", "app", "assets", "components", "models"}
     assert {source for source, _ in copied} == needed
     kept = {line[1:] for line in read(root, ".dockerignore").splitlines() if line.startswith("!")}
     for source, _ in copied:
@@ -48,7 +50,7 @@ def test_the_image_runs_as_a_user_and_says_how_it_is(root: Path):
     assert health.HEALTH in text[text.index("HEALTHCHECK"):] and "app/host.py" in text
 
 
-@pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/__main__.py", "docs/hosting.md"])
+@pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/supervisor.py", "docs/hosting.md"])
 def test_hosts_run_the_app_behind_its_gate(file: str, root: Path):
     text = read(root, file)
     assert "app/host.py" in text and "run app/main.py" not in text
@@ -202,3 +204,148 @@ def test_the_balancer_is_spoken_to(tmp_path: Path):
     assert asked == ["show stat\n"]
     with pytest.raises(OSError):
         replica.say("show stat", tmp_path / "nothing")
+
+
+STAND = """
+import http.server, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = b"%s"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
+
+class Site:
+    """A supervisor with fake replicas, which answer with their generation; HAProxy is real where it is installed."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.port, *ports = free_ports(3)
+        self.control, self.starts = folder / "control", {"a": 0, "b": 0}
+        self.healthy = True
+        self.supervisor = supervisor.Supervisor(dict(zip("ab", ports, strict=True)), self.start, self.control)
+        balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+        settings = {"LISTEN": f"127.0.0.1:{self.port}", "CONTROL": str(self.control),
+                    "REPLICA_A": f"127.0.0.1:{ports[0]}", "REPLICA_B": f"127.0.0.1:{ports[1]}"}
+        command = [balancer, "-db", "-f", str(root / "deploy" / "haproxy.cfg")] if balancer else \
+            [sys.executable, "-c", STATES, str(self.control)]
+        self.supervisor.begin(lambda: subprocess.Popen(command, env=os.environ | settings, stderr=subprocess.DEVNULL))
+        until(lambda: replica.visits(self.control), lambda its: all(state == "UP" for state, _ in its.values()))
+        self.proxied = balancer is not None
+        self.thread = threading.Thread(target=self.supervisor.watch)
+        self.thread.start()
+        until((folder / supervisor.SOCKET).exists, bool)
+
+    def start(self, name: str) -> subprocess.Popen[bytes]:
+        self.starts[name] += 1
+        code = STAND % f"{name}{self.starts[name]}" if self.healthy else "raise SystemExit(3)"
+        return subprocess.Popen([sys.executable, "-c", code, str(self.supervisor.ports[name])])
+
+    def stop(self) -> None:
+        assert self.supervisor.balancer is not None
+        self.supervisor.balancer.terminate()
+        self.thread.join()
+        self.supervisor.stop()
+
+
+# In place of HAProxy where it is not installed: the commands that the supervisor uses, with every replica up.
+STATES = """
+import os, re, socket, sys
+states = {"a": "UP", "b": "UP"}
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+while True:
+    line, _ = server.accept()
+    command = line.recv(1000).decode()
+    found = re.match(r"set server replicas/(\\w) state (\\w+)", command)
+    if found:
+        states[found[1]] = {"ready": "UP", "maint": "MAINT", "drain": "DRAIN"}[found[2]]
+    if command.startswith("show stat"):
+        rows = "".join(f"replicas,{name},0,{state},\\n" for name, state in states.items())
+        line.sendall(("# pxname,svname,scur,status,\\n" + rows).encode())
+    line.close()
+"""
+
+
+@pytest.fixture
+def site(root: Path, tmp_path: Path) -> Iterator[Site]:
+    made = Site(root, tmp_path)
+    yield made
+    made.stop()
+
+
+def test_replicas_are_restarted_one_after_the_other(site: Site):
+    """Both processes are new afterwards; with HAProxy no request failed meanwhile."""
+    before = {name: process.pid for name, process in site.supervisor.running.items()}
+    answers: list[str] = []
+    problems: list[str] = []
+    done = threading.Event()
+
+    def visit() -> None:
+        while not done.is_set():
+            try:
+                with urlopen(f"http://127.0.0.1:{site.port}/x", timeout=10) as answer:
+                    answers.append(answer.read().decode())
+            except (OSError, HTTPException) as error:
+                problems.append(f"{error!r} {answers[-1:]}")
+    visitor = threading.Thread(target=visit)
+    visitor.start()
+    lines = list(supervisor.request_restart(["a", "b"], site.control))
+    done.set()
+    visitor.join()
+    assert [line.split(":")[0] for line in lines] == ["a", "a", "b", "b", "done"]
+    assert "go on at b" in lines[0] and "go on at a" in lines[2]
+    after = {name: process.pid for name, process in site.supervisor.running.items()}
+    assert not set(before.values()) & set(after.values()) and site.starts == {"a": 2, "b": 2}
+    if site.proxied:  # otherwise nothing listens on the site's port
+        assert {"a1", "b1", "a2"} <= set(answers) <= {"a1", "b1", "a2", "b2"} and not problems
+
+
+def test_a_version_that_does_not_start_stops_the_restart(site: Site, monkeypatch: pytest.MonkeyPatch):
+    """b goes on with the old version, and gets all visits."""
+    monkeypatch.setattr(supervisor, "PATIENCE", 3)
+    kept, site.healthy = site.supervisor.running["b"], False
+    lines = list(supervisor.request_restart(["a", "b"], site.control))
+    assert lines[-1].startswith("stopped: replica a did not get ready") and "b: restarted" not in lines
+    assert site.supervisor.running["b"] is kept and kept.poll() is None
+    assert replica.visits(site.control)["a"][0].startswith("MAINT")
+    only, = supervisor.request_restart(["b"], site.control)
+    assert only == "stopped: only b is up: its visits could go nowhere"
+    unknown, = supervisor.request_restart(["c"], site.control)
+    assert unknown == "stopped: there is no such replica"
+
+
+def test_a_replica_that_died_is_started_again(site: Site):
+    site.supervisor.running["a"].kill()
+    until(lambda: site.starts["a"], lambda count: count == 2)
+
+
+def test_only_the_owner_reaches_the_socket_of_restarts(site: Site):
+    path = until(lambda: site.control.parent / supervisor.SOCKET, Path.exists)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_the_image_installs_wheels_by_their_digests(root: Path):
+    """The lock file has the versions of requirements.txt, each with a digest, and names no other index."""
+    from tools import lock
+
+    text = read(root, "requirements-image.txt")
+    digest = r"    --hash=sha256:[0-9a-f]{64}(?: \\)?\n"
+    entries = dict(re.findall(rf"^([\w.-]+==[^\n]*?) \\\n((?:{digest})+)", text, re.MULTILINE))
+    wanted = [line for line in read(root, "requirements.txt").splitlines() if line and line[0] not in "#-"]
+    assert list(entries) == wanted
+    options = [line for line in text.splitlines() if line.startswith("--")]
+    assert options == [line for line in read(root, "requirements.txt").splitlines() if line.startswith("--")]
+    digests = {line.split("==")[0].lower(): set(re.findall("sha256:([0-9a-f]+)", found))
+               for line, found in entries.items()}
+    machines = re.findall(r"Linux on ([\w ]+), Python", text)[0].split(" and ")
+    assert lock.text(read(root, "requirements.txt"), machines, digests) == text
+    assert all(1 <= len(found) <= len(machines) for found in digests.values())
+    assert "--require-hashes --requirement /srv/requirements.txt" in read(root, "Dockerfile")
+    assert "COPY requirements-image.txt /srv/requirements.txt" in read(root, "Dockerfile")

@@ -17,7 +17,8 @@ from models.errors import CancelledError
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.refusals import refuse
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[len(__name__.split(".")) - 1]  # the folder that holds the top package
+MODULE = f"{__package__}.inspection"
 SECONDS = 60  # seconds after which the child process is killed
 PROCESSOR_SECONDS = 30
 MEMORY = 2_000  # MB of address space: an inspection takes 410, with a tokenizer of 260,000 tokens 1,100
@@ -40,7 +41,7 @@ def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: Fa
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "models.labs.foreign.opening.inspection", str(folder), str(root), *_limits()],
+            [sys.executable, "-m", MODULE, str(folder), str(root), *_limits()],
             cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, **QUIET})
         try:
             late = not _wait(process, cancelled)

@@ -1,0 +1,207 @@
+"""Starts replicas and HAProxy, starts again what ended, and restarts one replica at a time without an interruption."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from deploy import replica
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ("a", "b")
+PATIENCE = 90.0  # seconds until a replica must be ready
+PAUSE = 1.0  # seconds between two checks for processes that ended
+SOCKET = "deploy.sock"  # beside HAProxy's control socket; `python -m deploy restart` uses it
+
+Start = Callable[[str], "subprocess.Popen[bytes]"]  # starts the replica of this name
+
+
+class RestartError(Exception):
+    """A replica was not restarted; the message says why."""
+
+
+class Supervisor:
+    """Replicas behind HAProxy.
+
+    Args:
+        ports: name of a replica -> its port on 127.0.0.1.
+        start: starts a replica.
+        control: path of HAProxy's control socket.
+    """
+
+    def __init__(self, ports: dict[str, int], start: Start, control: Path = replica.CONTROL) -> None:
+        self.ports, self.control = ports, control
+        self._start = start
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.balancer: subprocess.Popen[bytes] | None = None
+
+    def begin(self, balance: Callable[[], subprocess.Popen[bytes]]) -> None:
+        """Starts the replicas, waits until all are ready, and starts HAProxy.
+
+        Args:
+            balance: starts HAProxy.
+
+        Raises:
+            RestartError: a replica did not get ready.
+        """
+        for name in self.ports:
+            self.running[name] = self._start(name)
+        for name in self.ports:
+            self._wait(name)
+        self.control.parent.mkdir(parents=True, exist_ok=True)
+        self.balancer = balance()
+
+    def watch(self) -> int:
+        """Starts replicas that ended and serves `python -m deploy restart`, until HAProxy ends.
+
+        Returns:
+            HAProxy's exit status.
+        """
+        assert self.balancer is not None
+        with listening(self.control.parent / SOCKET) as server:
+            while self.balancer.poll() is None:
+                self._revive()
+                with suppress(TimeoutError):
+                    line, _ = server.accept()
+                    with line:
+                        self._serve(line)
+        return self.balancer.returncode
+
+    def stop(self) -> None:
+        """Ends all processes."""
+        processes = [*self.running.values(), *([self.balancer] if self.balancer else [])]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(20)
+
+    def restart(self, name: str) -> Iterator[str]:
+        """Restarts one replica while the other one serves all visits.
+
+        Args:
+            name: of the replica.
+
+        Yields:
+            What was done, for a person.
+
+        Raises:
+            RestartError: no other replica is up, or the replica did not get ready again.
+        """
+        states = replica.visits(self.control)
+        others = [other for other, (state, _) in states.items() if other != name and state.startswith("UP")]
+        if not others:
+            raise RestartError(f"only {name} is up: its visits could go nowhere")
+        replica.set_state(name, "stop", self.control)
+        yield f"{name}: its {states[name][1]} connections go on at {', '.join(others)}"
+        self.running[name].terminate()
+        try:
+            self.running[name].wait(20)
+        except subprocess.TimeoutExpired:
+            self.running[name].kill()
+            self.running[name].wait()
+        self.running[name] = self._start(name)
+        self._wait(name)
+        replica.set_state(name, "ready", self.control)
+        until = time.monotonic() + PATIENCE
+        while not replica.visits(self.control)[name][0].startswith("UP"):
+            if time.monotonic() > until:
+                raise RestartError(f"HAProxy does not take {name} back")
+            time.sleep(0.1)
+        yield f"{name}: restarted"
+
+    def _serve(self, line: socket.socket) -> None:
+        """Answers one request, the names of replicas in one line, by lines for a person; the last one is `done`."""
+        line.settimeout(10)
+        with suppress(OSError):
+            names = line.recv(1000).decode(errors="replace").split()
+            try:
+                for name in names:
+                    if name not in self.ports:
+                        raise RestartError("there is no such replica")
+                    for done in self.restart(name):
+                        line.sendall(f"{done}\n".encode())
+                line.sendall(b"done\n")
+            except RestartError as error:
+                line.sendall(f"stopped: {error}\n".encode())
+
+    def _revive(self) -> None:
+        for name, process in self.running.items():
+            if process.poll() is not None:
+                print(f"replica {name} ended ({process.returncode}) and is started again", flush=True)
+                self.running[name] = self._start(name)
+
+    def _wait(self, name: str) -> None:
+        """Returns when the replica is ready; raises RestartError if it is not ready within PATIENCE."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.running[name].poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[name]}/healthz", timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.2)
+        raise RestartError(f"replica {name} did not get ready; its log is in the output of `python -m deploy`")
+
+
+@contextmanager
+def listening(path: Path) -> Iterator[socket.socket]:
+    """Opens a Unix socket for this user only, whose `accept` waits for PAUSE.
+
+    Args:
+        path: of the socket; what is there is replaced.
+
+    Yields:
+        The socket.
+    """
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        mask = os.umask(0o177)
+        try:
+            server.bind(str(path))
+        finally:
+            os.umask(mask)
+        server.listen(1)
+        server.settimeout(PAUSE)
+        try:
+            yield server
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> Iterator[str]:
+    """Requests a restart from the running `python -m deploy`.
+
+    Args:
+        names: of replicas, restarted one after the other.
+        control: path of HAProxy's control socket.
+
+    Yields:
+        Lines for a person; the last one is `done` after a success.
+
+    Raises:
+        OSError: `python -m deploy` does not run.
+    """
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(control.parent / SOCKET))
+        line.sendall(" ".join(names).encode() + b"\n")
+        with line.makefile(encoding="utf-8") as answer:
+            yield from (each.strip() for each in answer)
+
+
+def start_replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
+    """Starts one replica in hosted mode, on 127.0.0.1.
+
+    Args:
+        port: of the replica.
+        metrics: port of its Prometheus metrics; None for none.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(port),
+         "--server.address", "127.0.0.1"], cwd=ROOT,
+        env={"OMP_NUM_THREADS": "1"} | os.environ | ({"ATTENTION_LAB_METRICS": str(metrics)} if metrics else {}))
