@@ -42,6 +42,9 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 base = st.get_option("server.baseUrlPath").strip("/")
-routes = [Route(f"/{base}{health.HEALTH}" if base else health.HEALTH, health.healthz), route.route(base)]
-streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan, routes=routes,
-                       middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES))])
+# A balancer checks the health at the root; with a base path it may check there as well.
+paths = [health.HEALTH, *([f"/{base}{health.HEALTH}"] if base else [])]
+streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
+                       routes=[*(Route(path, health.healthz) for path in paths), route.route(base)],
+                       middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
+                                              local=not hub.access().hosted)])

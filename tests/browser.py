@@ -50,7 +50,8 @@ class Server:
                 [sys.executable, "-m", "streamlit", "run", self._script, "--server.port", str(self._port),
                  "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "ATTENTION_LAB_HOSTED": ""} | self._environment)
-        _wait(self._process, f"{self.address}/_stcore/health", log)
+        base = self._environment.get("STREAMLIT_SERVER_BASE_URL_PATH")
+        _wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", log)
 
     def stop(self, kill: bool = False) -> None:
         """Stops the process; `kill` sends SIGKILL instead of SIGTERM."""

@@ -9,8 +9,10 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import ipaddress
 import os
 import re
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,6 +30,7 @@ from app.server.health import HEALTH
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
 # Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
 CLOSED = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent", "/oauth2callback", "/auth")
+UNKNOWN_HOST = f"This name is not known here. {HOSTS} in the environment of the app lists known names.\n"
 _NEW_SESSION = ForwardMsg.DESCRIPTOR.fields_by_name["new_session"].number
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
@@ -44,10 +47,14 @@ class Gate:
         app: the app behind the middleware.
         hosts: accepted host names; `*.example.org` accepts every name below example.org. Empty accepts any name.
         frames: origins of other sites whose pages may show the app in a frame.
+        local: True for an app on a person's own machine: only `hosts`, the machine's own names and IP addresses are
+            accepted. Otherwise a page of another site, whose name resolves to this machine after the page was loaded
+            (DNS rebinding), could open folders.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = ()) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = (),
+                 local: bool = False) -> None:
+        self._app, self._local = app, local
         self._hosts = tuple(host.lower().rstrip(".") for host in hosts)
         self._frames = " ".join(["'self'", *frames])
         # Streamlit loads the components' scripts as blobs and decodes 64-bit numbers with WebAssembly.
@@ -61,7 +68,7 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers, path = Headers(scope=scope), scope["path"].removeprefix(self._base)
+        headers, path = Headers(scope=scope), self._without_base(scope["path"])
         refusal = self._refused(headers, path, scope)
         if scope["type"] == "websocket":
             await self._socket(scope, receive, send, headers, refused=refusal is not None)
@@ -76,6 +83,11 @@ class Gate:
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
             await self._app(scope, receive, self._with_headers(headers, send))
+
+    def _without_base(self, path: str) -> str:
+        """Returns the path below the base path, which Streamlit's routes have; another path as it is."""
+        inside = self._base and (path == self._base or path.startswith(f"{self._base}/"))
+        return path.removeprefix(self._base) if inside else path
 
     async def _answer(self, refusal: tuple[int, str], scope: Scope, receive: Receive, send: Send) -> None:
         status, message = refusal
@@ -94,7 +106,7 @@ class Gate:
         """Returns the status and the message of a refusal; None for a request that may pass."""
         host = headers.get("host", "")
         if path != HEALTH and not self._knows(host):
-            return 400, "This name is not known here."
+            return 400, UNKNOWN_HOST
         if any(path == closed or path.startswith(f"{closed}/") for closed in CLOSED):
             return 404, "Not found."
         if not _is_own(headers.get("origin"), host) and (scope["type"] == "websocket" or scope["method"] != "GET"):
@@ -106,8 +118,9 @@ class Gate:
         if not _HOST.fullmatch(host):
             return False
         name = re.sub(r":\d+$", "", host).lower().rstrip(".")
-        return not self._hosts or any(name == known or known.startswith("*.") and name.endswith(known[1:])
-                                      for known in self._hosts)
+        if any(name == known or known.startswith("*.") and name.endswith(known[1:]) for known in self._hosts):
+            return True
+        return is_this_machine(name) if self._local else not self._hosts
 
     def _with_headers(self, asked: Headers, send: Send) -> Send:
         host = asked.get("host", "")
@@ -165,6 +178,19 @@ def _discreet(send: Send) -> Send:
             message = {**message, "bytes": forward.SerializeToString()}
         await send(message)
     return sent
+
+
+def is_this_machine(name: str) -> bool:
+    """Returns True for `localhost`, this machine's host name and any IP address, which no page can rebind.
+
+    Args:
+        name: host name in lower case, without a port.
+    """
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(name.strip("[]"))
+        return True
+    own = socket.gethostname().lower()
+    return name in ("localhost", own, own.split(".")[0], f"{own.split('.')[0]}.local")
 
 
 def words(setting: str) -> list[str]:

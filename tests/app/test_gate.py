@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import socket
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -98,6 +99,20 @@ def test_without_names_every_name_is_known_but_none_that_is_no_name():
     assert status(Gate(inner), headers={"host": "10.0.0.7:8501"}) == 200
     for host in ("", "a b", "a\x00", "x; frame-ancestors *", "é.test"):
         assert status(Gate(inner), headers={"host": host}) == 400
+
+
+@pytest.mark.parametrize(("host", "known"), [
+    ("localhost:8501", True), ("127.0.0.1:8501", True), ("[::1]:8501", True), ("192.168.1.7", True),
+    (f"{socket.gethostname()}:8501", True), ("named.test", True), ("evil.example:8501", False),
+    ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("[::1].evil.example", False)])
+def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
+    """A site whose name resolves to this machine (DNS rebinding) sends its own name as Host and as Origin."""
+    guard, rebound = Gate(inner, hosts=["named.test"], local=True), {"host": host, "origin": f"http://{host}"}
+    assert status(guard, headers={"host": host}) == (200 if known else 400)
+    accepted = asked(guard, "/_stcore/stream", rebound, kind="websocket")[0]["type"] == "websocket.accept"
+    assert accepted == known
+    assert status(Gate(inner, local=True), "/lab/visits/a/events", rebound, "POST") == (
+        200 if known and host != "named.test" else 400)
 
 
 @pytest.mark.parametrize(("origin", "own"), [(None, True), ("http://lab.example.org", True),
