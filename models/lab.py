@@ -163,6 +163,24 @@ class Lab(abc.ABC):
         """
         raise ValueError(message("this model predicts no tokens"))
 
+    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                       position: int = -1) -> Tensor:
+        """Returns the logits with each head patched alone, in one batched pass.
+
+        Args:
+            prompt: with its second prompt.
+            addresses: B heads; None in place of a head for a row without patch.
+            what: `output` or `pattern`.
+            position: as of `writes`.
+
+        Returns:
+            (B, V).
+
+        Raises:
+            ValueError: as `writes`, or there is no second prompt.
+        """
+        raise ValueError(message("this model predicts no tokens"))
+
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
         """Returns the hidden states before the first layer and after each layer: L + 1 of (B, N, C).

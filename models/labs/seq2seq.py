@@ -18,8 +18,9 @@ from typing_extensions import override
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import GatedLogProbabilities, position_among
-from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
+from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
 from models.nets.attention.base import Intervention, Record
+from models.nets.attention.patching import each_alone
 from models.nets.config import END, START
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.seq2seq import Seq2Seq
@@ -129,6 +130,19 @@ class Seq2SeqLab(TrainedLab):
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
         target, records, _ = self._records(prompt, plan)
         return writes_of(self.model, target, records, position_among(position, range(len(target)), len(target)))
+
+    @override
+    @torch.inference_mode()
+    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                       position: int = -1) -> Tensor:
+        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, HeadPlan())
+        values = self.source_values(prompt, HeadPlan().with_heads(filter(None, addresses), patch=what), target)
+        patches = each_alone(addresses, by_layer(values or {}), what)
+        interventions = {kind: [Intervention(patch=patches.get((kind, layer))) for layer in range(layers)]
+                         for kind, (layers, _) in self.shape.items()}
+        ids, targets = (torch.tensor([row] * len(addresses)) for row in (prompt.ids, target))
+        hidden = self.model(ids, targets, interventions)
+        return self.model.logits(hidden[:, position_among(position, range(len(target)), len(target))])
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """Runs one forward pass per plan.

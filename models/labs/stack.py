@@ -15,14 +15,15 @@ from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
 from models.lab import GatedLogProbabilities, Touch, Watch, position_among, predicting_positions
-from models.labs.trained import SourceValues, TrainedLab, gates_of_layers, stacked
+from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
+from models.nets.attention.patching import each_alone
 from models.nets.attention.selective import selection
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.transformer import Transformer
-from models.plan import PATTERN, TRAINED, HeadPlan, Scale
+from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.trace import Output, Trace, fixed
 
@@ -139,9 +140,21 @@ class StackLab(TrainedLab):
     @override
     @torch.inference_mode()
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        place = position if position >= 0 else position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
-        place = position_among(place, (), len(prompt.ids))
-        return writes_of(self.model, prompt.ids, self._records(prompt, plan), place)
+        return writes_of(self.model, prompt.ids, self._records(prompt, plan), self._position(prompt, position))
+
+    @override
+    @torch.inference_mode()
+    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                       position: int = -1) -> Tensor:
+        values = self.source_values(prompt, HeadPlan().with_heads(filter(None, addresses), patch=what))
+        patches = each_alone(addresses, by_layer(values or {}), what)
+        interventions = [Intervention(patch=patches.get((SELF, layer))) for layer in range(self.kinds[0].layers)]
+        hidden = self.model(torch.tensor([prompt.ids] * len(addresses)), interventions)
+        return self.model.logits(hidden[:, self._position(prompt, position)])
+
+    def _position(self, prompt: Prompt, position: int) -> int:
+        predicting = predicting_positions(prompt, self.kinds[0]) if position < 0 else ()
+        return position_among(position, predicting, len(prompt.ids))
 
     @override
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:

@@ -127,6 +127,11 @@ class TrainedLab(Lab):
         return self.task.read(text, limit or self.limit)
 
 
+def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
+    """The same by (block, layer)."""
+    return {(kind, layer): its for kind, layers in values.items() for layer, its in enumerate(layers)}
+
+
 def gates_of_layers(gates: Tensor) -> list[Intervention]:
     """Returns gates (B, L, H) of a block as one Intervention per layer, for a pass of B rows."""
     return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]

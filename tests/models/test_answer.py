@@ -13,6 +13,7 @@ from torch import Tensor
 
 import models
 from models.analysis.answer.head_attribution import HeadAttribution, attribution_of
+from models.analysis.answer.head_patching import HeadPatching, head_patching, patching_of
 from models.analysis.answer.logit_lens import lens_of
 from models.errors import InputError, StructureError
 from models.plan import HeadPlan
@@ -20,7 +21,7 @@ from models.prompt import TargetPrompt
 
 LENSES = ("bert", "roberta", "albert", "mpnet", "deberta-v2", "gpt2", "gpt_neox", "gpt_neo", "llama", "gemma3_text")
 ADDERS = ("gpt2", "gpt_neox", "gpt_neo", "llama", "mistral", "phi3", "qwen3")
-CLOSE = {"rtol": 0, "atol": 1e-4}
+OTHER = "y=2; x=4; x=9; y=?; z=1; x=?"
 
 
 def parts_of(attribution: HeadAttribution) -> float:
@@ -224,10 +225,59 @@ def test_tokens_and_positions():
 def test_a_patch_reaches_lens_and_attribution():
     lab = make_lab("softmax")
     plan = all_heads(lab, patch="output")
-    other = "y=2; x=4; x=9; y=?; z=1; x=?"
+    other = OTHER
     assert models.logit_lens(lab, TEXT, plan, source=TEXT).final.tolist() == models.logit_lens(lab, TEXT).final.tolist()
     found, source = models.head_attribution(lab, TEXT, plan, token=3, source=other), lab.read(other)
     trace = models.run(lab, TEXT, plan, source=other)
     assert found.total - models.head_attribution(lab, TEXT, plan, token=4, source=other).total == pytest.approx(
         float(numpy.log(trace.output.distribution[3] / trace.output.distribution[4])), abs=1e-4)
     assert source.ids != lab.read(TEXT).ids
+
+
+@pytest.mark.parametrize("what", ["output", "pattern"])
+@pytest.mark.parametrize("attention", ["softmax", "selective", "gau-relu2", "random-dense"])
+def test_patching_each_head_is_what_a_plan_gives(attention: str, what: str):
+    lab, text, source = make_lab(attention), TEXT, OTHER.replace("x=?", "y=?")
+    found = head_patching(lab, text, source, what)
+    before, there = models.run(lab, text), models.run(lab, source)
+    assert (found.token, found.against) == (int(there.output.order[0]), int(before.output.order[0]))
+    assert found.before == pytest.approx(difference(before, found), abs=1e-4)
+    assert found.source == pytest.approx(difference(there, found), abs=1e-4)
+    for kind, layer, head in lab.kinds[0].addresses:
+        alone = models.run(lab, text, HeadPlan().patch(kind, layer, head, what), source)
+        expected = difference(alone, found)
+        assert found.difference[kind][layer, head] == pytest.approx(expected, abs=1e-4)
+        assert found.restored[kind][layer, head] == pytest.approx(
+            (expected - found.before) / (found.source - found.before), abs=1e-4)
+    assert len(found.ranked) == len(lab.kinds[0].addresses)
+    assert found.ranked[0][1] == max(found.restored[kind].max() for kind in found.restored)
+
+
+def difference(trace: models.Trace, found: HeadPatching) -> float:
+    distribution = trace.outputs[found.position].distribution
+    return float(numpy.log(distribution[found.token] / distribution[found.against]))
+
+
+def test_patching_each_head_of_a_translation():
+    """The decoder reads the translation of the first text for both; the first prediction that differs is looked at."""
+    lab = make_pair_lab("softmax")
+    prompt = lab.anchored(lab.read("The cat is sleeping here.").with_source(lab.read("A cat is sleeping here.")))
+    found = patching_of(lab, prompt)
+    for address in (("encoder", 0, 1), ("decoder", 1, 2), ("cross", 1, 3)):
+        alone = lab.run(prompt, [HeadPlan().patch(*address)])[0]
+        assert found.difference[address[0]][address[1:]] == pytest.approx(difference(alone, found), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "gemma3_text", "mpnet"])
+def test_patching_each_head_of_an_imported_model(name: str):
+    lab = lab_of(name)
+    text, source = ("A [the] cat sat on the mat.", "A [the] mat sat on the cat.")
+    found = head_patching(lab, text, source, token=20, against=30)
+    for address in (("self", 0, 1), ("self", 1, 2)):
+        alone = models.run(lab, text, HeadPlan().patch(*address), source)
+        assert found.difference["self"][address[1:]] == pytest.approx(difference(alone, found), abs=1e-4)
+
+
+def test_two_prompts_with_one_answer():
+    with pytest.raises(InputError, match="both prompts have the answer"):
+        head_patching(make_lab("softmax"), TEXT, TEXT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,15 +13,19 @@ from models.kind import SELF
 from models.lab import position_among, predicting_positions
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader
 from models.labs.foreign.running import residual
-from models.labs.foreign.running.attention import LayerRecord
+from models.labs.foreign.running.attention import ForwardPass, LayerRecord, during
 from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.messages import message
+from models.nets.attention.base import Intervention
+from models.nets.attention.patching import Patch, each_alone
 from models.nets.residual import Residuals, Writes
-from models.plan import HeadPlan
+from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 
 if TYPE_CHECKING:
     from models.labs.foreign.lab import ForeignLab
+
+MOST_NUMBERS = 2**20  # of the hidden states, or of one head's maps, in one batch
 
 
 class _Pass:
@@ -87,3 +91,31 @@ def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wr
     normed = done.head.normed(states[-1].unsqueeze(0))[0]
     return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
                   lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0])
+
+
+@torch.inference_mode()
+def patched_logits(lab: ForeignLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                   position: int) -> Tensor:
+    """As Lab.patched_logits."""
+    _check(lab)
+    lab.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
+    if position < 0:
+        position = position_among(position, predicting_positions(prompt, lab.kinds[0]), 0)
+    position = position_among(position, (), len(prompt.ids))
+    inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
+    values = lab.source_values(inputs, prompt, plan)
+    width = max(len(prompt.ids), lab.model.config.get_text_config().hidden_size)
+    together = max(1, MOST_NUMBERS // (len(prompt.ids) * width))
+    found = []
+    for start in range(0, len(addresses), together):
+        part = addresses[start:start + together]
+        given = {name: value.expand(len(part), *value.shape[1:]) if isinstance(value, Tensor) else value
+                 for name, value in inputs.items()}
+        patch = _patches(each_alone(part, values, what))
+        with during(ForwardPass(lab.sites, patch)), at_positions(BodyOutput([position])):
+            found.append(lab.model(**given).logits[:, 0].float())
+    return torch.cat(found)
+
+
+def _patches(patches: Mapping[tuple[str, int], Patch]) -> Callable[[str, int, int, int], Intervention]:
+    return lambda kind, layer, queries, keys: Intervention(patch=patches.get((kind, layer)))

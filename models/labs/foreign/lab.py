@@ -26,7 +26,7 @@ from models.labs.foreign.running.records import FullRecorder, LayerRecorder, Thu
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.nets.attention.patching import Patch, Values, patch_of
 from models.nets.residual import Residuals, Writes
-from models.plan import PATTERN, TRAINED, HeadPlan, Scale
+from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
 
@@ -176,6 +176,10 @@ class ForeignLab(Lab):
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
         return answering.writes(self, prompt, plan, position)
 
+    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                       position: int = -1) -> Tensor:
+        return answering.patched_logits(self, prompt, addresses, what, position)
+
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
         if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
@@ -232,12 +236,12 @@ class ForeignLab(Lab):
                 module: nn.Module | None = None) -> Any:
         """Returns the output of the model, or of a part of it, for these inputs under the plan."""
         base = plan.scale.base if plan.scale.policy == "logn" else None
-        source = self._source_values(inputs, prompt, plan, module)
+        source = self.source_values(inputs, prompt, plan, module)
         with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
             return (module or self.model)(**inputs)
 
-    def _source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
-                       module: nn.Module | None) -> dict[tuple[str, int], Values]:
+    def source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
+                      module: nn.Module | None = None) -> dict[tuple[str, int], Values]:
         """Returns (block, layer) -> values of the second prompt, by a pass with the same decoder tokens.
 
         The result is empty for a plan without patches.

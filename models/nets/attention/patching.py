@@ -5,14 +5,14 @@ Source: Vig et al. 2020, arXiv 2004.12265; Wang et al. 2022, arXiv 2211.00593.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.plan import OUTPUT, PATTERN
+from models.plan import OUTPUT, PATTERN, Address
 
 
 class Values(NamedTuple):
@@ -61,6 +61,29 @@ def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
     masks = [torch.tensor([patch == what for patch in patches])[:, None, None] if what in patches else None
              for what in (OUTPUT, PATTERN)]
     return Patch(values, *masks)
+
+
+def each_alone(addresses: Sequence[Address | None], values: Mapping[tuple[str, int], Values],
+               what: str) -> dict[tuple[str, int], Patch]:
+    """Returns the patches of a batch in which each row patches one head.
+
+    Args:
+        addresses: B heads; None in place of a head for a row without patch.
+        values: (block, layer) -> of the second prompt.
+        what: `output` or `pattern`.
+
+    Returns:
+        (block, layer) -> its Patch, with (B, H, 1, 1) masks; none for a layer without a head of `addresses`.
+    """
+    patches = {}
+    for kind, layer in {address[:2] for address in addresses if address}:
+        of = values[kind, layer]
+        mask = torch.zeros(len(addresses), of.outputs.shape[-3], 1, 1, dtype=torch.bool)
+        for row, address in enumerate(addresses):
+            if address is not None and address[:2] == (kind, layer):
+                mask[row, address[2]] = True
+        patches[kind, layer] = Patch(of, mask) if what == OUTPUT else Patch(of, of_pattern=mask)
+    return patches
 
 
 def _replaced(tensor: Tensor, values: Tensor, where: Tensor) -> Tensor:
