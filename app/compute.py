@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import time
 
-from numpy import ndarray
-
+from app.content.heads import Seen as Seen
+from app.content.heads import tiles_of as tiles_of
+from app.content.heads import usable as usable
 from app.server import caches, limits, serving
 from models import HeadPlan, Lab, Trace
 from models.errors import InputError
-from models.kind import TARGET, TEXT, Kind
+from models.kind import TARGET, TEXT
 from models.labs.foreign import is_foreign
 from models.loading import own
 from models.prompt import LONGEST_TEXT, Prompt
 from models.studies.corpus import lengths
 from models.tasks.base import Reader
-from models.thumbnails import thumbnails
-from models.trace import Layer, Sketch, bytes_of_maps
+from models.trace import Layer, bytes_of_maps
 
 LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
@@ -28,9 +28,6 @@ PICTURES_FIRST = 0.05
 WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
 LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, its cost grows with the square of the length
 LONG = 2000  # number of characters above which tokenizing a text takes longer than another visitor should wait
-
-Seen = Trace | Sketch  # the result of a pass that a page shows
-
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     """Returns the baseline trace and the trace under the plan, cached.
@@ -91,21 +88,6 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     return found.text
 
 
-def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
-    """Returns the part of a plan that the model can compute.
-
-    Args:
-        lab: the model.
-        plan: interventions on heads.
-
-    Returns:
-        The plan; without its constant heads if the model has no constant matrices yet.
-    """
-    if lab.constant is not None:
-        return plan
-    return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
-
-
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
     """Returns True if a pass takes about 20 ms: our own models without a decoder, up to LIGHT tokens.
 
@@ -162,25 +144,6 @@ def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Lay
             found = lab.layer(seen.prompt, plan, kind, layer)
         caches.layers.keep(key, found)
     return found
-
-
-def tiles_of(seen: Seen, kind: Kind) -> ndarray:
-    """Returns thumbnails of the attention maps of one block, under the plan.
-
-    Args:
-        seen: trace or sketch.
-        kind: attention block.
-
-    Returns:
-        (L, H, n, m) uint8.
-    """
-    if isinstance(seen, Sketch):
-        return seen.thumbnails[kind.name]
-    maps = seen.weights[kind.name]
-    # rows that do not sum to 1 are scaled to the largest weight of all heads, which gets the darkest colour
-    if not kind.attention.is_distribution:
-        maps = maps / max(float(maps.max()), 1e-9)
-    return thumbnails(maps)
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:

@@ -23,9 +23,11 @@ from starlette.routing import Route  # noqa: E402
 
 from app import route  # noqa: E402
 from app.server import connections, gate, health, logs  # noqa: E402
+from components.library import source  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
+source()  # joins the modules now, not for the first visitor
 connections.bound_server()
 
 

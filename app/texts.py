@@ -23,11 +23,10 @@ from contextvars import ContextVar
 from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
 # code -> name in the language itself; the texts in the code are in the first language
@@ -189,6 +188,8 @@ def catalogue(spoken: str) -> Catalog:
     Returns:
         The catalogue.
     """
+    from babel.messages.pofile import read_po  # Babel is imported for another language only
+
     with (FOLDER / spoken / "LC_MESSAGES" / "app.po").open("rb") as file:
         return read_po(file, locale=spoken)
 
@@ -197,6 +198,8 @@ def catalogue(spoken: str) -> Catalog:
 def _translations(spoken: str) -> gettext.NullTranslations:
     if spoken == ENGLISH:
         return gettext.NullTranslations()
+    from babel.messages.mofile import write_mo
+
     file = io.BytesIO()
     write_mo(file, catalogue(spoken), use_fuzzy=True)
     file.seek(0)

@@ -10,8 +10,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-import streamlit as st
-
 SESSION_KEY = "channel"  # the key in Streamlit's session
 MAX_EVENTS = 256  # events per message; the browser sends the remaining ones after the answer
 
@@ -92,6 +90,8 @@ def current() -> Channel:
     channel = _current.get()
     if channel is not None:
         return channel
+    import streamlit as st  # a notebook has no Streamlit, and does not call this function
+
     if SESSION_KEY not in st.session_state:
         st.session_state[SESSION_KEY] = Channel()
     return st.session_state[SESSION_KEY]

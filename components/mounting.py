@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
-import streamlit as st
 from numpy import ndarray
 
 from app import texts
@@ -69,9 +68,6 @@ class Component(Generic[P]):
     """A component: a call mounts it in the Streamlit page; `part` returns its content for the events route."""
 
     def __init__(self, name: str, content: Callable[P, Content]) -> None:
-        # the component draws inside this element and may empty it
-        html = f'<div class="root" data-part="{name}"></div>'
-        _mounts[name] = st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
         self._name, self._content = name, content
         functools.update_wrapper(self, content)
 
@@ -86,7 +82,13 @@ class Component(Generic[P]):
         return Part(self._name, key, header, arrays, on_event)  # type: ignore[arg-type]  # every component takes both
 
 
-_mounts: dict[str, Any] = {}
+@functools.cache
+def _registered(name: str) -> Any:
+    """Returns Streamlit's function that mounts a component. Notebooks use components without Streamlit."""
+    import streamlit as st
+
+    html = f'<div class="root" data-part="{name}"></div>'  # the component draws inside and may empty this element
+    return st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
 
 
 def component(name: str) -> Callable[[Callable[P, Content]], Component[P]]:
@@ -102,8 +104,8 @@ def mount(part: Part) -> None:
     now = channel.current()
     now.listen(part.key, part.on_event)
     now.sent.pop(part.key, None)  # the browser now has this payload, not the one that the events route sent
-    _mounts[part.component](key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
-                            on_event_change=dispatch(part.key))
+    _registered(part.component)(key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
+                                on_event_change=dispatch(part.key))
 
 
 def styles() -> dict[str, str]:
@@ -132,6 +134,8 @@ def answering(text: str | None) -> None:
         text: the text in the box whose widget has the key `text`, even if it cannot be read: until an answer to the
             typed text arrives, the numbers of all components look stale. None: the page has no such box.
     """
+    import streamlit as st
+
     st.session_state[TEXT_KEY] = None if text is None else fingerprint(text)
     channel.current().begin()
 
@@ -150,6 +154,8 @@ def answer(key: str) -> dict[str, Any]:
         visit: id of the visit; serial: of the page's state; direct: whether events are sent to
         the events route; text: of `answering`; language: of all texts.
     """
+    import streamlit as st
+
     now = channel.current()
     return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
             "serial": now.serial, "direct": now.direct, "text": st.session_state.get(TEXT_KEY),
@@ -172,6 +178,8 @@ def dispatch(key: str) -> Callable[[], None]:
 
 def _events(key: str) -> list[Any]:
     """Returns the events in a component's last message; none if it has left the page or sent anything else."""
+    import streamlit as st
+
     value = st.session_state.get(key)
     events = value.get("event") if isinstance(value, dict) else None
     return events[:MAX_EVENTS] if isinstance(events, list) else []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from typing import Any
-
-import streamlit as st
 
 from app import texts
 from components.colours import COLOURS
@@ -17,6 +16,7 @@ from figures import scripts, theme
 ENTRY = FOLDER / "main.js"
 
 
+@functools.cache
 def source() -> str:
     """Returns the library as one module, which starts itself and resolves `globalThis.attentionLab`.
 
@@ -47,9 +47,14 @@ def _figures() -> dict[str, Any]:
             "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
 
 
-_mount = st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
+@functools.cache
+def _registered() -> Any:
+    """Returns Streamlit's function that mounts the library."""
+    import streamlit as st
+
+    return st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
 
 
 def library(*, key: str = "library") -> None:
     """Sends the library. Call it once per visit, outside of fragments; until then, components are empty."""
-    _mount(key=key, data=True, height=1)
+    _registered()(key, data=True, height=1)

@@ -14,7 +14,8 @@ import pytest
 
 import models
 from app import compute
-from app.panels.prompt import effect, picture
+from app.content import effect
+from app.panels.prompt import picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import models
-from app.panels.prompt.heads import log_n_note, scale_of
+from app.content.heads import log_n_note, scale_of
 from app.state.lab_state import FORMS, MEANS, LabState
 from app.state.link import query_of, read_query
 from models import HeadPlan

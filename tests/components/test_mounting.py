@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import numpy
 import pytest
+import streamlit
 
-from components import Grid, channel, mounting
+from components import Grid, channel
 from components.channel import MAX_EVENTS
 from components.mounting import answer, answering, dispatch
 
@@ -18,7 +19,7 @@ from components.mounting import answer, answering, dispatch
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> dict:
     state = {}
-    monkeypatch.setattr(mounting.st, "session_state", state)
+    monkeypatch.setattr(streamlit, "session_state", state)
     return state
 
 

@@ -1,0 +1,107 @@
+"""The content of the effect panel: predictions, KL divergence and losses before and after the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.content.heads import Seen, usable
+from app.texts import _, spelt
+from components.effect import Fact, Strip
+from models import HeadPlan, Lab, Output
+from models.labs.foreign.running.vector_shift import vector_shift
+from models.trace import divergence
+
+
+def content(lab: Lab, plan: HeadPlan, before: Seen, after: Seen) -> dict[str, Any]:
+    """Returns the arguments of `components.effect` that depend on the model, the plan and the text.
+
+    Args:
+        lab: the model.
+        plan: interventions on heads.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        The arguments; for a model without predictions, they are about the shift of the output vectors.
+    """
+    shown = {"tokens": token_losses(lab, before, after)} if before.vectors is None else in_vectors(before, after)
+    return {"predictions": predictions(lab, before, after), "loss_before": mean_loss(before),
+            "loss_after": mean_loss(after), "changed": bool(usable(lab, plan))} | shown
+
+
+def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+    """Returns the predictions before and after.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        One entry per prediction, in text order: title, rows, KL divergence and losses in nats. A decoder's predictions
+        are teacher-forced on the baseline translation.
+    """
+    return [_prediction(lab, old, new, before.rows[old.row][old.position])
+            for old, new in zip(before.outputs, after.outputs, strict=True)]
+
+
+def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
+    """Returns the shift of the output vectors, for a model without predictions.
+
+    Args:
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        1 - cosine similarity, for each token's vector and for the sentence vector.
+    """
+    by_token, of_all = vector_shift(before, after)
+    tokens = [{"token": token, "before": None, "after": float(value)}
+              for token, value in zip(spelt(before.tokens), by_token, strict=True)]
+    unit = _("1 − cosine")
+    strip: Strip = {"title": _("How far each token's vector moved"), "unit": unit, "worse_is_more": False,
+                    "what": _("moved")}
+    fact: Fact = {"name": _("Sentence moved"), "before": None, "after": of_all, "unit": unit}
+    return {"tokens": tokens, "strip": strip, "facts": [fact]}
+
+
+def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+    """Returns the tokens of the text with their losses before and after.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        One entry per token; a loss is None if unknown. A causal model predicts a token from the tokens before it, a
+        masked model from all other tokens.
+    """
+    shift = 1 if lab.task.predicts_next else 0
+    shown = []
+    tokens = spelt(lab.task.token_at(before.prompt, place) for place in range(len(before.tokens)))
+    for place, token in enumerate(tokens):
+        known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
+        old, new = ((float(t.losses[place - shift]) if known else None) for t in (before, after))
+        shown.append({"token": token, "before": old, "after": new})
+    return shown
+
+
+def mean_loss(trace: Seen) -> float | None:
+    """Returns the mean loss of the text.
+
+    Args:
+        trace: trace or sketch.
+
+    Returns:
+        Nats per token; None without known losses.
+    """
+    return trace.loss if trace.loss == trace.loss else None
+
+
+def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
+    rows = [{"label": before.names[i], "before": float(before.distribution[i]),
+             "after": float(after.distribution[i]), "right": i == before.target}
+            for i in lab.task.shown(before, after)]
+    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after),
+            "known": before.target >= 0}
