@@ -57,4 +57,4 @@ def _registered() -> Any:
 
 def library(*, key: str = "library") -> None:
     """Sends the library. Call it once per visit, outside of fragments; until then, components are empty."""
-    _registered()(key, data=True, height=1)
+    _registered()(key=key, data=True, height=1)
