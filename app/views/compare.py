@@ -6,6 +6,7 @@ the same height for all models.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import compute
 from app.compute import Seen
 from app.markdown import literal
-from app.panels.choice import companions
+from app.panels.choice import card, companions
 from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
@@ -154,6 +155,8 @@ def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
 def _name(one: Compared) -> None:
     # a heading, because everything up to the next one is about this model
     st.markdown(f"##### {literal(model_label(one.lab.name))}")
+    with contextlib.suppress(ValueError, CheckpointError):  # a foreign model has no card
+        st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
 
 
 def _entropies(there: Sequence[Compared]) -> None:

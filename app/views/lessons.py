@@ -1,4 +1,4 @@
-"""The Lessons page: six lessons, each about one idea, with the steps that this visitor has completed."""
+"""The Lessons page: lessons, each about one idea, with the steps that this visitor has completed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.markdown import plain
 from app.panels.page import frame
 from app.state import visit
 from app.state.handlers import lesson_events
-from app.state.lessons.lesson_files import Lesson, Place, lessons
+from app.state.lessons.lesson_files import LEVELS, Lesson, Place, lessons
 from app.texts import _
 
 
@@ -35,6 +35,7 @@ def _card(number: int, lesson: Lesson) -> None:
     left = [place for place in places if place not in visit.current().ticked]
     st.markdown(f"##### {number}. {plain(_(lesson.title))}")
     st.markdown(plain(_(lesson.about)))
+    st.caption(_("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level])))
     steps = (("" if place in left else "✓ ") + plain(_(step.title))
              for place, step in zip(places, lesson.steps, strict=True))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)

@@ -41,10 +41,17 @@ class Asked(TypedDict):
     because: str
 
 
+class Goes(TypedDict):
+    """A button to the page that the task needs: the page's key, for events, and its title."""
+
+    page: str
+    title: str
+
+
 @component("lesson")
 def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
            question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
-           on_event: OnEvent) -> Content:
+           count: tuple[int, int] | None = None, goes: Goes | None = None, on_event: OnEvent) -> Content:
     """Draws the step.
 
     Args:
@@ -61,10 +68,12 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
         forth: address of the step after; None for the last step.
         forth_title: label of the button to the next step.
         teach: True for large type, in which answers are shown on request.
+        count: heads that are changed, and the number that the task asks for; None if it asks for none.
+        goes: a button to another page that the task needs, or None.
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
-            {type: teach, on}, {type: leave}, each with `sequence`.
+            {type: page, page}, {type: teach, on}, {type: leave}, each with `sequence`.
     """
     header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "told": told,
                               "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
-                              "forthTitle": forth_title, "teach": bool(teach)}
+                              "forthTitle": forth_title, "teach": bool(teach), "count": count, "goes": goes}
     return header, {}

@@ -18,7 +18,9 @@ function create(state) {
   const text = part('p', 'text');
   const tick = part('span', 'tick');
   const what = part('span', 'what');
-  const task = make('p', { className: 'task' }, tick, what);
+  const counter = part('strong', 'counter', { role: 'status' });
+  const task = make('p', { className: 'task' }, tick, make('span', {}, what, ' ', counter));
+  const goes = button('goes', '', () => state.send({ type: 'page', page: state.data.goes.page }));
   const ask = part('p', 'ask', { id: 'ask' });
   const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
   const show = button('show', _('Show the answer'), () => answer(state, null));
@@ -41,8 +43,9 @@ function create(state) {
       { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
       make('header', {}, title, count, teach, leave),
       stops,
-      make('div', { className: 'told' }, heading, text, task),
+      make('div', { className: 'told' }, heading, text),
       question,
+      make('div', { className: 'doing' }, task, goes),
       make('footer', {}, back, show, said, forth),
     ),
   );
@@ -70,6 +73,8 @@ function create(state) {
     task,
     tick,
     what,
+    counter,
+    goes,
     ask,
     choices,
     show,
@@ -128,6 +133,9 @@ function update(state, data) {
   setStarredText(state.text, data.told);
   setStarredText(state.what, data.task);
   state.task.classList.toggle('done', data.done);
+  setText(state.counter, data.count ? _('{n} of {wanted} heads', { n: data.count[0], wanted: data.count[1] }) : '');
+  state.goes.hidden = !data.goes;
+  if (data.goes) setText(state.goes, _('Open {page}', { page: data.goes.title }));
   setText(state.tick, data.done ? '✓' : '');
   setText(state.said, data.done ? _('Done') : '');
   showQuestion(state, question, data.teach);

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from components.mounting import Content, OnEvent, component
 
 
 @component("toolbar")
 def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, languages: Mapping[str, str],
-            embedded: bool, on_event: OnEvent) -> Content:
+            embedded: bool, ticked: Sequence[str] = (), on_event: OnEvent) -> Content:
     """Draws the buttons and writes the address.
 
     Args:
@@ -20,10 +20,12 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
         can_redo: whether there is a change to redo.
         languages: key, as in <html lang>, -> the language's own name; addresses omit the first one.
         embedded: the page is in a frame (`?embed=true`): only a link to the full app is shown.
+        ticked: steps of lessons that the visitor has done; the browser stores them.
         on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys, and with
             {type: language, language, sequence}. If an open page gets a new session, because the server was restarted
-            or unreachable, the browser sends its address, {type: address, query, sequence}, and ignores `query`.
+            or unreachable, the browser sends its address, {type: address, query, sequence}, and ignores `query`. If the
+            browser has stored steps of lessons that are not in `ticked`, it sends {type: progress, done: [...]} once.
     """
     header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
-              "languages": list(languages.items()), "embedded": bool(embedded)}
+              "languages": list(languages.items()), "embedded": bool(embedded), "ticked": list(ticked)}
     return header, {}

@@ -104,7 +104,24 @@ function showLanguages(state, languages) {
   );
 }
 
-function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence }) {
+const PROGRESS = 'attention-lab-lessons';
+
+/** Stores the steps of lessons that were done in this browser; sends those that the server does not know, once a visit. */
+function keepProgress(state, ticked, visit) {
+  try {
+    const stored = String(localStorage.getItem(PROGRESS) ?? '').split(' ');
+    const missing = stored.filter(place => place && !ticked.includes(place));
+    if (ticked.some(place => !stored.includes(place)))
+      localStorage.setItem(PROGRESS, [...ticked, ...missing].join(' '));
+    if (missing.length && state.reported !== visit) state.send({ type: 'progress', done: missing });
+    state.reported = visit;
+  } catch {
+    // storage is not allowed: progress lasts until the visit ends
+  }
+}
+
+function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence, ticked }) {
+  keepProgress(state, ticked, visit);
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded;
   showLanguages(state, languages);

@@ -51,7 +51,7 @@ def _probability(state: LabState, fact: Fact) -> float:
 def _weight(state: LabState, fact: Fact) -> float:
     """Returns the attention weight of the head `head`, or the layer's mean, from one token to another (counted from 0).
     """
-    maps = run(state).weights["self"][fact["layer"]]
+    maps = run(state).weights[fact.get("kind", "self")][fact["layer"]]
     row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
     return float(row[fact["query"], fact["key"]])
 
@@ -99,6 +99,13 @@ def _least_by_head(state: LabState, fact: Fact) -> float:
     return min(_probability(replace(state, plan=plan), fact) for plan in plans)
 
 
+def _translations_kept(state: LabState, fact: Fact) -> int:
+    """Returns how many heads of the block `kind` can be pruned alone without a change of the translation."""
+    layers, heads = models.load(state.model).shape[fact["kind"]]
+    plans = [HeadPlan().gate(fact["kind"], layer, head, 0.0) for layer in range(layers) for head in range(heads)]
+    return sum(run(replace(state, plan=plan)).written == run(state).written for plan in plans)
+
+
 def _entropy_share(state: LabState, fact: Fact) -> float:
     """Returns the mean entropy of a layer's rows, divided by ln n."""
     maps = run(state).weights["self"][fact["layer"]]
@@ -141,6 +148,9 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
     "row sum": _row_sum,
     "growth of row sums": lambda state, fact: _row_sum(_other(state, fact), fact) / _row_sum(state, fact),
     "heads": lambda state, fact: int(numpy.prod(models.load(state.model).shape["self"])),
+    "written": lambda state, fact: run(state).written,
+    "written so far": lambda state, fact: run(state).written[:len(fact["is"])],
+    "translations kept": _translations_kept,
     "study": _study,
     "card": _card,
 }

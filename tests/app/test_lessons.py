@@ -93,6 +93,36 @@ def test_both_languages_give_the_same_numbers(place: Place):
         assert words.count("*") == chinese.count("*")
 
 
+def test_links_of_the_former_lesson_open_its_steps_in_the_two_that_it_became():
+    titles = [lesson_files.step_at(Place.parse(f"softmax.{step}")).title for step in range(1, 7)]
+    assert titles == ["Entropy", "Limit it with log n", "And the predictions?", "relu² instead of softmax",
+                      "Softmax in the same unit", "What you know now"]
+    assert read_query({"lesson": "softmax.4"}) == (opened_by(Place("normalisation", 1)), [])
+
+
+def test_a_task_that_asks_for_several_heads_counts_them():
+    done = lesson_files.step_at(Place("gates", 5)).done
+    state = LabState("assignment-selective", plan=HeadPlan.parse("self-0.0g0-0.1g0.5-2.0~1g0"))
+    assert done.count(state) == (3, 6)
+    assert done.count(replace(state, plan=HeadPlan.parse("self-0.0~3g0-1.0~3g0"))) == (6, 6)
+    assert lesson_files.step_at(Place("gates", 2)).done.count(state) is None
+
+
+def test_a_step_that_needs_another_page_has_a_button_to_it(visitor: History):
+    lesson_events.take_step(Place("lengths", 1))
+    header, _ = sent(opened(lesson="lengths.1"), "lesson")
+    assert header["goes"] == {"page": "length", "title": "Length"}
+    lesson_events.on_lesson({"type": "page", "page": "length"})
+    assert (visitor.present.page, visitor.present.lesson) == ("length", Place("lengths", 1))
+    lesson_events.on_lesson({"type": "page", "page": ["nowhere"]})
+    assert visitor.present.page == "length"
+
+
+def test_progress_that_a_browser_has_stored_is_taken_over(visitor: History):
+    events.on_toolbar({"type": "progress", "done": ["gates.1", "nowhere.1", 3, ["x"], "gates.99", "softmax.4"]})
+    assert visit.current().ticked == {Place("gates", 1), Place("normalisation", 1)}
+
+
 def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
     for its in lesson_files.lessons():
         assert its.steps[-1].question is not None
@@ -119,7 +149,8 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("steps", 0, "done"), {"eval": "1"}, "no condition"), (("steps", 0, "done"), {"pruned": True}, "takes int"),
     (("steps", 0, "done"), {"all": []}, "list"), (("steps", 0, "done"), {"plan": "x"}, "names no group"),
     (("steps", 0, "done"), {}, "one word"), (("steps", -1, "question"), None, "asks nothing"),
-    (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "five to nine"),
+    (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "four to nine"),
+    (("level",), "hard", "level is one of"),
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
 def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, told):
     entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))

@@ -6,13 +6,13 @@ from app import compute
 from app.panels.page.text import Reading
 from app.state import session, visit
 from app.state.handlers import lesson_events
-from app.state.lab_state import LAST, SHOWN, LabState
+from app.state.lab_state import LAST, PAGES, SHOWN, LabState
 from app.state.lessons.conditions import Condition, Outcome
 from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
 from components import Part
 from components import lesson as panel
-from components.lesson import Asked, Stop
+from components.lesson import Asked, Goes, Stop
 from models import Lab, Output
 
 
@@ -50,8 +50,15 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
         key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked), heading=_(step.title),
         told=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
         question=_asked(step.question, state.answer, place, came) if step.question else None,
+        count=step.done.count(state), goes=_goes(step.done, state),
         forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
         on_event=lesson_events.on_lesson)
+
+
+def _goes(done: Condition, state: LabState) -> Goes | None:
+    """Returns the page that the step's condition requires, for a button in the panel, if another page is open."""
+    page = done.value_of("page")
+    return {"page": page, "title": _(PAGES[page])} if page and page != state.page else None
 
 
 def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:

@@ -24,6 +24,7 @@ from app.state.lab_state import (
     START,
     LabState,
 )
+from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
 from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
@@ -31,6 +32,8 @@ from models import catalogue, held
 from models.generate.sampling import MAX_SEED, Sampling
 from models.messages import message
 from models.plan import HeadPlan
+
+MAX_PROGRESS = 200  # steps of lessons in an event
 
 
 @session.exclusive
@@ -215,7 +218,7 @@ def _sample(sampling: Sampling) -> None:
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
-    """Handles undo, redo, reset, pages, the language and the browser's address.
+    """Handles undo, redo, reset, pages, the language, stored progress in lessons and the browser's address.
 
     Args:
         event: the component's event, untrusted.
@@ -235,6 +238,11 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
+        case "progress" if isinstance(event.get("done"), list):
+            for place in event["done"][:MAX_PROGRESS]:
+                if isinstance(place, str):
+                    with contextlib.suppress(ValueError):
+                        visit.current().ticked.add(Place.parse(place))
         case "address" if isinstance(event.get("query"), str):
             session.begin_at(event["query"].removeprefix("?"))
 

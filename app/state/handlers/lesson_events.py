@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FIRST_PAGE, SHOWN, START
+from app.state.lab_state import FIRST_PAGE, PAGES, SHOWN, START
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import first_lab, lab_of, opened_by, settled
 from app.state.session import history, is_index
@@ -16,7 +16,7 @@ from models.plan import HeadPlan
 
 
 def on_lesson(event: dict[str, Any]) -> None:
-    """Handles an event of a lesson's panel: another step, an answer, the classroom display, leaving the lesson.
+    """Handles an event of a lesson's panel: another step or page, an answer, the classroom display, leaving.
 
     Args:
         event: the component's event, untrusted.
@@ -35,6 +35,8 @@ def on_lesson(event: dict[str, Any]) -> None:
                 past.do(replace(present, answer=answer), merge="answering")
         case "teach" if isinstance(event.get("on"), bool):
             past.do(replace(present, teach=event["on"]))
+        case "page" if event.get("page") in [*PAGES]:
+            past.do(replace(present, page=event["page"]))
         case "leave":
             leave_lesson()
 

@@ -75,6 +75,21 @@ class Condition:
         return self.word == word or any(part.asks(word) for part in parts)
 
 
+    def value_of(self, word: str) -> Any:
+        """Returns the first value of a word in the condition, outside of `not`; None without it."""
+        if self.word in ("all", "any"):
+            return next((value for part in self.value if (value := part.value_of(word)) is not None), None)
+        return self.value if self.word == word else None
+
+    def count(self, state: LabState) -> tuple[int, int] | None:
+        """Returns the changed heads and the required number, if the condition requires several."""
+        for word, counted in COUNTED.items():
+            wanted = self.value_of(word)
+            if wanted is not None and wanted > 1:
+                return min(counted(state.plan), wanted), wanted
+        return None
+
+
 @dataclass(frozen=True)
 class Word:
     """The definition of a word: the type of its value, and the test (value, state, outcome) -> bool."""
@@ -91,6 +106,10 @@ def _at(head: str, state: LabState, outcome: Outcome) -> bool:
     return f"{state.selection.layer}.{state.selection.head}" == head
 
 
+COUNTED: Mapping[str, Callable[[HeadPlan], int]] = {
+    "constant": lambda plan: sum(head.constant for head in plan.heads.values()),
+    "pruned": lambda plan: sum(head.gate == 0 for head in plan.heads.values()),
+}
 WORDS: Mapping[str, Word] = {
     "page": Word(str, lambda page, state, _: state.page == page),
     "model": Word(str, lambda name, state, _: state.model == name),
@@ -98,8 +117,8 @@ WORDS: Mapping[str, Word] = {
     "text": Word(str, lambda text, state, _: state.text == text),
     "contains": Word(str, lambda part, state, _: part in state.text),
     "plan": Word(str, _has),  # the visitor's plan has the same settings for each head in the value
-    "constant": Word(int, lambda n, state, _: n <= sum(head.constant for head in state.plan.heads.values())),
-    "pruned": Word(int, lambda n, state, _: n <= sum(head.gate == 0 for head in state.plan.heads.values())),
+    "constant": Word(int, lambda n, state, _: n <= COUNTED["constant"](state.plan)),
+    "pruned": Word(int, lambda n, state, _: n <= COUNTED["pruned"](state.plan)),
     "half open": Word(int, lambda n, state, _: n <= sum(0 < head.gate < 1 for head in state.plan.heads.values())),
     "scale": Word(str, lambda policy, state, _: state.plan.scale.policy == policy),
     "head": Word(str, _at),  # address of the selected head, `layer.head`, counted from 0

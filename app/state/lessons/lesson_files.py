@@ -15,9 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from app.state.lessons.conditions import Condition, check
+from app.texts import N_
 
 FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
-ORDER = ("constant", "gates", "synthesizers", "selective", "softmax", "roles")  # file names in teaching order
+ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles",
+         "normalisation")  # file names in teaching order
+LEVELS = {"everyone": N_("for everyone"), "mathematics": N_("with mathematics")}
+# The steps of a former lesson, which is now two; old links open them.
+MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
+                     ("normalisation", 4))}
 CHOICES = "abcd"  # letters of a question's choices in links
 
 _PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
@@ -49,6 +55,8 @@ class Place:
             ValueError: there is no such step.
         """
         match = _PLACE.fullmatch(text)
+        if match and int(match[2]) <= len(MOVED.get(match[1], ())):
+            return cls(*MOVED[match[1]][int(match[2]) - 1])
         if match and match[1] in ORDER and int(match[2]) <= len(lesson(match[1]).steps):
             return cls(match[1], int(match[2]))
         raise ValueError(f"{text!r} is no step of a lesson")
@@ -106,7 +114,9 @@ class Lesson:
         about: one sentence about the content.
         source: authors of the idea.
         arxiv: arXiv numbers of the papers.
-        steps: five to nine steps; the last one has a question about the whole lesson.
+        level: a key of LEVELS.
+        minutes: how long a newcomer takes.
+        steps: four to nine steps; the last one has a question about the whole lesson.
     """
 
     key: str
@@ -114,6 +124,8 @@ class Lesson:
     about: Words
     source: str
     arxiv: tuple[str, ...]
+    level: str
+    minutes: int
     steps: tuple[Step, ...]
 
 
@@ -179,18 +191,21 @@ def read(key: str, text: str) -> Lesson:
         ValueError: a part is missing, unknown, or of a wrong type; the message names it.
     """
     try:
-        its = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "steps")
+        its = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",
+                      "steps")
     except json.JSONDecodeError as error:
         raise ValueError(f"lesson {key}: no JSON: {error}") from error
     steps = tuple(_step(each, f"lesson {key}, step {number}") for number, each in enumerate(its["steps"], 1))
-    if not 5 <= len(steps) <= 9:
-        raise ValueError(f"lesson {key}: expected five to nine steps, got {len(steps)}")
+    if not 4 <= len(steps) <= 9:
+        raise ValueError(f"lesson {key}: expected four to nine steps, got {len(steps)}")
+    if its["level"] not in LEVELS or type(its["minutes"]) is not int:
+        raise ValueError(f"lesson {key}: level is one of {', '.join(LEVELS)}, minutes a number")
     if steps[-1].question is None:
         raise ValueError(f"lesson {key}: its last step asks nothing")
     if not isinstance(its["source"], str) or not all(isinstance(number, str) for number in its["arxiv"]):
         raise ValueError(f"lesson {key}: source and arxiv are texts")
     return Lesson(key, _words(its["title"], f"lesson {key}, title"), _words(its["about"], f"lesson {key}, about"),
-                  its["source"], tuple(its["arxiv"]), steps)
+                  its["source"], tuple(its["arxiv"]), its["level"], its["minutes"], steps)
 
 
 def _step(entry: Any, where: str) -> Step:
