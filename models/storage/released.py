@@ -13,6 +13,7 @@ SHA-256 is not the released one is refused.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -61,8 +62,6 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
     """Returns the folder of a model in the Hub's cache, with checked files."""
     from huggingface_hub import hf_hub_download
 
-    from models.storage.checkpoint import digest
-
     path = Path()
     for file, expected in digests()[name].items():
         try:
@@ -71,7 +70,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
             reason = str(error).partition("\n")[0]
             raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",
                                      name=name, repository=repository, setting=SETTING, reason=reason)) from error
-        if digest(path) != expected:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
             raise ValueError(message("{file} of {name} in {repository} is not the released file: its SHA-256 differs",
                                      file=file, name=name, repository=repository))
     return path.parent
