@@ -6,8 +6,10 @@
     plan = attention_lab.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)
     trace = attention_lab.run(lab, "Once upon a time", plan)
 
-The names of `models` are names of this module too. Everything is imported when it is first used:
-`import attention_lab` loads neither torch nor numpy.
+    attention_lab.show(lab, "Once upon a time", plan)           # in a notebook
+
+The names of `models` are names of this module too; `attention_lab.figures` makes charts. Everything is
+imported when it is first used: `import attention_lab` loads neither torch nor numpy.
 """
 
 from __future__ import annotations
@@ -18,17 +20,23 @@ from typing import TYPE_CHECKING, Any
 import models
 
 if TYPE_CHECKING:
+    import figures as figures
     from models import HeadPlan, Kind, Lab, Output, Trace, held, in_memory, load, load_folder, names, run
+    from notebook import compare, show
 
 __version__ = "1.0.0"
 
-_MODULES: dict[str, str] = {}  # names that are modules -> the module
-__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "in_memory", "load", "load_folder", "names", "run"]
+_NOTEBOOK = ("compare", "show")  # need the extra `notebook`
+__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
+           "load_folder", "names", "run", "show"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = importlib.import_module(_MODULES[name])
+    """Imports a public name when it is first used (PEP 562)."""
+    if name == "figures":
+        value = importlib.import_module("figures")
+    elif name in _NOTEBOOK:
+        value = getattr(importlib.import_module("notebook"), name)
     elif name in models.__all__:
         value = getattr(models, name)
     else:

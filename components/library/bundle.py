@@ -6,6 +6,7 @@ their own and no build step. The source is plain ES modules, which Node and edit
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def bundle(entry: Path) -> str:
     paths = modules(entry)
     variables = {path: f"module{number}" for number, path in enumerate(paths)} | {paths[-1]: "entry"}
     root = entry.resolve().parent
-    return "\n".join(_wrapped(path, variables, path.relative_to(root).as_posix()) for path in paths)
+    return "\n".join(_wrapped(path, variables, Path(os.path.relpath(path, root)).as_posix()) for path in paths)
 
 
 def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:

@@ -51,7 +51,7 @@ function hear(data) {
   questions.answered(data.answered ?? 0);
   acknowledgeText(data.text ?? null);
   setLanguage(data.language ?? 'en');
-  setAttribute(document.documentElement, 'lang', currentLanguage());
+  if (!pageData.embedded) setAttribute(document.documentElement, 'lang', currentLanguage());
 }
 
 /** Creates the component's elements again in another language; the focus stays where it was. */

@@ -1,0 +1,21 @@
+"""The heads and the effect of a plan in a notebook cell: `show`, `compare`, and the widget's class.
+
+anywidget (`pip install 'attention-lab[notebook]'`) is imported by the first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from notebook.widget import HeadsWidget, compare, show
+
+__all__ = ["HeadsWidget", "compare", "show"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first used (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module 'notebook' has no attribute {name!r}")
+    return getattr(importlib.import_module("notebook.widget"), name)

@@ -1,0 +1,32 @@
+"""The widget's JavaScript, joined into one ES module, and its style."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+from app import texts
+from components.colours import COLOURS
+from components.library.bundle import bundle
+from components.mounting import styles
+
+FOLDER = Path(__file__).parent
+COMPONENTS = ("heads", "head_map", "effect")
+NO_CHOICE = ".hint label { display: none }"  # letters act inside the widget only, so there is nothing to choose
+
+
+@functools.cache
+def source() -> str:
+    """Returns the module for anywidget: its default export has `render`. It makes no request of its own."""
+    sheets = {name: sheet for name, sheet in styles().items() if name in COMPONENTS}
+    sheets["heads"] += NO_CHOICE
+    data = {"colours": COLOURS, "texts": {}, "glossary": texts.glossary(), "styles": sheets, "embedded": True}
+    return f"{bundle(FOLDER / 'widget.js')}\nentry.start({json.dumps(data)});\n" \
+           "export default { render: entry.render };\n"
+
+
+@functools.cache
+def style() -> str:
+    """Returns the style sheet of the widget's frame."""
+    return (FOLDER / "widget.css").read_text("utf-8")

@@ -1,0 +1,105 @@
+// The components of a notebook's widget. Python (widget.py) joins this entry with its modules and starts it.
+
+import { pageData } from '../components/core/page_data.js';
+import { effect } from '../components/effect/effect.js';
+import { head_map } from '../components/head_map/head_map.js';
+import { heads, onHeadKey } from '../components/heads/heads.js';
+import { applyStyle } from '../components/runtime/component.js';
+import { make } from '../components/widgets/dom.js';
+import { listenForTips } from '../components/widgets/tip.js';
+
+const components = { effect, head_map, heads };
+const THEMED = ['class', 'style', 'theme', 'data-theme', 'data-jp-theme-light', 'data-vscode-theme-kind'];
+
+/** Stores the data that Python sends with the code. */
+export function start(data) {
+  Object.assign(pageData, data);
+}
+
+/** Returns whether the notebook around an element is dark: from the nearest background that is not transparent. */
+function isDark(element) {
+  for (let node = element; node; node = node.parentElement) {
+    const [red, green, blue, alpha = 1] = getComputedStyle(node)
+      .backgroundColor.match(/[\d.]+/g)
+      .map(Number);
+    if (alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
+  }
+  return matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+/** Creates the elements of a component: a host with a shadow root, in which the component's style is alone. */
+function mount(name) {
+  const host = make('div', { className: `attention-lab-${name}` });
+  const parent = host.attachShadow({ mode: 'open' });
+  parent.append(make('div', { className: 'root', dataset: { part: name } }));
+  applyStyle(parent, name);
+  return { host, parent };
+}
+
+/** Draws the widget into `el`; returns the function that removes it. `model` is the widget's model (anywidget). */
+export function render({ model, el }) {
+  const mounts = new Map(); // key -> {host, parent, component, data}
+  const columns = []; // one for each model: {element, title}
+  const board = make('div', { className: 'attention-lab', dataset: { lmSuppressShortcuts: 'true' } });
+  el.append(board);
+
+  const column = index => {
+    columns[index] ??= make('section', { className: 'attention-lab-model' }, make('h3'));
+    if (!columns[index].isConnected) board.append(columns[index]);
+    return columns[index];
+  };
+  const theme = () => {
+    const dark = isDark(el);
+    const changed = board.classList.contains('dark') !== dark;
+    board.classList.toggle('dark', dark);
+    return changed;
+  };
+  const drawOne = key => {
+    const { parent, component, data } = mounts.get(key);
+    const setTriggerValue = (_name, events) => model.send({ key, events });
+    components[component].render({ parentElement: parent, data, setTriggerValue });
+  };
+  const draw = () => {
+    const wide = model.get('_titles').length === 1;
+    board.classList.toggle('one', wide);
+    model.get('_titles').forEach((title, index) => {
+      column(index).firstChild.textContent = title;
+    });
+    for (const { component, key, index, payload } of model.get('_parts')) {
+      if (!mounts.has(key)) {
+        const created = mount(component);
+        column(index).append(created.host);
+        mounts.set(key, { ...created, component });
+      }
+      mounts.get(key).data = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
+      drawOne(key);
+    }
+  };
+  const repaint = () => {
+    if (theme()) for (const key of mounts.keys()) drawOne(key);
+  };
+
+  // Before the notebook's own shortcuts, and only for keys pressed inside the widget.
+  const onKey = event => {
+    if (event.composedPath().includes(board)) onHeadKey(event);
+  };
+  const keepKeys = event => event.stopPropagation();
+  window.addEventListener('keydown', onKey, { capture: true });
+  board.addEventListener('keydown', keepKeys);
+  model.on('change:_parts', draw);
+  const observer = new MutationObserver(repaint);
+  for (const node of [document.documentElement, document.body])
+    observer.observe(node, { attributes: true, attributeFilter: THEMED });
+  listenForTips();
+  theme();
+  draw();
+  requestAnimationFrame(repaint); // the notebook may insert `el` later
+
+  return () => {
+    window.removeEventListener('keydown', onKey, { capture: true });
+    observer.disconnect();
+    model.off('change:_parts', draw);
+    board.remove();
+    for (const { component, parent } of mounts.values()) components[component].unmount(parent);
+  };
+}

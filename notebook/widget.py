@@ -1,0 +1,214 @@
+"""HeadsWidget: the grid of heads, the large map and the effect of a plan as an anywidget; the kernel computes.
+
+    widget = attention_lab.show(lab, "Once upon a time")
+    widget.plan                                       # what clicks and keys have done; may be set
+    widget.trace.output.labels[:2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import anywidget
+import traitlets
+
+from app.content import effect as effect_content
+from app.content import heads as content
+from app.state.pages.selection import Selection
+from components import effect, head_map, heads
+from components.channel import Channel
+from components.mounting import Part
+from components.payload import pack
+from models import HeadPlan, Lab, Trace
+from models.kind import policies_of
+from models.prompt import Prompt
+from notebook import fallback, script
+from notebook.state import LAST, Choices
+
+Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
+
+
+def show(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> HeadsWidget:
+    """Returns a widget with the heads of one model on a text.
+
+    Args:
+        lab: the model.
+        text: the input.
+        plan: interventions on heads, to begin with.
+
+    Raises:
+        InputError: the text cannot be read.
+        ValueError: the plan names a head or a scale that the model does not have.
+    """
+    lab.check(plan)
+    return HeadsWidget([lab], text, plan)
+
+
+def compare(labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> HeadsWidget:
+    """Returns a widget with several models on one text, under one plan.
+
+    Args:
+        labs: at least one model, each of which can read the text.
+        text: the input.
+        plan: interventions on heads; each model gets the part that it has heads for.
+
+    Raises:
+        InputError: a model cannot read the text.
+        ValueError: there is no model.
+    """
+    if not labs:
+        raise ValueError("compare needs at least one model")
+    return HeadsWidget(labs, text, plan)
+
+
+class HeadsWidget(anywidget.AnyWidget):
+    """One or more models on one text under one plan.
+
+    Attributes:
+        labs: the models.
+        text: the input; may be set. If a model cannot read a new text, InputError is raised and nothing changes.
+        plan: interventions on heads, changed by clicks and keys; may be set.
+    """
+
+    text = traitlets.Unicode()
+    plan = traitlets.Instance(HeadPlan)
+    _titles = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    _parts = traitlets.List().tag(sync=True)  # of each component: component, key, index of its model, payload
+
+    def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
+        self._esm, self._css = script.source(), script.style()
+        self.labs = tuple(labs)
+        self._shape = _shape_of(self.labs)
+        self._channel = Channel()
+        self._choices = Choices(plan, Selection.default(plan, self._shape).within(self._shape))
+        super().__init__(text=text, plan=plan, _titles=[lab.name for lab in self.labs])  # reads the text
+        self._baselines = self._run_baselines()
+        self._compute()
+        self.observe(self._on_text, "text")
+        self.observe(self._on_plan, "plan")
+        self.on_msg(self._on_message)
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The trace under the plan of each model, in the order of `labs`."""
+        return tuple(after for _before, after in self._pairs)
+
+    @property
+    def trace(self) -> Trace:
+        """The first model's trace under the plan."""
+        return self.traces[0]
+
+    @property
+    def baseline(self) -> Trace:
+        """The first model's trace without a plan."""
+        return self._baselines[0]
+
+    def _read(self, text: str) -> tuple[Prompt, ...]:
+        return tuple(lab.anchored(lab.read(text)) for lab in self.labs)
+
+    def _run_baselines(self) -> tuple[Trace, ...]:
+        return tuple(lab.run(prompt, [HeadPlan()])[0] for lab, prompt in zip(self.labs, self._prompts, strict=True))
+
+    def _plan_of(self, lab: Lab) -> HeadPlan:
+        """Returns the part of the plan that a model can compute."""
+        plan = self._choices.plan.without_patches().within(lab.shape, policies_of(lab.kinds))[0]
+        return content.usable(lab, plan)
+
+    def _compute(self) -> None:
+        """Runs the models under the plan, and sends the result."""
+        pairs: list[Pair] = []
+        for lab, prompt, before in zip(self.labs, self._prompts, self._baselines, strict=True):
+            plan = self._plan_of(lab)
+            # As on the pages: a pass that runs both plans at once gives the baseline the same rounding.
+            pairs.append((before, lab.run(prompt, [HeadPlan(), plan])[-1] if plan else before))
+        self._pairs: list[Pair] = pairs
+        self._send_parts()
+
+    def _send_parts(self) -> None:
+        self._channel.begin()
+        parts = [(index, part) for index, lab in enumerate(self.labs) for part in self._parts_of(index, lab)]
+        self._channel.end()
+        self._parts = [{"component": part.component, "key": part.key, "index": index,
+                        "payload": pack(part.header | self._envelope(part.key), part.arrays)} for index, part in parts]
+
+    def _parts_of(self, index: int, lab: Lab) -> list[Part]:
+        """Returns the grids, the map and the effect of one model."""
+        before, after = self._pairs[index]
+        plan, choices = self._plan_of(lab), self._choices
+        selection = choices.selection.within(lab.shape)
+        address = (selection.kind, selection.layer, selection.head)
+        maps = after.layer(*address[:2])
+        changed = after is not before
+        base = before.layer(*address[:2]).weights[selection.head] if changed else None
+        known = choices.asked if -len(after.outputs) <= choices.asked < len(after.outputs) else LAST
+        asked = after.outputs[known] if after.outputs else None
+        parts = [
+            heads.part(key=f"heads-{index}", led=not index, on_event=self._on_event, selection={
+                "kind": selection.kind, "layer": selection.layer, "head": selection.head, "scope": selection.scope},
+                **content.grids(lab, plan, after)),
+            head_map.part(key=f"map-{index}", view=choices.view, form=choices.form, mean=choices.mean, changed=changed,
+                          on_event=self._on_event,
+                          **content.head_map(lab, plan, after, maps, address, base, asked)),
+            effect.part(key=f"effect-{index}", index=known, on_event=self._on_event,
+                        **effect_content.content(lab, plan, before, after))]
+        for part in parts:
+            self._channel.listen(part.key, part.on_event)
+        return parts
+
+    def _envelope(self, key: str) -> dict[str, Any]:
+        """Returns the part of a payload's header that acknowledges events (components/mounting.py)."""
+        now = self._channel
+        return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
+                "serial": now.serial, "direct": False, "text": None, "language": "en"}
+
+    def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        """Handles the events of a component."""
+        events = message.get("events") if isinstance(message, dict) else None
+        if not isinstance(events, list) or not isinstance(message.get("key"), str):
+            return
+        before = self._choices
+        self._channel.receive([(message["key"], event) for event in events])
+        if self._choices.plan != before.plan:
+            self.plan = self._choices.plan  # computes, by _on_plan
+        else:
+            self._send_parts()  # also acknowledges events that changed nothing
+
+    def _on_event(self, event: dict[str, Any]) -> None:
+        self._choices = self._choices.after(event, self._shape)
+
+    def _on_plan(self, change: Any) -> None:
+        self._choices = replace(self._choices, plan=change["new"])
+        self._compute()
+
+    def _on_text(self, change: Any) -> None:
+        self._baselines = self._run_baselines()
+        self._compute()
+
+    @traitlets.validate("text")
+    def _readable(self, proposal: Any) -> str:
+        """Raises InputError before the text is changed if a model cannot read it."""
+        self._prompts = self._read(proposal["value"])
+        return proposal["value"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Returns the widget, and a picture for a reader without a kernel."""
+        found = super()._repr_mimebundle_(**kwargs)
+        if found is None:
+            return None
+        selection = self._choices.selection
+        pictures = [fallback.html(lab, self._plan_of(lab), *pair, selection.within(lab.shape))
+                    for lab, pair in zip(self.labs, self._pairs, strict=True)]
+        bundle, metadata = found if isinstance(found, tuple) else (found, {})
+        return {**bundle, "text/html": "\n".join(pictures)}, metadata
+
+
+def _shape_of(labs: Sequence[Lab]) -> dict[str, tuple[int, int]]:
+    """Returns attention block -> (layers, heads), each the largest of the models."""
+    shape: dict[str, tuple[int, int]] = {}
+    for lab in labs:
+        for kind, (layers, heads_) in lab.shape.items():
+            most = shape.get(kind, (0, 0))
+            shape[kind] = max(layers, most[0]), max(heads_, most[1])
+    return shape
