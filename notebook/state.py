@@ -50,7 +50,7 @@ class Choices:
             return self._scaled(event)
         if kind not in ("select", "heads"):
             return self
-        block, layer, head, scope = (event.get(name) for name in ("kind", "layer", "head", "scope"))
+        block, layer, head, scope = event.get("kind"), event.get("layer", -1), event.get("head", -1), event.get("scope")
         if block not in [*shape] or scope not in SCOPES or not (
                 _is_index(layer, shape[block][0]) and _is_index(head, shape[block][1])):
             return self

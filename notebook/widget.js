@@ -19,10 +19,9 @@ export function start(data) {
 /** Returns whether the notebook around an element is dark: from the nearest background that is not transparent. */
 function isDark(element) {
   for (let node = element; node; node = node.parentElement) {
-    const [red, green, blue, alpha = 1] = getComputedStyle(node)
-      .backgroundColor.match(/[\d.]+/g)
-      .map(Number);
-    if (alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
+    // a node that is not in the page yet has no colour
+    const [red, green, blue, alpha = 1] = (getComputedStyle(node).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+    if (blue !== undefined && alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
   }
   return matchMedia('(prefers-color-scheme: dark)').matches;
 }

@@ -75,7 +75,7 @@ class HeadsWidget(anywidget.AnyWidget):
     text = traitlets.Unicode()
     plan = traitlets.Instance(HeadPlan)
     _titles = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    _parts = traitlets.List().tag(sync=True)  # of each component: component, key, index of its model, payload
+    _parts: Any = traitlets.List().tag(sync=True)  # of each component: component, key, index of its model, payload
 
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
         self._esm, self._css = script.source(), script.style()
