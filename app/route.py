@@ -32,6 +32,7 @@ from app.state import visit
 from app.state.visit import Visit
 from app.views import DIRECT
 from components import Part
+from components.channel import Picture
 from components.payload import pack
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -154,46 +155,47 @@ def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
 
 
 def _present(now: Visit, seen: int) -> Answer:
-    state = now.history.present
-    texts.speak(state.language)
     with now.channel.lock:
-        now.channel.serial += 1
-        about = {"serial": now.channel.serial, "answered": now.channel.newest, "visit": now.channel.id,
-                 "received": dict(now.channel.received), "language": state.language}
-    # In lessons the tick after an answer was sometimes missing from the page, so the script draws them.
-    page = DIRECT.get(state.page) if state.lesson is None else None
+        picture, state, problems = now.channel.picture(), now.history.present, now.history.problems
+    texts.speak(state.language)
+    about = {"serial": picture.serial, "answered": picture.newest, "visit": now.channel.id,
+             "received": picture.received, "language": state.language}
+    page = DIRECT.get(state.page)
     try:
-        found = page and frame.parts(page)
+        found = page and frame.parts(page, state, problems)
     except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script; it shows the error
         found = None
     if page is None or found is None:
         return _blocks([pack(about | {"layout": True, "count": 0})]), None
     parts, late = found
-    changed = _changed(now, parts, seen)
+    changed = _changed(now, parts, picture, seen)
     first = _blocks([pack(about | {"layout": False, "count": len(changed)}), *changed])
-    return first, (lambda: _late(now, late, seen)) if late else None
+    return first, (lambda: _late(now, late, picture, state.language, seen)) if late else None
 
 
-def _late(now: Visit, late: Sequence[Callable[[], Part]], seen: int) -> bytes:
-    newest, found = now.channel.newest, []
+def _late(now: Visit, late: Sequence[Callable[[], Part]], picture: Picture, language: str, seen: int) -> bytes:
+    found = []
     with visit.use(now), serving.drawing():
-        texts.speak(now.history.present.language)
+        texts.speak(language)
         for make in late:
-            if now.channel.newest != newest:  # another request has newer events, and its answer contains these parts
+            if now.channel.newest != picture.newest:  # the answer to the newer events contains these parts
                 break
             found.append(make())
-    return _blocks(_changed(now, found, seen))
+    return _blocks(_changed(now, found, picture, seen))
 
 
-def _changed(now: Visit, parts: Iterable[Part], seen: int) -> list[bytes]:
+def _changed(now: Visit, parts: Iterable[Part], picture: Picture, seen: int) -> list[bytes]:
     """Returns the payloads that changed, and those of answers after `seen`, because an answer may have been lost."""
     channel, found = now.channel, []
-    for part in parts:
-        channel.handlers[part.key] = part.on_event
-        fingerprint, serial = channel.sent.get(part.key, (b"", 0))
-        if fingerprint != part.fingerprint or serial > seen:
-            channel.sent[part.key] = part.fingerprint, channel.serial
-            found.append(part.payload)
+    with channel.lock:
+        for part in parts:
+            fingerprint, serial = channel.sent.get(part.key, (b"", channel.drawn.serial))
+            if serial > picture.serial:  # a newer answer, or the script, has sent a newer payload
+                continue
+            channel.handlers[part.key] = part.on_event
+            if fingerprint != part.fingerprint or serial > seen:
+                channel.sent[part.key] = part.fingerprint, picture.serial
+                found.append(part.payload)
     return found
 
 

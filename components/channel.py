@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SESSION_KEY = "channel"  # the key in Streamlit's session
 MAX_EVENTS = 256  # events per message; the browser sends the remaining ones after the answer
@@ -16,6 +16,20 @@ MAX_EVENTS = 256  # events per message; the browser sends the remaining ones aft
 OnEvent = Callable[[dict[str, Any]], None]
 
 _current: ContextVar[Channel | None] = ContextVar("channel", default=None)
+
+
+class Picture(NamedTuple):
+    """What a page's payloads show, fixed before the page is drawn, because events can arrive meanwhile.
+
+    Attributes:
+        serial: number of the picture; a payload with a lower one is older.
+        newest: number of the newest event that the picture includes, of any component.
+        received: component -> number of the newest of its events that the picture includes.
+    """
+
+    serial: int
+    newest: int
+    received: dict[str, int]
 
 
 @dataclass(eq=False)
@@ -27,8 +41,10 @@ class Channel:
         newest: number of the newest event that was handled, of any component.
         received: component -> number of its newest handled event.
         handlers: component -> the function that handles its events.
-        serial: number of the newest picture of the state; a payload with a lower one is older.
-        sent: component -> fingerprint of the payload that the events route sent last, and its serial.
+        serial: number of the newest picture of the state.
+        drawn: the picture that the Streamlit script drew last, or draws now.
+        sent: component -> fingerprint of the payload that the events route sent last since the script began to draw,
+            and its serial.
         direct: True if the events route answers on the page that is drawn.
         lock: held while the state changes, so that an event and a script run never change it at once.
     """
@@ -39,24 +55,31 @@ class Channel:
     received: dict[str, int] = field(default_factory=dict)
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
     sent: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    drawn: Picture = Picture(0, 0, {})
     direct: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
-    _drawn: dict[str, OnEvent | None] = field(default_factory=dict)
+    _listening: dict[str, OnEvent | None] = field(default_factory=dict)
 
-    def begin(self) -> int:
-        """Begins to draw a page or to compute its payloads; returns the serial that the payloads carry."""
+    def picture(self) -> Picture:
+        """Returns a new picture. Read the state that it shows while the lock is held."""
         with self.lock:
             self.serial += 1
-            self._drawn = {}
-            return self.serial
+            return Picture(self.serial, self.newest, dict(self.received))
+
+    def begin(self) -> None:
+        """Begins to draw a page by the Streamlit script."""
+        with self.lock:
+            self.drawn = self.picture()
+            self._listening = {}
+            self.sent.clear()  # the browser will have the script's payloads
 
     def end(self) -> None:
         """Forgets the handlers of components that the page just drawn does not have."""
-        self.handlers = self._drawn
+        self.handlers = self._listening
 
     def listen(self, key: str, on_event: OnEvent | None) -> None:
         """Sets the handler of a component that is being drawn."""
-        self.handlers[key] = self._drawn[key] = on_event
+        self.handlers[key] = self._listening[key] = on_event
 
     def receive(self, events: Iterable[tuple[str, Any]]) -> None:
         """Hands each new event to its component's handler, once and in order of number.

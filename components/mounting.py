@@ -103,7 +103,6 @@ def mount(part: Part) -> None:
     """Mounts a part in the Streamlit page that is being drawn."""
     now = channel.current()
     now.listen(part.key, part.on_event)
-    now.sent.pop(part.key, None)  # the browser now has this payload, not the one that the events route sent
     _registered(part.component)(key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
                                 on_event_change=dispatch(part.key))
 
@@ -150,15 +149,15 @@ def answer(key: str) -> dict[str, Any]:
     """Returns the part of each header that describes the answer.
 
     Returns:
-        key: of the component; sequence: number of its newest handled event; answered: that of all components;
-        visit: id of the visit; serial: of the page's state; direct: whether events are sent to
-        the events route; text: of `answering`; language: of all texts.
+        key: of the component; sequence: number of its newest event that the payload includes; answered: of any
+        component's; visit: id of the visit; serial: of the picture; direct: whether events are sent to the events
+        route; text: of `answering`; language: of all texts.
     """
     import streamlit as st
 
     now = channel.current()
-    return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
-            "serial": now.serial, "direct": now.direct, "text": st.session_state.get(TEXT_KEY),
+    return {"key": key, "sequence": now.drawn.received.get(key, 0), "answered": now.drawn.newest, "visit": now.id,
+            "serial": now.drawn.serial, "direct": now.direct, "text": st.session_state.get(TEXT_KEY),
             "language": texts.language()}
 
 

@@ -56,10 +56,14 @@ function sendAgain() {
   for (const queue of queues) if (queue.waiting.length) queue.again();
 }
 
-/** Leaves the waiting events to Streamlit, which draws the whole page. */
+/**
+ * Leaves the events that wait to Streamlit, which draws the whole page. Without events it is only made to draw: a run
+ * that began before the events arrived may have acknowledged none of them, and the route handled all of them.
+ */
 function handOver() {
   const waiting = [...queues].filter(queue => queue.waiting.length);
   for (const queue of waiting) queue.push();
+  if (!waiting.length) [...queues].find(queue => queue.trigger)?.trigger('event', []);
 }
 
 /**

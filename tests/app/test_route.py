@@ -18,8 +18,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import route
+from app.panels.page import frame
 from app.state import visit
 from app.state.lab_state import LabState
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import Place
 from app.state.visit import Visit
 from components.payload import unpack
 from tests.app.test_pages import opened
@@ -97,6 +100,38 @@ def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts
     third, parts = post(now, [], seen=about["serial"])  # the browser has not received the second answer
     assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
+
+
+def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(monkeypatch: pytest.MonkeyPatch):
+    app = opened(lesson="constant.1")
+    now, draw = app.session_state["visit"], frame.text.draw
+    question = lesson_files.step_at(Place.parse("constant.1")).question
+    answered = {"key": "lesson", "sequence": 9, "type": "answer", "choice": question.right}
+
+    def interrupted(*args: Any) -> None:
+        draw(*args)
+        now.channel.receive([("lesson", answered)])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(frame.text, "draw", interrupted)
+        shown = mounted(app.run())
+    assert shown["lesson"][0]["question"]["chosen"] is None and now.history.present.answer
+    assert all(header["sequence"] == header["answered"] == 0 for header, _ in shown.values())
+    about, parts = post(now, [answered], seen=now.channel.serial)
+    assert not about["layout"] and parts["lesson"][0]["question"]["chosen"] == question.right
+    assert about["serial"] > shown["lesson"][0]["serial"] and about["received"]["lesson"] == 9
+
+
+def test_an_answer_that_a_newer_one_overtook_is_not_taken_for_the_picture_on_the_page():
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    post(now, [click(1, layer=1)])
+    older = now.channel.picture()
+    about, _ = post(now, [click(2, layer=2)], seen=now.channel.serial)
+    first = LabState("stories-softmax", "The cat sat.")  # layer 0 again, as the older answer computes it
+    with visit.use(now):
+        parts, _ = frame.parts(route.DIRECT["explore"], first, [])
+        assert not route._changed(now, [part for part in parts if part.key == "map"], older, about["serial"])
+    assert post(now, [click(3, layer=0)], seen=about["serial"])[1]["map"][0]["layer"] == 0
 
 
 def test_an_event_is_handled_once():

@@ -55,8 +55,9 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
     now.layout, now.channel.direct = None, direct is not None
     with serving.drawing():
         session.fill_widgets()
-        answering(now.history.present.text)
-        state, problems = now.history.present, now.history.problems
+        with now.channel.lock:  # an event that arrives later must not count as answered by this state
+            answering(now.history.present.text)
+            state, problems = now.history.present, now.history.problems
         try:
             lab = visitor_models.opened(state.model)
         except (CheckpointError, ForeignError) as error:
@@ -87,14 +88,21 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             return None
 
 
-def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
-    """Returns the components of a page, and functions that make the late ones; None if Streamlit has to draw the page.
+def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[Part], list[Callable[[], Part]]] | None:
+    """Returns the parts of a page, for the events route.
+
+    Args:
+        page: the page.
+        state: the visitor's state.
+        problems: messages about parts of the opened link that could not be parsed.
+
+    Returns:
+        The parts that are ready, and functions that compute the late ones; None if Streamlit has to draw the page.
 
     Raises:
-        CheckpointError, ForeignError, LimitError: the page shows the reason instead of its content.
+        CheckpointError, ForeignError, LimitError: the reason why the page shows nothing.
     """
     now = visit.current()
-    state, problems = now.history.present, now.history.problems
     lab = visitor_models.opened(state.model)
     reading = text.read(lab, now.history, state.text)
     if now.layout is None or now.layout != (_frame(lab, reading, state), page.depends(lab, reading, state)):
