@@ -20,10 +20,12 @@ from models.storage.checkpoint import CheckpointError
 from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
-START = "start"  # key of a new visitor's first page; the navigation has no link to it
+START = "start"  # key of a new visitor's first page
+TEACHERS = "teachers"  # key of the page for teachers, which the page Lessons links to
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
-         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
+         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
+         TEACHERS: N_("For teachers")}
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
 HEAD = "head"

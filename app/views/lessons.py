@@ -7,7 +7,8 @@ import streamlit as st
 from app.markdown import plain
 from app.panels.page import frame
 from app.state import visit
-from app.state.handlers import lesson_events
+from app.state.handlers import events, lesson_events
+from app.state.lab_state import TEACHERS
 from app.state.lessons.lesson_files import LEVELS, Lesson, Place, lessons
 from app.texts import _
 
@@ -27,6 +28,8 @@ def _draw() -> None:
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)
     with st.container(horizontal=True):
+        st.button(_("For teachers: a class of 45 minutes"), key="teachers-link", on_click=events.go_to,
+                  args=(TEACHERS,))
         st.button(_("Show the first page again"), key="start", on_click=lesson_events.restart)
 
 

@@ -113,7 +113,7 @@ function showKey({ key }, { changed }) {
   key.replaceChildren(
     ...(changed
       ? [swatch('before'), _('as trained'), swatch('after'), _('with your change')]
-      : [_('Change a head to see what it does.')]),
+      : [_('Change a head to see its effect.')]),
   );
 }
 

@@ -90,6 +90,19 @@ def test_what_holds_texts_is_remembered_by_language(chinese):
         caches.kept.popitem()
 
 
+def test_a_translated_text_calls_each_control_as_the_control_is_called():
+    """A text says *Prune*; its translation must contain the label of that button, and no other word for it."""
+    known, checked = texts.catalogue("zh"), 0
+    for entry in known:
+        if isinstance(entry.id, str) and entry.id and entry.string:
+            for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", entry.id):
+                control = known.get(name)
+                if control and control.string:
+                    checked += 1
+                    assert control.string in entry.string, f"{name!r} is {control.string!r}, not in {entry.string!r}"
+    assert checked > 60
+
+
 def test_the_language_is_part_of_the_link_and_no_step_of_undo():
     assert "lang" not in query_of(LabState())
     assert query_of(replace(LabState(), language="zh")) == "page=explore&lang=zh"

@@ -9,13 +9,13 @@ from app.panels.choice import choosing
 from app.state import session, visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
-from app.state.lab_state import PAGES, START, LabState
+from app.state.lab_state import PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import _
 from components import Part, mount, navigation, toolbar
 
-WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages whose header has no choice of the model
+WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose header has no choice of the model
 
 
 def draw(read_chars: int = MAX_LINK_TEXT) -> None:
@@ -54,7 +54,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
     session.remember_address(query, state)
     if now.is_embedded:
         return found
-    pages = {page: _(title) for page, title in PAGES.items() if page != START}
+    pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
     found.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                  query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL:

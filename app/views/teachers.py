@@ -1,0 +1,105 @@
+"""The page for teachers: a class of 45 minutes that can be printed, with links, questions and answers.
+
+Questions, answers and tasks are read from the lessons, so that both always agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.markdown import plain
+from app.panels.page import frame
+from app.state import session
+from app.state.lab_state import LabState
+from app.state.lessons.lesson_files import CHOICES, Place, lesson, step_at
+from app.texts import N_, _
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the class.
+
+    Attributes:
+        minutes: its length.
+        title: a few words.
+        what: what the teacher and the class do.
+        steps: the steps of lessons that it uses.
+    """
+
+    minutes: int
+    title: str
+    what: str
+    steps: tuple[Place, ...] = ()
+
+
+PLAN = (
+    Part(5, N_("A model that looks back"),
+         N_("Show the first page. Ask which value x has, press *Prune layer 1*, and let the class explain the wrong "
+            "answer.")),
+    Part(15, N_("One head, four heads"),
+         N_("Large type on the projector. For each step: read the question, vote by show of hands, then do the task. "
+            "Wrong votes are welcome: a single pruned head hardly ever changes the answer."),
+         (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
+    Part(12, N_("What a translator needs"),
+         N_("The same in pairs, one device each. Let each pair read its translation aloud before the answer is shown."),
+         (Place("translation", 1), Place("translation", 3), Place("translation", 5))),
+    Part(10, N_("Own texts"),
+         N_("Each pair types a sentence of its own on the page *Explore*, looks for a head with a job, and prunes it. "
+            "They copy the link of the best find (the chain at the top) and send it to you.")),
+    Part(3, N_("What we know now"), N_("The last question, without devices."), (Place("gates", 7),)),
+)
+WITHOUT = (
+    N_("Without a projector: one phone or laptop for two or three students; the links below are short enough to "
+       "write on the board. The answer stays visible at the foot of a phone."),
+    N_("Without any device: print this page. Read a question aloud, let the class vote, then read the answer and its "
+       "reason; each is a measured result."),
+    N_("Without the internet: `make app` on one laptop with `ADDRESS=0.0.0.0` serves the whole class in one network; "
+       "the models are part of the download."),
+)
+
+
+def page() -> None:
+    frame.in_one_column(_draw)
+
+
+def _draw() -> None:
+    with st.container(key="teachers"):  # style.css prints it without the header
+        st.markdown("#### " + _("A class of {n} minutes", n=sum(part.minutes for part in PLAN)))
+        st.markdown(_("For teachers: a first class on attention, for students who know what a probability is. Print "
+                      "this page with the browser (Ctrl+P)."))
+        base = address()
+        begin = 0
+        for number, part in enumerate(PLAN, 1):
+            st.markdown(f"##### {number}. {plain(_(part.title))} ({begin}–{begin + part.minutes} min)")
+            st.markdown(_(part.what))
+            for place in part.steps:
+                _step(place, base)
+            begin += part.minutes
+        st.markdown("##### " + _("If something is missing"))
+        st.markdown("\n".join(f"- {_(text)}" for text in WITHOUT))
+
+
+def _step(place: Place, base: str) -> None:
+    step, its = step_at(place), lesson(place.lesson)
+    link = f"{base}?lesson={place}" + ("" if _english() else f"&lang={session.history().present.language}")
+    lines = [f"**{plain(_(its.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
+             _("Task: {task}", task=_(step.task))]
+    if step.question is not None:
+        choices = ", ".join(f"({letter}) {_(choice)}" for letter, choice in zip(CHOICES, step.question.choices,
+                                                                                 strict=False))
+        right = f"**({CHOICES[step.question.right]})**"
+        lines += [_("Question: {ask} {choices}", ask=_(step.question.ask), choices=choices),
+                  _("Answer: {right} {because}", right=right, because=_(step.question.because))]
+    st.markdown("\n".join(f"- {line}" if index else line + "\n" for index, line in enumerate(lines)))
+
+
+def _english() -> bool:
+    return session.history().present.language == LabState().language
+
+
+def address() -> str:
+    """Returns the app's address without a query, for links that are printed; empty if Streamlit does not report it."""
+    return (st.context.url or "").split("?")[0].split("#")[0]
+

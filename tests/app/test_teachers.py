@@ -1,0 +1,42 @@
+"""The page for teachers agrees with the lessons, and its links open their steps.
+
+    pytest tests/app/test_teachers.py
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl
+
+import pytest
+
+from app.state.lessons.lesson_files import CHOICES, step_at
+from app.state.link import read_query
+from app.views.teachers import PLAN
+from tests.app.test_pages import opened
+
+
+def test_the_class_takes_45_minutes_and_each_of_its_steps_is_a_link_that_opens_it():
+    assert sum(part.minutes for part in PLAN) == 45
+    app = opened(page="teachers")
+    assert not app.exception
+    text = "\n".join(its.value for its in app.markdown)
+    places = [place for part in PLAN for place in part.steps]
+    links = re.findall(r"\]\([^)?]*\?([^)]+)\)", text)
+    assert [read_query(dict(parse_qsl(link)))[0].lesson for link in links] == places
+    for place in places:
+        question = step_at(place).question
+        if question is not None:
+            assert f"**({CHOICES[question.right]})** {question.because}" in text and question.ask in text
+
+
+@pytest.mark.parametrize("language", ["zh"])
+def test_its_links_keep_the_language(language: str):
+    text = "\n".join(its.value for its in opened(page="teachers", lang=language).markdown)
+    assert len(re.findall(rf"\?lesson=[a-z]+\.\d&lang={language}\)", text)) == sum(len(part.steps) for part in PLAN)
+
+
+def test_the_lessons_page_leads_there():
+    app = opened(page="lessons")
+    app.button(key="teachers-link").click().run()
+    assert not app.exception and any("45" in its.value for its in app.markdown)
