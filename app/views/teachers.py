@@ -72,7 +72,8 @@ def _draw() -> None:
         base = address()
         begin = 0
         for number, part in enumerate(PLAN, 1):
-            st.markdown(f"##### {number}. {plain(_(part.title))} ({begin}–{begin + part.minutes} min)")
+            st.markdown("##### " + _("{number}. {title} (minutes {begin} to {end})", number=number,
+                                     title=plain(_(part.title)), begin=begin, end=begin + part.minutes))
             st.markdown(_(part.what))
             for place in part.steps:
                 _step(place, base)
