@@ -35,6 +35,7 @@ class Server:
             self._port = probe.getsockname()[1]
         self.address = f"http://127.0.0.1:{self._port}"
         self._script, self._root, self._environment = script, root, environment
+        self.log = root / "runs" / f"server-{self._port}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -43,15 +44,14 @@ class Server:
         Raises:
             RuntimeError: the process does not answer; the message contains its output.
         """
-        log = self._root / "runs" / f"server-{self._port}.log"
-        log.parent.mkdir(exist_ok=True)
-        with open(log, "w") as output:
+        self.log.parent.mkdir(exist_ok=True)
+        with open(self.log, "w") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", self._script, "--server.port", str(self._port),
                  "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "ATTENTION_LAB_HOSTED": ""} | self._environment)
         base = self._environment.get("STREAMLIT_SERVER_BASE_URL_PATH")
-        _wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", log)
+        _wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", self.log)
 
     def stop(self, kill: bool = False) -> None:
         """Stops the process; `kill` sends SIGKILL instead of SIGTERM."""

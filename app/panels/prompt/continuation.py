@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,8 @@ class Continuation:
         began: time of the start, by perf_counter.
         done: number of generated tokens.
         refused: why the generation did not start; empty if it did.
+        lock: held during a step. A session's old script thread may still run while the next one has begun, and a
+            generator cannot run twice at once.
     """
 
     key: tuple
@@ -59,6 +62,7 @@ class Continuation:
     began: float = field(default_factory=time.perf_counter)
     done: int = 0
     refused: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def left(self) -> float:
@@ -118,7 +122,8 @@ def draw(model: str) -> None:
     until = time.perf_counter() + CHUNK
     with serving.computing():
         while now.running and time.perf_counter() < until:
-            now.running = _step(now)
+            with now.lock:
+                now.running = now.running and _step(now)
     _show(now, places, state)
     try:
         st.rerun(scope="fragment")

@@ -1,0 +1,75 @@
+"""Runs a short version of `python -m tests.protocol`, and checks what it sends.
+
+    pytest tests/test_protocol.py
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+from hypothesis import HealthCheck, given, settings
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from app.panels.prompt import continuation
+from app.panels.prompt.continuation import Continuation
+from app.server import messages
+from tests import protocol
+from tests.protocol import Page, Step
+
+PAGE = Page("id", ["widget-a", "widget-b"], ["heads", "toolbar"], ["fragment"])
+
+
+def test_a_stranger_who_sends_anything_is_not_noticed():
+    found = protocol.run(250, seed=5)
+    assert found["errors"] == 0 and found["links of the neighbour"] > 2, found
+    assert not found["exceptions"], found
+    assert found["sent"] >= 250 and set(found["statuses"]) <= {200, 400, 410}, found
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
+@given(protocol.steps)
+def test_every_step_can_be_sent(step: Step):
+    """Both kinds are bytes; the events route gets JSON with keys of the page."""
+    if step[0] == "events":
+        sent = json.loads(PAGE.body(step))
+        assert all(event["key"] in PAGE.keys for event in sent["events"] if isinstance(event, dict))
+    elif step[0] == "post":
+        assert isinstance(PAGE.body(step), bytes)
+    else:
+        data = PAGE.message(step)
+        if step[0] == "rerun" and len(data) < 700_000:
+            assert messages.is_allowed(data)
+            assert BackMsg.FromString(data).rerun_script.is_history_navigation
+
+
+def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
+    """Two script threads of one session continue the same text; a generator that runs twice raises ValueError."""
+    inside, both = threading.Event(), threading.Event()
+
+    def steps() -> Iterator[str]:
+        for number in range(3):
+            inside.set()
+            both.wait(0.3)
+            yield str(number)
+
+    now = Continuation((), 3, steps=[steps()])
+    problems: list[Exception] = []
+
+    def step() -> None:
+        try:
+            with now.lock:
+                continuation._step(now)
+        except ValueError as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=step) for _ in range(2)]
+    threads[0].start()
+    inside.wait()
+    threads[1].start()
+    both.set()
+    for thread in threads:
+        thread.join()
+    assert not problems and now.trained == "01" and SimpleNamespace(done=now.done).done == 2
