@@ -43,9 +43,9 @@ from tests.browser import ROOT, Server
 from tests.strangers import visit, wait_until_ready
 
 MOST = 12  # messages of one case; hypothesis bounds the size of a case
-TIMES = 4  # each case is sent so often, each time for other widgets: making a message takes longer than sending it
+TIMES = 6  # each case is sent so often, each time for other widgets: making a message takes longer than sending it
 CASES_OF_A_VISIT = 40  # then another visit begins
-CASES_IN_ADVANCE = 5  # that the server may not have read yet
+CASES_IN_ADVANCE = 20  # that the server may not have read yet
 PATIENCE = 60.0  # seconds until the answer to the last message of a case must arrive
 # A record of app/server/logs.py: the exception, and the files of its frames, the innermost last.
 LOGGED = re.compile(r"error: (.*)((?:\n  .*)*)")
@@ -356,8 +356,8 @@ def run(messages: int, seed: int) -> dict[str, Any]:
         while walk.sent < messages:
             hypothesis.seed(seed)(walks)()
             seed += 1
-            print(f"{walk.sent} messages, {time.monotonic() - began:.0f} s, {len(record.errors)} errors", file=sys.stderr,
-                  flush=True)
+            passed = time.monotonic() - began
+            print(f"{walk.sent} messages, {passed:.0f} s, {len(record.errors)} errors", file=sys.stderr, flush=True)
 
         async def ended() -> None:
             stop.set()

@@ -1,0 +1,307 @@
+"""Five minutes of a hosted app: a class with three strangers among it, or visitors whose connections are cut.
+
+    python -m tests.endurance class                # 200 visitors and 3 strangers, six minutes
+    python -m tests.endurance class --balanced     # the same behind HAProxy, on two replicas
+    python -m tests.endurance sockets              # 40 visitors, 100 cut connections, eight minutes
+
+Every visitor changes heads through the events route and now and then opens a link. `class` fails at an error of a
+visitor or at a p95 over 500 ms. `sockets` fails if memory, descriptors or threads are over 110% of what they were
+before, one minute after the last visitor has left. Starts the app itself, on the loopback interface. Prints one line of
+JSON per part, with the machine's load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks.soak import hosted
+from benchmarks.visitors import FINISHED, WORDS
+from components.payload import unpack
+from tests.protocol import Page, host
+from tests.strangers import ATTACKS, usage, visit
+
+EVERY = 6.0  # mean seconds between two actions of a visitor
+LINKS = 0.1  # share of the actions that open a link; the others change heads
+PATIENCE = 60.0  # seconds until an answer must have come
+LAYERS, HEADS = 4, 8  # of the stories models
+LIMIT = 500.0  # milliseconds, of the class's p95
+GROWTH = 1.1
+REST = 60.0  # seconds after which memory, descriptors and threads must be given back
+
+
+@dataclass
+class Record:
+    """The milliseconds of all actions, and descriptions of errors."""
+
+    times: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def row(self, part: str, **more: Any) -> dict[str, Any]:
+        """Returns the results as one row."""
+        taken = sorted(self.times) or [0.0]
+        return {"part": part, "actions": len(self.times), "p50 ms": round(taken[len(taken) // 2]),
+                "p95 ms": round(taken[int(len(taken) * 0.95)]), "max ms": round(taken[-1]), "errors": len(self.errors),
+                "first errors": sorted(set(self.errors))[:3], "load": round(os.getloadavg()[0], 1), **more}
+
+
+class Route:
+    """A connection to the events route that stays open between requests, as a browser's.
+
+    Args:
+        address: of the app.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._place = urlsplit(address)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Sends a request and returns status and body of the answer; renews a connection that the server closed."""
+        for _ in range(2):
+            try:
+                if self._streams is None:
+                    self._streams = await asyncio.open_connection(self._place.hostname, self._place.port)
+                return await self._exchange(path, body)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                self.close()
+        raise ConnectionError("closed twice")
+
+    async def _exchange(self, path: str, body: bytes) -> tuple[int, bytes]:
+        assert self._streams is not None
+        reader, writer = self._streams
+        head = f"POST {path} HTTP/1.1\r\nHost: {self._place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        status = int(head.split(" ", 2)[1])
+        length = next((int(line[15:]) for line in head.split("\r\n") if line.startswith("content-length:")), None)
+        if length is not None:
+            return status, await reader.readexactly(length)
+        parts = []
+        while size := int(await reader.readuntil(b"\r\n"), 16):
+            parts.append(await reader.readexactly(size))
+            await reader.readexactly(2)
+        await reader.readexactly(2)
+        return status, b"".join(parts)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+class Visitor:
+    """A person who works with a text: changes heads on the events route, now and then opens a link.
+
+    Args:
+        address: of the app.
+        record: gets times and errors.
+        seed: of the visitor's choices.
+    """
+
+    def __init__(self, address: str, record: Record, seed: int) -> None:
+        self.address, self.record, self.draw = address, record, random.Random(seed)
+        self.socket: Any = None
+        self._page, self._sequence = Page(), 0
+        self._arrived = asyncio.Event()
+        self._failed: list[str] = []
+
+    async def work(self, stop: float, may_be_cut: bool = False) -> None:
+        """Acts until `stop`, by perf_counter.
+
+        Args:
+            may_be_cut: True if a cut connection is no error; the visitor then comes back as a browser does.
+        """
+        await asyncio.sleep(self.draw.uniform(0, EVERY))
+        while time.perf_counter() < stop:
+            route = Route(self.address)
+            try:
+                async with visit(self.address) as self.socket:
+                    reader = asyncio.create_task(self._read(self.socket))
+                    try:
+                        await self._open_link()
+                        while time.perf_counter() < stop:
+                            pause = self.draw.expovariate(1 / EVERY)
+                            await asyncio.sleep(min(pause, max(0.0, stop - time.perf_counter())))
+                            await (self._open_link() if self.draw.random() < LINKS else self._change(route))
+                    finally:
+                        reader.cancel()
+            except (OSError, TimeoutError, websockets.WebSocketException) as error:
+                if not may_be_cut:
+                    self.record.errors.append(f"cut off: {error!r}"[:160])
+                    return
+                await asyncio.sleep(0.5)
+            finally:
+                route.close()
+
+    async def _read(self, socket: Any) -> None:
+        with contextlib.suppress(websockets.ConnectionClosed):
+            async for data in socket:
+                message = ForwardMsg.FromString(data)
+                if message.WhichOneof("type") == "delta":
+                    self._page.look(message)
+                    if message.delta.new_element.HasField("exception"):
+                        self._failed.append(message.delta.new_element.exception.message[:120])
+                elif message.WhichOneof("type") == "script_finished" and message.script_finished in FINISHED:
+                    self._arrived.set()
+
+    async def _open_link(self) -> None:
+        text = " ".join(self.draw.choices(WORDS, k=self.draw.randint(12, 40)))
+        message = BackMsg()
+        message.rerun_script.query_string = urlencode({"model": "stories-softmax", "text": text})
+        message.rerun_script.is_history_navigation = True
+        self._arrived.clear()
+        began = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        await asyncio.wait_for(self._arrived.wait(), PATIENCE)
+        self.record.times.append((time.perf_counter() - began) * 1e3)
+        self.record.errors += self._failed
+        self._failed.clear()
+
+    async def _change(self, route: Route) -> None:
+        self._sequence += 1
+        change = self.draw.choice(({"type": "select"}, {"type": "heads", "gate": 0.0}, {"type": "heads", "gate": 1.0}))
+        event = {"key": "heads", "sequence": self._sequence, "layer": self.draw.randrange(LAYERS),
+                 "head": self.draw.randrange(HEADS), "scope": "head", "kind": "self", **change}
+        body = json.dumps({"seen": 0, "events": [event]}).encode()
+        began = time.perf_counter()
+        status, answer = await asyncio.wait_for(route.post(f"/lab/visits/{self._page.visit}/events", body), PATIENCE)
+        self.record.times.append((time.perf_counter() - began) * 1e3)
+        if status != 200:
+            self.record.errors.append(f"events: status {status}")
+        elif unpack(answer[4:4 + int.from_bytes(answer[:4], "little")])[0]["answered"] < self._sequence:
+            self.record.errors.append("events: not answered")
+
+
+@contextmanager
+def site(balanced: bool) -> Iterator[tuple[str, list[int]]]:
+    """Yields the address of the app in hosted mode, and its process; of two replicas behind HAProxy none."""
+    if balanced:
+        with hosted(8670) as (address, _process, _metrics):
+            yield address, []
+        return
+    with host() as server:
+        assert server._process is not None
+        yield server.address, [server._process.pid]
+
+
+@contextlib.asynccontextmanager
+async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None]:
+    """Lets strangers attack in the background until `stop`, each with all attacks in an order of its own."""
+    async def attack(seed: int) -> None:
+        draw, names = random.Random(seed), [*ATTACKS]
+        while time.perf_counter() < stop:
+            draw.shuffle(names)
+            for name in names:
+                if time.perf_counter() < stop:
+                    left = max(0.1, min(24.0, stop - time.perf_counter()))
+                    with contextlib.suppress(Exception):  # how an attack ends is not the question
+                        await asyncio.wait_for(ATTACKS[name](address), left)
+
+    tasks = [asyncio.create_task(attack(seed)) for seed in range(count)]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[str, Any]]:
+    """Returns one row without strangers, over a minute, and one with three of them.
+
+    Args:
+        address: of the app.
+        visitors: of the class.
+        seconds: of the part with strangers.
+    """
+    rows = []
+    for part, count, length in (("class alone", 0, min(60.0, seconds)), ("class with three strangers", 3, seconds)):
+        record, stop = Record(), time.perf_counter() + length
+        async with strangers(address, count, stop):
+            await asyncio.gather(*(Visitor(address, record, seed).work(stop) for seed in range(visitors)))
+        rows.append(record.row(part, visitors=visitors, strangers=count))
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seconds: float) -> list[dict[str, Any]]:
+    """Returns the use of the process before visitors whose connections are cut, and a minute after them.
+
+    Args:
+        address: of the app.
+        process: id of the app's process.
+        visitors: people at once.
+        cuts: connections that are cut.
+        seconds: of the part with cuts.
+    """
+    rows = []
+    for part, count, length in (("before", 0, min(60.0, seconds)), ("after", cuts, seconds)):
+        record, stop = Record(), time.perf_counter() + length
+        people = [Visitor(address, record, seed) for seed in range(visitors)]
+        work = asyncio.gather(*(person.work(stop, may_be_cut=True) for person in people))
+        for number in range(count):
+            at = stop - length + 0.95 * length * (number + 1) / count
+            await asyncio.sleep(max(0.0, at - time.perf_counter()))
+            victim = random.choice(people)
+            if victim.socket is not None:
+                victim.socket.transport.abort()  # no closing handshake: the network is gone
+        await work
+        await asyncio.sleep(REST)
+        rows.append(record.row(part, cuts=count, **{name: round(value) for name, value in usage(process).items()}))
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def broken(rows: list[dict[str, Any]]) -> list[str]:
+    """Returns which limits the rows of a command break, in words."""
+    found = [f"{row['part']}: {row['errors']} errors" for row in rows if row["errors"]]
+    if "visitors" in rows[-1]:
+        return found + ([f"p95 {rows[-1]['p95 ms']} ms"] if rows[-1]["p95 ms"] > LIMIT else [])
+    before, after = rows
+    return found + [f"{name}: {before[name]} before, {after[name]} after" for name in ("MB", "threads", "descriptors")
+                    if after[name] > GROWTH * before[name]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("class", "sockets"))
+    parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy; with class")
+    parser.add_argument("--visitors", type=int)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    asked = parser.parse_args()
+    with site(asked.balanced and asked.what == "class") as (address, processes):
+        work: Awaitable[list[dict[str, Any]]]
+        if asked.what == "class":
+            work = hold_class(address, asked.visitors or 200, 60 * asked.minutes)
+        else:
+            work = cut_sockets(address, processes[0], asked.visitors or 40, round(20 * asked.minutes),
+                               60 * asked.minutes)
+        problems = broken(asyncio.run(_done(work)))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+async def _done(work: Awaitable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return await work
+
+
+if __name__ == "__main__":
+    main()
