@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 from app.state.lab_state import (
     CLAIMS,
+    FINDS,
     FORMS,
     LAST,
     MAX_COMPARED,
@@ -279,6 +280,7 @@ FIELDS = (
         "This link continues the text by “{text}”, which is no temperature, top-p and seed."), Sampling)),
     Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
                                      {"": "", **SECTIONS})),
+    Field("find", "find", _one_of(N_("This link searches heads for “{text}”, which is not here."), FINDS)),
     Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
     Field("need", "search", _by(N_(
         "This link asks what a text needs with “{text}”, which is no such question."), Search)),

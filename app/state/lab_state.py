@@ -31,6 +31,8 @@ CLAIMS = KEYS
 HEAD = "head"
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
+FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
+         "first": N_("First token"), "induction": N_("After the same token (induction)")}
 FORMS = ("words", "matrix")  # forms of the large attention map
 # the words are tinted by the head's pattern, or by the mean of its layer or of all heads
 MEANS = ("head", "layer", "all")
@@ -120,6 +122,7 @@ class LabState:
         heads: settings of the Heads page.
         constant: settings of the Constant page.
         pruning: settings of the Pruning page.
+        find: pattern of the heads that are marked on the Explore page, a key of FINDS; empty for none.
         term: in what the Heads page compares heads, a key of TERMS.
     """
 
@@ -148,6 +151,7 @@ class LabState:
     term: str = next(iter(TERMS))
     sampling: Sampling = Sampling()
     part: str = "map"
+    find: str = ""
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import compute
 from app.panels.page import frame, sections
 from app.panels.page.text import Reading
-from app.panels.prompt import continuation, effect, export, forgetting, heads, picture, sampling, translation
+from app.panels.prompt import continuation, effect, export, finding, forgetting, heads, picture, sampling, translation
 from app.state import visit
 from app.state.lab_state import LabState
 from components import Part, mount
@@ -45,7 +45,8 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     state = replace(state, asked=effect.shown_index(state, before, after))
-    found = [heads.grid_part(lab, state, after, files=True)]
+    notes, find = finding.found(lab, state, after)
+    found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
     if not sections.present(lab, state, after):
         found.append(heads.large_part(lab, state, before, after))
     if not state.hides_answer:

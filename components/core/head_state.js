@@ -2,12 +2,19 @@
 
 import { _ } from './texts.js';
 
-/** @typedef {{kind: string, layer: number, head: number, scope: 'head' | 'row' | 'column' | 'all'}} Selection */
+/** @typedef {{kind: string, layer: number, head: number, scope: string}} Selection `scope`: head, row, column, all, or
+ * `and.0.3.1.2` for further heads, here head 3 of layer 0 and head 2 of layer 1 */
+
+const addedKey = (layer, head) => `${layer}.${head}`;
+
+/** Returns the heads that a scope adds one by one, as `layer.head`. */
+export const addedHeads = scope => (scope.startsWith('and.') ? scope.slice(4).match(/\d+\.\d+/g) : []);
 
 /** Returns whether a head is part of a selection, or of the heads that an event changes. */
 export const inScope = (selection, kind, layer, head) =>
   kind === selection.kind &&
   (selection.scope === 'all' ||
+    addedHeads(selection.scope).includes(addedKey(layer, head)) ||
     ((selection.scope === 'column' || layer === selection.layer) &&
       (selection.scope === 'row' || head === selection.head)));
 
@@ -102,14 +109,59 @@ export function clampSelection(selection, grids) {
   };
 }
 
+/**
+ * Returns a selection of heads; the large map shows the first one.
+ * @param {string} kind
+ * @param {number[][]} heads [layer, head] pairs
+ */
+export function someHeads(kind, heads) {
+  const [[layer, head], ...others] = heads;
+  const added = others.map(other => addedKey(other[0], other[1])).filter(key => key !== addedKey(layer, head));
+  return { kind, layer, head, scope: added.length ? `and.${[...new Set(added)].join('.')}` : 'head' };
+}
+
+/** Returns the selected heads of a grid, [layer, head] pairs, the shown head first. */
+export function headsOf(selection, { kind, layers, heads }) {
+  const found = kind === selection.kind ? [[selection.layer, selection.head]] : [];
+  for (let layer = 0; layer < layers; layer += 1)
+    for (let head = 0; head < heads; head += 1)
+      if (inScope(selection, kind, layer, head) && (layer !== selection.layer || head !== selection.head))
+        found.push([layer, head]);
+  return found;
+}
+
+/** Returns the selection after Ctrl and a click on a head: it is added, or removed if other heads remain. */
+export function toggledHead(selection, grid, layer, head) {
+  const old = headsOf(selection, grid);
+  const rest = old.filter(([l, h]) => l !== layer || h !== head);
+  if (rest.length === old.length) return someHeads(grid.kind, [...old, [layer, head]]);
+  return rest.length ? someHeads(grid.kind, rest) : selection;
+}
+
+/** Returns the selection of all heads in the rectangle between two heads; the first one is shown. */
+export function boxedHeads(kind, [layer, head], [toLayer, toHead]) {
+  const range = (from, to) => {
+    const step = to < from ? -1 : 1;
+    return Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + step * i);
+  };
+  return someHeads(
+    kind,
+    range(layer, toLayer).flatMap(l => range(head, toHead).map(h => [l, h])),
+  );
+}
+
 /** Returns 'Layer 1, head 3', 'Layer 1, all heads', ..., with the attention block's title in front if there is one. */
 export function scopeName({ layer, head, scope }, title = '') {
   const at = { layer: layer + 1, head: head + 1 };
-  const name = {
-    head: _('Layer {layer}, head {head}', at),
-    row: _('Layer {layer}, all heads', at),
-    column: _('Head {head}, all layers', at),
-    all: _('All heads'),
-  }[scope];
+  const added = addedHeads(scope).length;
+  const some = added && _('{n} heads, layer {layer}, head {head} shown', { n: added + 1, ...at });
+  const name =
+    some ||
+    {
+      head: _('Layer {layer}, head {head}', at),
+      row: _('Layer {layer}, all heads', at),
+      column: _('Head {head}, all layers', at),
+      all: _('All heads'),
+    }[scope];
   return title ? `${title} · ${name}` : name;
 }

@@ -13,6 +13,7 @@ const ONE = [
   'model',
   'prediction',
   'scale',
+  'find',
   'page',
   'language',
   'address',

@@ -57,26 +57,30 @@ class Grid:
 @component("heads")
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
           policies: Sequence[str], bare: bool = False, led: bool = True,
-          model: str = "", files: bool = False, on_event: OnEvent) -> Content:
+          model: str = "", files: bool = False, find: dict[str, Any] | None = None,
+          on_event: OnEvent) -> Content:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
         key: of the mount.
         grids: at least one; their shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
-            (of the block).
+            (of the block), or `and.0.3.1.2` (the head, and head 3 of layer 0 and head 2 of layer 1).
         scale: policy, one of `policies`; base, the length for `logn`; and optionally note, a sentence about the
             effect of the scale on this text.
         policies: the scale policies to choose from; with one the control is hidden.
         bare: True for no controls, if another component's controls act on these heads too.
         led: True for an explanation above the grids.
         model: title of the model, for downloads.
+        find: find, the pattern that is searched for; offered, [key, title] pairs; result, a sentence. None for no
+            search.
         files: whether files of all numbers can be requested.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
             {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is set
             by the slider: True while it moves, False when it is released
             {type: scale, policy, base}
+            {type: find, find}: a key of `offered`
             {type: take, what}: a file of all numbers is requested, `npz`, `json` or `csv`
             each with `sequence`, an increasing number. Events come from the browser and must be checked. While Python
             is busy, an event replaces an earlier one with the same address whose fields it covers.
@@ -91,4 +95,6 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
               "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
+    if find is not None:
+        header["find"] = find
     return header, tiles

@@ -2,7 +2,15 @@
 // shows at once and a late answer never reverts it.
 
 import { gridStep, tileSide } from '../core/attention/layout.js';
-import { clampSelection, keyChange, pendingState, selectedStates } from '../core/head_state.js';
+import {
+  boxedHeads,
+  clampSelection,
+  headsOf,
+  keyChange,
+  pendingState,
+  selectedStates,
+  toggledHead,
+} from '../core/head_state.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, questions } from '../runtime/stale.js';
@@ -19,16 +27,31 @@ function create(state) {
   const board = make('div', { className: 'board' });
   const controls = createHeadControls(state, hint());
   const lead = make('p', { className: 'lead' });
-  state.root.append(lead, board, controls.element);
+  const find = make('select', {
+    className: 'find',
+    attributes: { 'aria-label': _('Find heads by what they look at') },
+  });
+  find.onchange = () => state.send({ type: 'find', find: find.value });
+  const result = make('span', { className: 'result', attributes: { role: 'status' } });
+  const search = make('div', { className: 'search' }, find, result);
+  state.root.append(lead, search, board, controls.element);
   const take = createDownloadMenu(() => gridOffer(state), _('Download: all heads'));
   controls.element.append(take.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
-    if (target) select(state, target);
+    if (!target || state.boxed) return;
+    const isHead = target.dataset.scope === 'head';
+    if (isHead && (event.ctrlKey || event.metaKey)) selectSome(state, target, 'toggle');
+    else if (isHead && event.shiftKey) selectSome(state, target, 'box');
+    else select(state, target);
   });
+  dragBox(state, board);
   board.addEventListener('keydown', event => walk(state, event));
   return {
     lead,
+    search,
+    find,
+    result,
     board,
     controls,
     take,
@@ -86,6 +109,7 @@ function update(state, data) {
   state.controls.show(state.now, data);
   const lead = _('Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention.');
   setText(state.lead, data.led ? lead : '');
+  showSearch(state, data.find);
   state.controls.element.hidden = Boolean(data.bare);
   state.root.classList.toggle('bare', Boolean(data.bare));
   if (state.fresh) for (const other of mounted) other.besideChanged?.();
@@ -141,6 +165,55 @@ function select(state, target) {
   target.focus({ preventScroll: true });
   if (Object.keys(next).some(part => next[part] !== old[part])) state.send({ type: 'select', ...next });
   state.refresh();
+}
+
+/** Adds a head to the selection or removes it, or selects the box between the shown head and this one. */
+function selectSome(state, target, how) {
+  const { selection } = state.now;
+  const [layer, head] = [Number(target.dataset.layer), Number(target.dataset.head)];
+  const grid = state.data.grids.find(({ kind }) => kind === target.dataset.kind);
+  if (selection.kind !== grid.kind) return select(state, target);
+  const start = state.anchor ?? [selection.layer, selection.head];
+  const next = how === 'box' ? boxedHeads(grid.kind, start, [layer, head]) : toggledHead(selection, grid, layer, head);
+  target.focus({ preventScroll: true });
+  if (String(headsOf(next, grid)) !== String(headsOf(selection, grid))) state.send({ type: 'select', ...next });
+  state.refresh();
+}
+
+/** Selects the tiles of a box that is drawn with the mouse; a press without movement stays a click. */
+function dragBox(state, board) {
+  const tileAt = event => event.target.closest('[data-scope="head"]');
+  let last = null;
+  board.addEventListener('pointerdown', event => {
+    const tile = event.pointerType === 'mouse' && !event.button && !event.shiftKey && !event.ctrlKey && tileAt(event);
+    state.boxed = false;
+    last = tile || null;
+    state.anchor = tile ? [Number(tile.dataset.layer), Number(tile.dataset.head)] : null;
+  });
+  board.addEventListener('pointerover', event => {
+    const tile = tileAt(event);
+    if (!last || !tile || tile === last || !(event.buttons & 1)) return;
+    if (!state.boxed) select(state, last);
+    state.boxed = true;
+    selectSome(state, tile, 'box');
+  });
+  board.addEventListener('pointerup', () => {
+    [last, state.anchor] = [null, null];
+    if (state.boxed) setTimeout(() => (state.boxed = false)); // after the click of this press
+  });
+}
+
+/** Shows the choice of a pattern to search for. */
+function showSearch({ search, find, result, waiting }, shown) {
+  search.hidden = !shown;
+  if (!shown) return;
+  const keys = String(shown.offered);
+  if (find.dataset.keys !== keys) {
+    find.dataset.keys = keys;
+    find.replaceChildren(...shown.offered.map(([value, textContent]) => make('option', { value, textContent })));
+  }
+  find.value = waiting().findLast(({ type }) => type === 'find')?.find ?? shown.find;
+  setText(result, shown.result);
 }
 
 /** Moves the focus with the arrow keys. */

@@ -189,6 +189,18 @@ def test_the_change_of_a_map_is_against_the_unmodified_model():
     assert header["base"] == "live" and header["gate"] == 0.5  # the gate comes after the pattern
 
 
+def test_heads_with_a_pattern_are_found_and_marked():
+    link = {"model": "masked-softmax", "text": "The little girl went to the [park] with her mom."}
+    header, _ = sent(opened("explore", **link), "heads")[0]
+    assert header["find"]["find"] == "" and not header["grids"][0]["notes"]
+    header, _ = sent(opened("explore", **link, find="previous"), "heads")[0]
+    notes = header["grids"][0]["notes"]
+    assert notes[1][2][0].endswith("%") and "Previous token" in notes[1][2][1]
+    marked = sum(bool(short) for row in notes for short, _ in row)
+    assert header["find"]["result"].startswith(f"{marked} heads")
+    assert 0 < marked < 32
+
+
 def test_length_says_of_a_translation_why_there_is_nothing():
     app = opened("length", model="translation-softmax", text="I am here.")
     assert not app.get("button_group")  # a choice of companions would compare nothing

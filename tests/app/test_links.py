@@ -22,8 +22,7 @@ from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import opened_by, query_of, read_query
-from app.state.pages.selection import SCOPES, Selection
-from components import channel
+from app.state.pages.selection import SCOPES, Selection, is_scope
 from models import HeadPlan, catalogue
 from models.plan import KINDS
 
@@ -39,13 +38,15 @@ def test_a_selections_text_says_all_of_it(selection: Selection):
 @pytest.mark.parametrize(("text", "selection"), [
     ("1.2", Selection(1, 2)), ("1.2.row", Selection(1, 2, "row")), ("0.3.all", Selection(0, 3, "all")),
     ("self-1.2", Selection(1, 2)), ("cross-1.2.column", Selection(1, 2, "column", "cross")),
-    ("encoder-0.0", Selection(kind="encoder"))])
+    ("encoder-0.0", Selection(kind="encoder")),
+    ("1.2.and.0.3.2.0", Selection(1, 2, "and.0.3.2.0"))])
 def test_selections_as_links_write_them(text: str, selection: Selection):
     assert Selection.parse(text) == selection
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.", "1.2.head", "1.2.rows", "-1.2", "1.2.row.row", "other-1.2", "self-",
-                                  "cross1.2", "1.2\n", "\u0661.2", "1000.0", "cross-1.2.row "])
+                                  "cross1.2", "1.2\n", "\u0661.2", "1000.0", "cross-1.2.row ", "1.2.and", "1.2.and.3",
+                                  "1.2.and.0.1.2"])
 def test_what_is_no_selection_is_refused(text: str):
     with pytest.raises(ValueError, match="is no selection"):
         Selection.parse(text)
@@ -61,6 +62,14 @@ def test_a_scope_is_of_one_kind():
     assert Selection(2, 3, "head", "encoder").within(THREE) == Selection(1, 3, "head", "encoder")
     # this model has no block named `self`
     assert Selection(2, 3, "row").within(THREE) == Selection(2, 1, "row", "cross")
+
+
+def test_heads_are_added_one_by_one():
+    some = Selection(1, 2, "and.0.3.1.2.0.0")
+    assert some.heads({"self": (3, 4)}) == [("self", 0, 0), ("self", 0, 3), ("self", 1, 2)]
+    assert some.within({"self": (3, 3)}) == Selection(1, 2, "and.1.2.0.0")  # this model has no head 3
+    assert Selection(0, 0, "and.7.7").within({"self": (2, 2)}) == Selection(0, 0)
+    assert is_scope("and.0.3") and not is_scope("and.0") and not is_scope(["row"]) and not is_scope("rows")
 
 
 # links from before a head's address contained its block, each with the state that it opens
@@ -97,8 +106,9 @@ def visitor(monkeypatch) -> Any:
     """Yields a session without Streamlit: .session_state and .query_params."""
     streamlit = SimpleNamespace(session_state={}, query_params=Params(),
                                 context=SimpleNamespace(locale=None, cookies={}))
-    for module in (session, visit, channel):
+    for module in (session, visit):
         monkeypatch.setattr(module, "st", streamlit)
+    monkeypatch.setattr("streamlit.session_state", streamlit.session_state)  # components.channel imports it late
     return streamlit
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
-from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
+from app.state.lab_state import CLAIMS, FINDS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
 from app.state.link import query_of, read_query
 from app.state.pages.constant_view import TASKS, ConstantView
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView
@@ -64,7 +64,8 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
                     constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
-                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
+                    sampling=draw(SAMPLINGS), find=draw(st.sampled_from([*FINDS])),
+                    part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  boxedHeads,
   clampSelection,
+  headsOf,
   inScope,
   keyChange,
   pendingState,
   pressedState,
   scopeName,
   selectedStates,
+  someHeads,
   stateName,
+  toggledHead,
 } from '../../components/core/head_state.js';
 
 const grid = (kind, layers, heads, more = {}) => ({
@@ -176,4 +180,34 @@ test('a selection has a name, counted from 1', () => {
   assert.equal(scopeName({ ...at, scope: 'row' }), 'Layer 2, all heads');
   assert.equal(scopeName({ ...at, scope: 'column' }), 'Head 3, all layers');
   assert.equal(scopeName({ ...at, scope: 'all' }, 'Cross-attention'), 'Cross-attention · All heads');
+});
+
+test('heads are added one by one, removed, and selected as a box', () => {
+  const grid = { kind: 'self', layers: 3, heads: 4 };
+  const one = { kind: 'self', layer: 1, head: 2, scope: 'head' };
+  const two = toggledHead(one, grid, 0, 3);
+  assert.deepEqual(two, { ...one, scope: 'and.0.3' });
+  assert.deepEqual(headsOf(two, grid), [
+    [1, 2],
+    [0, 3],
+  ]);
+  assert.ok(inScope(two, 'self', 0, 3) && inScope(two, 'self', 1, 2) && !inScope(two, 'self', 1, 3));
+  assert.ok(!inScope(two, 'cross', 0, 3));
+  assert.deepEqual(toggledHead(two, grid, 0, 3), one);
+  assert.deepEqual(toggledHead(two, grid, 1, 2), { ...one, layer: 0, head: 3 }); // the shown head is removed
+  assert.deepEqual(toggledHead(one, grid, 1, 2), one); // the last head stays
+  const row = toggledHead({ ...one, scope: 'row' }, grid, 1, 0);
+  assert.deepEqual(headsOf(row, grid), [
+    [1, 2],
+    [1, 1],
+    [1, 3],
+  ]);
+  assert.deepEqual(headsOf(boxedHeads('self', [1, 2], [2, 1]), grid), [
+    [1, 2],
+    [1, 1],
+    [2, 1],
+    [2, 2],
+  ]);
+  assert.equal(scopeName(two), '2 heads, layer 2, head 3 shown');
+  assert.equal(someHeads('self', [[0, 1]]).scope, 'head');
 });

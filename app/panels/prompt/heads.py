@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from app import compute
 from app.compute import Seen
@@ -22,7 +23,8 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool 
 
 
 def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
-              files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> Part:
+              files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None,
+              find: dict[str, Any] | None = None) -> Part:
     """Returns all heads, one grid per attention block, with the controls of the selected heads.
 
     Args:
@@ -34,12 +36,13 @@ def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: 
         led: True for a sentence above that explains the tiles.
         files: True if the page also offers files of all numbers (export.py).
         notes: head -> a short text in the corner of its tile, and the same in words.
+        find: the choice of a pattern to search for, as finding.found returns it.
     """
     selection = state.selection
     return heads.part(
         key=key, selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                             "scope": selection.scope},
-        bare=bare, led=led, files=files, on_event=head_events.on_heads,
+        bare=bare, led=led, files=files, find=find, on_event=head_events.on_heads,
         **content.grids(lab, state.plan, trace, notes))
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FORMS, MEANS, TERMS
+from app.state.lab_state import FINDS, FORMS, MEANS, TERMS
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.pages.pruning_view import ALL, ORDERS
 from app.state.pages.search import BOUNDS, WANTED, Search
-from app.state.pages.selection import SCOPES, Selection
+from app.state.pages.selection import Selection, is_scope
 from app.state.session import history, is_index, widget
 from app.state.shared import fit, policies_of, views_of
 from models.analysis.pruning_orders import Order, follows, left_of, pruned
@@ -33,13 +33,17 @@ def on_heads(event: dict[str, Any]) -> None:
         if event.get("policy") in [*policies_of(present.models)]:
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return
+    if event.get("type") == "find":
+        if event.get("find") in [*FINDS]:
+            past.do(replace(present, find=event["find"]), merge="viewing")
+        return
     shape = present.shape
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
     kind = event.get("kind", next(iter(shape)))
     if kind not in [*shape] or not (is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1])) \
-            or scope not in SCOPES:
+            or not is_scope(scope):
         return
-    selection = Selection(layer, head, scope, kind)
+    selection = Selection(layer, head, scope, kind).within(shape)
     if event.get("type") == "select":
         past.do(replace(present, selection=selection), merge="selecting")
     elif event.get("type") == "heads":

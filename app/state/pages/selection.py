@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from models.kind import Shape
 from models.plan import KINDS, Address, HeadPlan
@@ -11,7 +12,10 @@ from models.plan import KINDS, Address, HeadPlan
 SCOPES = ("head", "row", "column", "all")
 FIRST_KIND, CROSS = "self", "cross"  # attention block of a link that names none; the block for an encoder-decoder
 
-_TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({'|'.join(SCOPES[1:])}))?", re.ASCII)
+MOST = 400  # heads that can be added to a selection one by one
+_SOME = rf"and(?:\.\d{{1,3}}\.\d{{1,3}}){{1,{MOST}}}"
+_SCOPE = rf"{'|'.join(SCOPES[1:])}|{_SOME}"
+_TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({_SCOPE}))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class Selection:
     Attributes:
         layer: layer of the head, from 0.
         head: index of the head in its layer, from 0.
-        scope: `head`, `row` (all heads of the layer), `column` (this head in all layers), or `all` heads of the block.
+        scope: `head`, `row` (all heads of the layer), `column` (this head in all layers), `all` heads of the block, or
+            `and.0.3.1.2`: also heads 3 of layer 0 and 2 of layer 1, in the order in which they were added.
         kind: attention block, like "self".
     """
 
@@ -40,9 +45,18 @@ class Selection:
             Addresses, ordered by layer.
         """
         layers, heads = shape[self.kind]
+        if self.others:
+            some = sorted({(self.layer, self.head), *self.others})
+            return [(self.kind, layer, head) for layer, head in some if layer < layers and head < heads]
         return [(self.kind, layer, head) for layer in range(layers) for head in range(heads)
                 if (self.scope in ("column", "all") or layer == self.layer)
                 and (self.scope in ("row", "all") or head == self.head)]
+
+    @property
+    def others(self) -> tuple[tuple[int, int], ...]:
+        """(layer, head) of the heads that were added to the selection one by one."""
+        numbers = [int(number) for number in self.scope.split(".")[1:]]
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
     def within(self, shape: Shape) -> Selection:
         """Returns the nearest selection that exists in a model.
@@ -56,7 +70,11 @@ class Selection:
         # The cross-attention of a translation model has the clearest patterns: it aligns the words of both languages.
         kind = self.kind if self.kind in shape else CROSS if CROSS in shape else next(iter(shape))
         layers, heads = shape[kind]
-        return replace(self, kind=kind, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
+        others = [(layer, head) for layer, head in dict.fromkeys(self.others) if layer < layers and head < heads]
+        scope = self.scope
+        if self.others:
+            scope = ".".join(["and", *(f"{layer}.{head}" for layer, head in others)]) if others else "head"
+        return replace(self, kind=kind, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1), scope=scope)
 
     @classmethod
     def default(cls, plan: HeadPlan, shape: Shape) -> Selection:
@@ -95,3 +113,15 @@ class Selection:
         if not match:
             raise ValueError(f"{text!r} is no selection")
         return cls(int(match[2]), int(match[3]), match[4] or "head", match[1] or FIRST_KIND)
+
+
+def is_scope(scope: object) -> TypeGuard[str]:
+    """Returns True if a value is the scope of a selection.
+
+    Args:
+        scope: untrusted value.
+
+    Returns:
+        True or False.
+    """
+    return isinstance(scope, str) and (scope in SCOPES or re.fullmatch(_SOME, scope, re.ASCII) is not None)

@@ -1,0 +1,46 @@
+"""The search for heads with a pattern on the typed text; found heads have their score below their tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from app.compute import Seen
+from app.state.lab_state import FINDS, LabState
+from app.texts import _
+from models import Lab, Trace
+from models.analysis.patterns import pattern_scores
+from models.plan import Address
+
+LEAST = 0.4  # mean weight from which a head is found
+
+Notes = dict[Address, tuple[str, str]]
+
+
+def found(lab: Lab, state: LabState, trace: Seen) -> tuple[Notes, dict[str, Any] | None]:
+    """Returns the heads with the pattern of the link.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        trace: the trace under the plan; a sketch has no maps, so that nothing can be searched.
+
+    Returns:
+        Head -> its score, short and in words; and the content of the choice above the grids, None for a sketch.
+    """
+    if not isinstance(trace, Trace):
+        return {}, None
+    offered = [[key, _(title)] for key, title in FINDS.items()]
+    if not state.find:
+        return {}, {"find": "", "offered": offered, "result": ""}
+    notes: Notes = {}
+    for kind in lab.kinds:
+        if kind.query_row == kind.key_row:
+            scores = pattern_scores(state.find, trace.weights[kind.name], trace.rows[kind.query_row], kind.causal)
+            for layer, head in zip(*numpy.nonzero(numpy.nan_to_num(scores) >= LEAST), strict=True):
+                share = f"{scores[layer, head]:.0%}"
+                notes[kind.name, int(layer), int(head)] = share, _("{share} of its weight: {pattern}", share=share,
+                                                                   pattern=_(FINDS[state.find]))
+    result = _("{n} heads with at least {least} of their weight there", n=len(notes), least=f"{LEAST:.0%}")
+    return notes, {"find": state.find, "offered": offered, "result": result}
