@@ -3,7 +3,7 @@
 /** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at'];
+const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open'];
 // event types of which only the newest waiting event counts, since each replaces the whole value
 const ONE = [
   'select',
@@ -17,6 +17,7 @@ const ONE = [
   'page',
   'language',
   'address',
+  'open',
   'step',
   'plan',
   'at',

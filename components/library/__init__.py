@@ -10,6 +10,7 @@ from typing import Any
 from app import texts
 from components.colours import COLOURS
 from components.library.bundle import bundle
+from components.library.citation import bibtex
 from components.mounting import FOLDER, styles
 from figures import scripts, theme
 
@@ -26,7 +27,7 @@ def source() -> str:
     code = bundle(ENTRY)
     data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
             f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
-            f"figures: {json.dumps(_figures())} }}")
+            f"figures: {json.dumps(_figures())}, citation: {json.dumps(bibtex())} }}")
     version = hashlib.sha256((code + data).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());

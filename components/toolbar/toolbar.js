@@ -8,6 +8,7 @@ import { chooseTheme, chosenTheme, THEMES } from '../runtime/streamlit.js';
 import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';
+import { createSaved } from './saved.js';
 
 // Icons as paths in a box of 16 by 16, because fonts contain different arrows.
 const ICONS = {
@@ -46,6 +47,7 @@ function create(state) {
         act: () => chooseTheme(name),
       })),
   });
+  const saved = createSaved(state, text => copyText(state, text));
   const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
   const said = make('span', { className: 'said', attributes: { role: 'status' } });
   const bar = make(
@@ -55,13 +57,14 @@ function create(state) {
     redo,
     reset,
     make('span', { className: 'copy' }, copy, said),
+    saved.menu.element,
     lost,
     make('span', { className: 'languages' }),
     theme.element,
   );
   const link = make('a', { target: '_blank', rel: 'noopener', textContent: _('Open this in Attention Lab ↗') });
   const line = make('p', { className: 'line', hidden: true }, link);
-  state.root.append(bar, line);
+  state.root.append(bar, saved.form, line);
   // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
@@ -70,7 +73,7 @@ function create(state) {
     lost.hidden = isThere;
     setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
   };
-  return { undo, redo, copy, said, theme, bar, line, link, showConnection };
+  return { undo, redo, copy, said, saved, theme, bar, line, link, showConnection };
 }
 
 /** The browser stores the chosen language, for visits that do not begin with a link. */
@@ -200,11 +203,16 @@ const isBehind = ({ data }) =>
 async function copyLink(state) {
   const until = performance.now() + PATIENCE;
   while (isBehind(state) && performance.now() < until) await new Promise(done => setTimeout(done, 30));
+  await copyText(state, location.href);
+}
+
+/** Copies a text and says so in place of the button. */
+async function copyText(state, text) {
   let done = true;
   try {
-    await navigator.clipboard.writeText(location.href);
+    await navigator.clipboard.writeText(text);
   } catch {
-    done = copyOld(location.href); // the clipboard is missing on plain http or not permitted
+    done = copyOld(text); // the clipboard is missing on plain http or not permitted
   }
   setText(state.said, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
@@ -233,8 +241,9 @@ function copyOld(text) {
 export const toolbar = defineComponent({
   create,
   update,
-  destroy: ({ root, timer, theme }) => {
+  destroy: ({ root, timer, theme, saved }) => {
     theme.close();
+    saved.menu.close();
     root.keys.abort();
     clearTimeout(timer);
   },

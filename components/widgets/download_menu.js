@@ -22,7 +22,8 @@ export function stateLink() {
   return location.origin + location.pathname + (text ? `?${text}` : '');
 }
 
-function save(content, type, name) {
+/** Saves a file. */
+export function save(content, type, name) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   make('a', { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), KEPT);

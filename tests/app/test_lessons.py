@@ -118,6 +118,17 @@ def test_a_step_that_needs_another_page_has_a_button_to_it(visitor: History):
     assert visitor.present.page == "length"
 
 
+def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
+    own = visitor.present
+    events.on_toolbar({"type": "open", "query": "?model=assignment-selective&plan=self-1.1g0&page=heads"})
+    assert (visitor.present.model, visitor.present.page, str(visitor.present.plan)) == (
+        "assignment-selective", "heads", "self-1.1g0")
+    visitor.undo()
+    assert visitor.present == own
+    events.on_toolbar({"type": "open", "query": ["?x"]})
+    assert visitor.present == own
+
+
 def test_progress_that_a_browser_has_stored_is_taken_over(visitor: History):
     events.on_toolbar({"type": "progress", "done": ["gates.1", "nowhere.1", 3, ["x"], "gates.99", "softmax.4"]})
     assert visit.current().ticked == {Place("gates", 1), Place("normalisation", 1)}

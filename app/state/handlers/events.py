@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 from app.state import session, visit
 from app.state.fields import MAX_ASKED, MAX_LENGTH
@@ -238,6 +239,10 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
+        case "open" if isinstance(event.get("query"), str):
+            params = dict(parse_qsl(event["query"].removeprefix("?"), keep_blank_values=True, max_num_fields=None))
+            state, problems = read_query(params)
+            past.open(replace(state, language=past.present.language), problems)
         case "progress" if isinstance(event.get("done"), list):
             for place in event["done"][:MAX_PROGRESS]:
                 if isinstance(place, str):

@@ -1,0 +1,33 @@
+// The states that a visitor has saved under a name, and the citation of a state. Pure: the storage is the caller's.
+
+const MOST = 100; // saved states; the oldest one is dropped
+const LONGEST = 80; // characters of a name
+
+/** Returns the saved states, [{name, query}], of a stored text; anything else in the storage is ignored. */
+export function readSaved(text) {
+  try {
+    const found = JSON.parse(text ?? '[]');
+    return (Array.isArray(found) ? found : []).flatMap(each =>
+      typeof each?.name === 'string' && typeof each.query === 'string' ? [{ name: each.name, query: each.query }] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the list with a state added at its end; a state with the same name is replaced. */
+export function withSaved(saved, name, query) {
+  const clean = name.trim().slice(0, LONGEST);
+  return clean ? [...saved.filter(each => each.name !== clean), { name: clean, query }].slice(-MOST) : saved;
+}
+
+const INDENT = 2;
+
+/** Returns the content of a file with all saved states, each with its link. */
+export function exportedStates(saved, base) {
+  const states = saved.map(({ name, query }) => ({ name, link: base + query }));
+  return [JSON.stringify(states, null, INDENT), ''].join('\n');
+}
+
+/** Returns a BibTeX entry with the link to a state; signs with a meaning in BibTeX are encoded. */
+export const citedState = (entry, link) => entry.replace('LINK', link.replace(/[{}\\]/g, encodeURIComponent));

@@ -1,0 +1,88 @@
+// The menu of saved states: save under a name, open, export; and the citation. States stay in this browser.
+
+import { pageData } from '../core/page_data.js';
+import { citedState, exportedStates, readSaved, withSaved } from '../core/saved.js';
+import { _ } from '../core/texts.js';
+import { make } from '../widgets/dom.js';
+import { save, stateLink } from '../widgets/download_menu.js';
+import { createMenu } from '../widgets/menu.js';
+
+const KEPT = 'attention-lab-saved';
+const ICON = 'M4 2h8v12l-4-3-4 3z';
+
+let here = '[]'; // where storage is not allowed, states last until the page is closed
+
+const stored = () => {
+  try {
+    return readSaved(localStorage.getItem(KEPT));
+  } catch {
+    return readSaved(here);
+  }
+};
+
+function store(states) {
+  here = JSON.stringify(states);
+  try {
+    localStorage.setItem(KEPT, here);
+  } catch {
+    // as above
+  }
+}
+
+/** Creates {menu, form}: the menu of the toolbar, and the line in which a state gets its name. `copy(text)` copies. */
+export function createSaved(state, copy) {
+  const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
+  const form = make(
+    'form',
+    { className: 'saving', hidden: true },
+    name,
+    make('button', { type: 'submit', textContent: _('Save') }),
+    make('button', { type: 'button', textContent: _('Cancel'), onclick: () => close() }),
+  );
+  const close = () => {
+    form.hidden = true;
+    menu.button.focus();
+  };
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    store(withSaved(stored(), name.value, location.search));
+    close();
+  });
+  form.addEventListener('keydown', event => {
+    event.stopPropagation(); // letters are shortcuts of the heads, but not here
+    if (event.key === 'Escape') close();
+  });
+  const ask = () => {
+    form.hidden = false;
+    name.value = _('State {n}', { n: stored().length + 1 });
+    name.focus();
+    name.select();
+  };
+  const base = () => stateLink().split('?')[0];
+  const menu = createMenu({
+    icon: ICON,
+    text: _('Saved states'),
+    className: 'saved',
+    entries: () => {
+      const states = stored();
+      return [
+        { text: _('Save this state…'), act: ask },
+        ...states.map(({ name: its, query }) => ({
+          text: _('Open: {name}', { name: its }),
+          act: () => state.send({ type: 'open', query }),
+        })),
+        ...(states.length
+          ? [
+              {
+                text: _('Export saved states, JSON'),
+                act: () => save(exportedStates(states, base()), 'application/json', 'attention-lab-states.json'),
+              },
+              { text: _('Remove all saved states'), act: () => store([]) },
+            ]
+          : []),
+        { text: _('Copy citation, BibTeX'), act: () => copy(citedState(pageData.citation, stateLink())) },
+      ];
+    },
+  });
+  return { menu, form };
+}
