@@ -237,7 +237,7 @@ def wait_until_ready(address: str, seconds: float = 60.0) -> None:
 def measure(name: str, root: Path = ROOT) -> dict[str, Any]:
     """Runs one attack on a fresh host. Returns the neighbour's times before and during it, and what the process kept.
     """
-    server = Server("app/host.py", root)
+    server = Server("app/host.py", root, ATTENTION_LAB_HOSTED="1")
     server.start()
     try:
         wait_until_ready(server.address)
@@ -253,7 +253,7 @@ def measure(name: str, root: Path = ROOT) -> dict[str, Any]:
                 "before p95 ms": before[int(len(before) * 0.95)],
                 "p50 ms": during[len(during) // 2], "p95 ms": during[int(len(during) * 0.95)], "max ms": during[-1],
                 "kept MB": after["MB"] - kept["MB"], "threads": after["threads"] - kept["threads"],
-                "descriptors": after["descriptors"] - kept["descriptors"]}
+                "descriptors": after["descriptors"] - kept["descriptors"], "load": os.getloadavg()[0]}
     finally:
         server.stop(kill=True)
 

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,7 +66,7 @@ def numbers() -> int:
 def host(schools: list[str], numbers: int) -> Iterator[str]:
     """Yields the address of the app behind its gate; only the first of the schools may embed it."""
     server = Server("app/host.py", ATTENTION_LAB_FRAMES=schools[0], ATTENTION_LAB_METRICS=str(numbers),
-                    ATTENTION_LAB_HOSTS="127.0.0.1")
+                    ATTENTION_LAB_HOSTS="127.0.0.1", ATTENTION_LAB_HOSTED="1")
     try:
         server.start()
         School.app = server.address
@@ -148,3 +150,112 @@ def test_an_upload_belongs_to_a_visit(host: str):
     with pytest.raises(urllib.error.HTTPError) as error:
         urllib.request.urlopen(request, timeout=10)
     assert error.value.code in (400, 403)
+
+
+HOSTILE = ("<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "</style><svg onload=alert(1)>",
+           "javascript:alert(1)", "[x](javascript:alert(1)) <b>bold</b> $x$ :red[no]")
+ROUTE = re.compile(r"/lab/visits/[\w-]+/events$")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_typed_text_is_text_when_the_route_answers(text: str, host: str, page: Page):
+    """The events route brings the text back; nothing of it becomes an element, runs, or needs a refused source."""
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
+    expect(page.get_by_role("gridcell")).to_have_count(32, timeout=30_000)
+    elements = page.evaluate(COUNT)
+    page.get_by_label("Text", exact=True).fill(text)
+    page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text)
+    for number in (3, 9):  # the map of another head, with all tokens
+        with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
+            page.get_by_role("gridcell").nth(number).click()
+        assert found.value.status == 200
+        expect(page.get_by_role("gridcell").nth(number)).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_label("Text", exact=True)).to_have_value(text)
+    page.wait_for_timeout(300)  # an element that does something does it now
+    assert page.evaluate(COUNT) == elements
+    assert not dialogs and page.evaluate("window.blocked ?? []") == []
+    page.reload()  # the same text from the address
+    expect(page.get_by_label("Text", exact=True)).to_have_value(text, timeout=30_000)
+    assert page.evaluate(COUNT) == elements and not dialogs and page.evaluate("window.blocked ?? []") == []
+
+
+# Elements that could run something or load something, in the page and in the components' shadow trees.
+COUNT = """() => {
+    const found = {img: 0, script: 0, iframe: 0, object: 0, javascript: 0, handlers: 0};
+    const look = root => { for (const element of root.querySelectorAll('*')) {
+        const name = element.localName;
+        if (name in found && !(name === 'img' && /^(blob|data):/.test(element.src))) found[name]++;
+        if (/^\\s*javascript:/i.test(element.getAttribute('href') ?? '')) found.javascript++;
+        if ([...element.attributes].some(attribute => /^on/.test(attribute.name))) found.handlers++;
+        if (element.shadowRoot) look(element.shadowRoot); } };
+    look(document); return found; }"""
+
+
+def test_the_policy_stops_what_would_run(host: str, page: Page):
+    """A page runs no script or handler that somebody managed to write into it, and loads nothing from outside."""
+    page.goto(f"{host}/?page=explore")
+    expect(page.get_by_role("gridcell").first).to_be_visible(timeout=30_000)
+    page.evaluate("""() => { document.body.insertAdjacentHTML('beforeend',
+        '<img src="data:," onerror="window.ran = 1"><a id="a" href="javascript:window.ran = 2">x</a>');
+        const script = document.createElement('script'); script.textContent = 'window.ran = 3';
+        document.body.append(script); document.getElementById('a').click();
+        const image = new Image(); image.src = 'http://evil.example/pixel'; document.body.append(image); }""")
+    page.wait_for_function("new Set((window.blocked ?? []).map(each => each[0])).size >= 2")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    kinds = {kind.split("-")[0] for kind, *_ in page.evaluate("window.blocked")}
+    assert {"script", "img"} <= kinds
+
+
+def test_answers_of_the_route_are_no_pages(host: str):
+    """Whatever the route answers, a browser that opens it as a page shows no HTML and runs nothing."""
+    for path, body in (("x", b"{}"), ("<script>alert(1)", b"<script>alert(1)</script>")):
+        request = urllib.request.Request(f"{host}/lab/visits/{urllib.parse.quote(path)}/events", data=body)
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(request, timeout=10)
+        headers = error.value.headers
+        assert error.value.code == 410 and headers["Content-Type"].startswith("text/plain")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+        assert b"<script" not in error.value.read() and "Access-Control-Allow-Origin" not in headers
+
+
+FORM = """target => { const form = document.createElement('form');
+    Object.assign(form, {method: 'post', enctype: 'text/plain', action: target});
+    form.innerHTML = `<input name='{"seen":0,"x":"' value='"}'>`; document.body.append(form); form.submit(); }"""
+
+
+def test_another_site_cannot_send_events(host: str, schools: list[str], browser: Browser, page: Page):
+    """Neither by fetch nor by a form, though it knows the id of a visit; nor can the site that may embed the app."""
+    page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
+    expect(page.get_by_role("gridcell")).to_have_count(32, timeout=30_000)
+    with page.expect_request(lambda request: ROUTE.search(request.url) is not None) as found:
+        page.get_by_role("gridcell").nth(3).click()
+    target = found.value.url
+    other = browser.new_context().new_page()
+    for school in schools:
+        other.goto(school)
+        with other.expect_response(target) as blind:  # sent without permission, its answer cannot be read
+            other.evaluate("target => fetch(target, {method: 'POST', body: '{}', mode: 'no-cors'})", target)
+        assert blind.value.status == 403
+        read = "target => fetch(target, {method: 'POST', body: '{}'}).then(() => 'read', () => 'refused')"
+        assert other.evaluate(read, target) == "refused"
+        with other.expect_response(target) as answer:
+            other.evaluate(FORM, target)
+        other.wait_for_url(target)
+        assert answer.value.status == 403
+    other.context.close()
+
+
+def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page):
+    """In a frame of a site that may embed the app, where the browser keeps no cookies for it."""
+    page.goto(schools[0])
+    frame = page.frame_locator("iframe")
+    cell = frame.get_by_role("gridcell").nth(3)
+    expect(cell).to_be_visible(timeout=30_000)
+    with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
+        cell.click()
+    assert found.value.status == 200
+    expect(cell).to_have_attribute("aria-selected", "true")
