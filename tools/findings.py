@@ -14,13 +14,13 @@ FINDINGS = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 COLUMNS = ("Statement", "Source", "Here", "Seeds", "Verdict", "Reason")
 HEAD = """# What the models show
 
-Every statement of the papers that can be checked on small models, the source's number, ours, and a verdict that rules
-compute. The models have 0.5 to 4.7 million parameters and were trained for minutes to an hour and a half, so a verdict
-is about these models and not about the paper. ± is the standard deviation over seeds or probes; † marks a number of
-the source that was not checked in the paper itself.
+This table has every statement of the papers that can be checked on small models, with the source's number, our number
+and a verdict. Fixed rules compute the verdicts. The models have 0.5 to 4.7 million parameters and were trained for
+minutes to an hour and a half, so a verdict is about these models and not about the paper. ± is the standard deviation
+over seeds or probes; † marks a number of the source that was not checked in the paper itself.
 
-`python -m tools.findings` writes this file from `models/studies/claims/verdicts.json`;
-[assets/method.md](../assets/method.md) says how everything was trained, measured and judged, and the Results page has
+`python -m tools.findings` writes this file from `models/studies/claims/verdicts.json`.
+[assets/method.md](../assets/method.md) describes how the models were trained, measured and judged. The Results page has
 tables and charts of each statement.
 """
 

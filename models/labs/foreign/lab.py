@@ -161,7 +161,7 @@ class ForeignLab(Lab):
             with during(ForwardPass(self.sites, intervention)):
                 if self.body is None:
                     logits = self.model(**given).logits
-                    # A class is predicted once, for the whole text.
+                    # a class is predicted once for the whole text
                     logits = logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)
                 else:
                     with at_positions(BodyOutput(places)):
@@ -184,7 +184,8 @@ class ForeignLab(Lab):
                watch: Watch | None = None) -> list[Tensor]:
         if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} is no model of one text")
-        with during(BatchPass(self.sites, touch, watch)):  # without its head: a vocabulary costs more than a layer
+        # the pass runs without the head, because logits of the whole vocabulary take longer than a layer
+        with during(BatchPass(self.sites, touch, watch)):
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
                                            output_hidden_states=True).hidden_states]
 
