@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-_NOTEBOOK = ("compare", "show")  # need the extra `notebook`
+_NOTEBOOK = ("compare", "show")  # these names need the extra `notebook`
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
            "load_folder", "names", "run", "show"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import attention_lab
 
-STUDIES = {  # name -> module that `python -m` runs
+STUDIES = {  # name -> the module that `python -m` runs
     "blimp": "models.studies.corpus.blimp", "claims": "models.studies.claims",
     "disagreement": "models.studies.corpus.disagreement", "forgetting": "models.studies.corpus.forgetting",
     "heads": "models.studies.corpus.heads", "lengths": "models.studies.corpus.lengths",
@@ -79,7 +79,7 @@ def _app(rest: Sequence[str]) -> None:
     host = importlib.util.find_spec("app.host")
     if host is None or host.origin is None:
         parser.exit(1, "the app is not part of this installation\n")
-    os.environ.setdefault("ATTENTION_LAB_HOSTED", "")  # not in hosted mode, as `make app`
+    os.environ.setdefault("ATTENTION_LAB_HOSTED", "")  # `attention-lab app` is not in hosted mode, as `make app`
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(Path(host.origin)),
                               "--server.port", str(asked.port), "--server.address", asked.address])
 

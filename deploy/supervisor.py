@@ -1,4 +1,4 @@
-"""Starts replicas and HAProxy, starts again what ended, and restarts one replica at a time without an interruption."""
+"""Starts replicas and HAProxy, restarts ended processes, and restarts single replicas without an interruption."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from deploy import replica
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("a", "b")
-PATIENCE = 90.0  # seconds until a replica must be ready
+PATIENCE = 90.0  # seconds within which a replica must be ready
 PAUSE = 1.0  # seconds between two checks for processes that ended
-SOCKET = "deploy.sock"  # beside HAProxy's control socket; `python -m deploy restart` uses it
+SOCKET = "deploy.sock"  # name of the socket for `python -m deploy restart`, in the folder of HAProxy's control socket
 
-Start = Callable[[str], "subprocess.Popen[bytes]"]  # starts the replica of this name
+Start = Callable[[str], "subprocess.Popen[bytes]"]  # a function that starts the replica of this name
 
 
 class RestartError(Exception):
-    """A replica was not restarted; the message says why."""
+    """A replica was not restarted; the message gives the reason."""
 
 
 class Supervisor:
@@ -117,7 +117,7 @@ class Supervisor:
         yield f"{name}: restarted"
 
     def _serve(self, line: socket.socket) -> None:
-        """Answers one request, the names of replicas in one line, by lines for a person; the last one is `done`."""
+        """Answers one request, which is a line with names of replicas, by lines of text; the last one is `done`."""
         line.settimeout(10)
         with suppress(OSError):
             names = line.recv(1000).decode(errors="replace").split()

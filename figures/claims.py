@@ -15,8 +15,8 @@ from models.messages import message
 if TYPE_CHECKING:
     import altair as alt
 
-SOURCE = "source"  # `which` of the source's numbers
-_SOURCE = ("accent", 1)  # colour and shape
+SOURCE = "source"  # value of `which` for the source's numbers
+_SOURCE = ("accent", 1)  # colour and shape of the source's dots
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
 
@@ -112,7 +112,7 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
 def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str,
                     styles: Mapping[str, Mapping[str, Any]], names: Mapping[str, str] | None = None,
                     theme: Theme = "light") -> alt.TopLevelMixin:
-    """Returns the validation loss during training, one line a model, with the steps on a logarithmic axis.
+    """Returns the validation loss during training, one line per model, with the steps on a logarithmic axis.
 
     Args:
         points: name, x (training steps), value (nats), seed.

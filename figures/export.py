@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-LINE = 17  # px of a line of the caption
-CHARACTERS = 110  # of a line of the caption
+LINE = 17  # height in px of a line of the caption
+CHARACTERS = 110  # number of characters of a line of the caption
 CAPTION = {"type": "text", "align": "left", "baseline": "top", "style": "reference-label"}
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
@@ -84,7 +84,8 @@ def framed(spec: dict[str, Any], title: str = "", caption: Sequence[str] = (), l
     if lines:
         encoding: dict[str, Any] = {"x": {"value": 0}, "text": {"field": "text", "type": "nominal"},
                     "y": {"field": "place", "type": "quantitative", "scale": None, "axis": None}}
-        linked = {"href": {"field": "link", "type": "nominal"}}  # of the link alone: no link is one to "undefined"
+        # only the text of the link gets this channel, because the other lines would link to "undefined"
+        linked = {"href": {"field": "link", "type": "nominal"}}
         frame["vconcat"].append({
             "data": {"values": [{**line, "place": LINE * number} for number, line in enumerate(lines)]},
             "height": LINE * len(lines), "view": {"stroke": None}, "encoding": encoding,

@@ -15,7 +15,7 @@ from models.messages import message
 if TYPE_CHECKING:
     import altair as alt
 
-MANY = 24  # points of a line, above which they are not marked
+MANY = 24  # number of points of a line above which they are not marked
 Scale = Literal["linear", "log2", "symlog", "band"]
 
 
@@ -173,7 +173,8 @@ class _Drawing:
         self.colour = alt.Color("series:N", legend=legend, scale=scale)
         self.dash = alt.StrokeDash("series:N", legend=legend, scale=alt.Scale(
             domain=names, range=[DASHES[one.dash % len(DASHES)] for one in series]))
-        self.shape = alt.Shape("shape:N", scale=None)  # of each row, so that the legend has lines, not shapes
+        # no scale: each row has its shape, so that the legend shows lines and not shapes
+        self.shape = alt.Shape("shape:N", scale=None)
         self.width = alt.StrokeWidth("width:Q", scale=None)
         self.picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
         self.opacity = alt.condition(self.picked, alt.value(1), alt.value(0.12))
@@ -182,7 +183,9 @@ class _Drawing:
                        for number in range(len(series))]
 
     def plot(self, index: int, panel: Panel) -> Any:
-        """Returns a panel as layers: rules, error bars, lines, points, the position, and what is pointed at."""
+        """Returns a panel as layers: rules, error bars, lines, points, the marked position, and the values at the
+        pointer.
+        """
         import altair as alt
 
         name = f"rows{index}"
@@ -195,7 +198,7 @@ class _Drawing:
             layers.append(base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5).encode(
                 y=alt.Y("low:Q"), y2="high:Q", opacity=self.opacity))
         if "line" in forms:
-            # The lines carry the legend; a series with one point has no line, so its point is drawn in any case.
+            # The legend belongs to the lines; a series with one point has no line, so its point is always drawn.
             layers.append(base.transform_filter("datum.form == 'line'").mark_line(clip=True).encode(
                 strokeDash=self.dash, strokeWidth=self.width, opacity=self.opacity,
                 order=alt.Order("order:Q")).add_params(self.picked))

@@ -44,7 +44,7 @@ def of_model(name: str, reading: int = 0) -> Series:
         name: like "stories-selective".
         reading: 0 for the model as trained; another inference setting has other dashes.
     """
-    from models import catalogue  # here, so that charts of other data do not read the catalogue
+    from models import catalogue  # imported here, so that charts of other data do not read the catalogue
     from models.studies.series import style
 
     info = catalogue.describe(name)

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 Theme = Literal["light", "dark", "print"]
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
-ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that are no model's
-DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])  # px drawn, px left out
+ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that belong to no model
+# px drawn and px left out, in turn
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])
 SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down")
 
 
@@ -59,7 +60,7 @@ def config(theme: Theme = "light") -> dict[str, Any]:
                   "subtitleFontSize": 12, "offset": 8},
         "axis": {**text, "titleFontWeight": "normal", "gridColor": line, "domainColor": line, "tickColor": line,
                  "labelOverlap": "greedy", "titlePadding": 8},
-        # Titles of vertical axes stand above the axis, so that people read them without turning their heads.
+        # Titles of vertical axes are above the axis and horizontal, so that they are easy to read.
         "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom", "titleX": -34,
                   "titleY": -8, "domain": False, "ticks": False},
         "axisX": {"grid": False},

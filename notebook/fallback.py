@@ -1,6 +1,6 @@
-"""The heads and the predictions as static HTML, for a saved notebook where no kernel runs.
+"""The heads and the predictions as static HTML, for a saved notebook without a running kernel.
 
-Code hosts remove styles and scripts, so the pictures are images in a table and all states are words too.
+Code hosts remove styles and scripts, so the pictures are images in a table and all states are also words.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from app.texts import spelt
 from components.colours import COLOURS
 from models import HeadPlan, Kind, Lab, Trace
 
-SIDE = 44  # px of a tile
-LARGE = 220  # px of the selected head's map
-MOST_ROWS = 5  # predictions
+SIDE = 44  # side of a tile in px
+LARGE = 220  # side of the selected head's map in px
+MOST_ROWS = 5  # number of predictions
 escape = markup.escape
 
 
@@ -92,7 +92,7 @@ def png(steps: ndarray) -> bytes:
         steps: (rows, columns) uint8, steps of the light sequential scale.
     """
     rows, columns = steps.shape
-    pixels = numpy.hstack([numpy.zeros((rows, 1), numpy.uint8), steps]).tobytes()  # filter 0 before each row
+    pixels = numpy.hstack([numpy.zeros((rows, 1), numpy.uint8), steps]).tobytes()  # the PNG filter 0 before each row
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)), (b"PLTE", _palette().tobytes()),
               (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -101,7 +101,7 @@ def png(steps: ndarray) -> bytes:
 
 
 def _palette() -> ndarray:
-    """Returns (256, 3) uint8: the scale as colourTable in components/core/attention/scales.js computes it."""
+    """Returns (256, 3) uint8: the colour scale that colourTable in components/core/attention/scales.js computes."""
     stops = numpy.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in COLOURS["light"]["sequential"]])
     at = numpy.linspace(0, len(stops) - 1, 256)
     return numpy.column_stack([numpy.interp(at, range(len(stops)), stops[:, channel]) for channel in range(3)]

@@ -13,7 +13,8 @@ from components.mounting import styles
 
 FOLDER = Path(__file__).parent
 COMPONENTS = ("heads", "head_map", "effect")
-NO_CHOICE = ".hint label { display: none }"  # letters act inside the widget only, so there is nothing to choose
+# the choice of the letters' scope is hidden, because letters act inside the widget only
+NO_CHOICE = ".hint label { display: none }"
 
 
 @functools.cache

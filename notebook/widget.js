@@ -19,14 +19,14 @@ export function start(data) {
 /** Returns whether the notebook around an element is dark: from the nearest background that is not transparent. */
 function isDark(element) {
   for (let node = element; node; node = node.parentElement) {
-    // a node that is not in the page yet has no colour
+    // an element that is not in the page yet has no colour
     const [red, green, blue, alpha = 1] = (getComputedStyle(node).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
     if (blue !== undefined && alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128;
   }
   return matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
-/** Creates the elements of a component: a host with a shadow root, in which the component's style is alone. */
+/** Creates the elements of a component: a host with a shadow root, which isolates the component's style. */
 function mount(name) {
   const host = make('div', { className: `attention-lab-${name}` });
   const parent = host.attachShadow({ mode: 'open' });
@@ -38,7 +38,7 @@ function mount(name) {
 /** Draws the widget into `el`; returns the function that removes it. `model` is the widget's model (anywidget). */
 export function render({ model, el }) {
   const mounts = new Map(); // key -> {host, parent, component, data}
-  const columns = []; // one for each model: {element, title}
+  const columns = []; // one {element, title} per model
   const board = make('div', { className: 'attention-lab', dataset: { lmSuppressShortcuts: 'true' } });
   el.append(board);
 
@@ -78,7 +78,7 @@ export function render({ model, el }) {
     if (theme()) for (const key of mounts.keys()) drawOne(key);
   };
 
-  // Before the notebook's own shortcuts, and only for keys pressed inside the widget.
+  // Handles keys before the notebook's own shortcuts, and only keys pressed inside the widget.
   const onKey = event => {
     if (event.composedPath().includes(board)) onHeadKey(event);
   };
@@ -92,7 +92,7 @@ export function render({ model, el }) {
   listenForTips();
   theme();
   draw();
-  requestAnimationFrame(repaint); // the notebook may insert `el` later
+  requestAnimationFrame(repaint); // repaints once the notebook has inserted `el`
 
   return () => {
     window.removeEventListener('keydown', onKey, { capture: true });

@@ -75,7 +75,7 @@ class HeadsWidget(anywidget.AnyWidget):
     text = traitlets.Unicode()
     plan = traitlets.Instance(HeadPlan)
     _titles = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    _parts: Any = traitlets.List().tag(sync=True)  # of each component: component, key, index of its model, payload
+    _parts: Any = traitlets.List().tag(sync=True)  # component, key, index of its model, and payload of each component
 
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
         self._esm, self._css = script.source(), script.style()
@@ -83,7 +83,8 @@ class HeadsWidget(anywidget.AnyWidget):
         self._shape = _shape_of(self.labs)
         self._channel = Channel()
         self._choices = Choices(plan, Selection.default(plan, self._shape).within(self._shape))
-        super().__init__(text=text, plan=plan, _titles=[lab.name for lab in self.labs])  # reads the text
+        # setting the text makes the models read it
+        super().__init__(text=text, plan=plan, _titles=[lab.name for lab in self.labs])
         self._baselines = self._run_baselines()
         self._compute()
         self.observe(self._on_text, "text")
@@ -121,7 +122,7 @@ class HeadsWidget(anywidget.AnyWidget):
         pairs: list[Pair] = []
         for lab, prompt, before in zip(self.labs, self._prompts, self._baselines, strict=True):
             plan = self._plan_of(lab)
-            # As on the pages: a pass that runs both plans at once gives the baseline the same rounding.
+            # One pass runs both plans, as on the pages, so that the baseline has the same rounding.
             pairs.append((before, lab.run(prompt, [HeadPlan(), plan])[-1] if plan else before))
         self._pairs: list[Pair] = pairs
         self._send_parts()
@@ -171,9 +172,9 @@ class HeadsWidget(anywidget.AnyWidget):
         before = self._choices
         self._channel.receive([(message["key"], event) for event in events])
         if self._choices.plan != before.plan:
-            self.plan = self._choices.plan  # computes, by _on_plan
+            self.plan = self._choices.plan  # setting the plan runs the models, by _on_plan
         else:
-            self._send_parts()  # also acknowledges events that changed nothing
+            self._send_parts()  # parts are sent even if nothing changed, because they acknowledge the event
 
     def _on_event(self, event: dict[str, Any]) -> None:
         self._choices = self._choices.after(event, self._shape)

@@ -1,13 +1,13 @@
-"""Five minutes of a hosted app: a class with three strangers among it, or visitors whose connections are cut.
+"""A hosted app during five minutes: a class with three strangers in it, or visitors whose connections are cut.
 
     python -m tests.endurance class                # 200 visitors and 3 strangers, six minutes
     python -m tests.endurance class --balanced     # the same behind HAProxy, on two replicas
     python -m tests.endurance sockets              # 40 visitors, 100 cut connections, eight minutes
 
-Every visitor changes heads through the events route and now and then opens a link. `class` fails at an error of a
-visitor or at a p95 over 500 ms. `sockets` fails if memory, descriptors or threads are over 110% of what they were
-before, one minute after the last visitor has left. Starts the app itself, on the loopback interface. Prints one line of
-JSON per part, with the machine's load.
+Every visitor changes heads through the events route and sometimes opens a link. `class` fails at any error of a visitor
+and at a p95 over 500 ms. `sockets` fails if, one minute after the last visitor has left, memory, descriptors or threads
+are over 110% of their values at the start. The command starts the app itself, on the loopback interface, and prints one
+line of JSON per part, with the machine's load.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from tests.strangers import ATTACKS, usage, visit
 
 EVERY = 6.0  # mean seconds between two actions of a visitor
 LINKS = 0.1  # share of the actions that open a link; the others change heads
-PATIENCE = 60.0  # seconds until an answer must have come
-LAYERS, HEADS = 4, 8  # of the stories models
-LIMIT = 500.0  # milliseconds, of the class's p95
+PATIENCE = 60.0  # seconds within which an answer must arrive
+LAYERS, HEADS = 4, 8  # shape of the stories models
+LIMIT = 500.0  # limit of the class's p95 in milliseconds
 GROWTH = 1.1
-REST = 60.0  # seconds after which memory, descriptors and threads must be given back
+REST = 60.0  # seconds after which memory, descriptors and threads must be freed
 
 
 @dataclass
@@ -107,11 +107,11 @@ class Route:
 
 
 class Visitor:
-    """A person who works with a text: changes heads on the events route, now and then opens a link.
+    """A visitor who works with a text: changes heads on the events route and sometimes opens a link.
 
     Args:
         address: of the app.
-        record: gets times and errors.
+        record: receives times and errors.
         seed: of the visitor's choices.
     """
 
@@ -211,7 +211,7 @@ async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None
             for name in names:
                 if time.perf_counter() < stop:
                     left = max(0.1, min(24.0, stop - time.perf_counter()))
-                    with contextlib.suppress(Exception):  # how an attack ends is not the question
+                    with contextlib.suppress(Exception):  # an attack may end with any error
                         await asyncio.wait_for(ATTACKS[name](address), left)
 
     tasks = [asyncio.create_task(attack(seed)) for seed in range(count)]
@@ -261,7 +261,7 @@ async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seco
             await asyncio.sleep(max(0.0, at - time.perf_counter()))
             victim = random.choice(people)
             if victim.socket is not None:
-                victim.socket.transport.abort()  # no closing handshake: the network is gone
+                victim.socket.transport.abort()  # no closing handshake, as after a network failure
         await work
         await asyncio.sleep(REST)
         rows.append(record.row(part, cuts=count, **{name: round(value) for name, value in usage(process).items()}))

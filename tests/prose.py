@@ -19,7 +19,8 @@ from app.markdown import blocks
 from tests.browser import ROOT
 from tools.extract import english, forms, template
 
-FOLDERS = ("app", "benchmarks", "components", "deploy", "models", "tests", "tools")
+FOLDERS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "models",
+           "notebook", "tests", "tools")
 Sample = tuple[str, str]  # (location of the text, the text)
 
 

@@ -1,13 +1,13 @@
-"""A random walk over the protocol, Streamlit's messages and the events route, beside a visitor who must not notice it.
+"""Random messages to the app over Streamlit's websocket and the events route, while another visitor uses the app.
 
     python -m tests.protocol --messages 100000          # about half an hour on two cores
     python -m tests.protocol --messages 2000 --seed 7
 
-hypothesis makes the messages: of every field of BackMsg, links, values of the widgets that are on the page, valid
-messages with changed bytes, and bodies of the events route. They go to `app/host.py` in hosted mode, on the loopback
-interface. Meanwhile another visitor opens links: each answer must have the state of its link and no exception. Prints
-one line of JSON. The exit status is 1 if the other visitor met an error, or if our code raised an exception that nobody
-expects. Streamlit's own code raises exceptions at forged values of widgets, in the stranger's session only.
+hypothesis generates the messages: every field of BackMsg, links, values of the widgets on the page, valid messages with
+changed bytes, and bodies of the events route. They are sent to `app/host.py` in hosted mode, on the loopback interface.
+Meanwhile another visitor opens links: each answer must have the state of its link and no exception. The command prints
+one line of JSON. The exit status is 1 if the other visitor had an error, or if our code raised an unexpected exception.
+Streamlit's own code raises exceptions at forged values of widgets, in the sender's session only.
 """
 
 from __future__ import annotations
@@ -42,12 +42,14 @@ from tests.adversarial import fields, params, texts, values
 from tests.browser import ROOT, Server
 from tests.strangers import visit, wait_until_ready
 
-MOST = 12  # messages of one case; hypothesis bounds the size of a case
-TIMES = 6  # each case is sent so often, each time for other widgets: making a message takes longer than sending it
-CASES_OF_A_VISIT = 40  # then another visit begins
-CASES_IN_ADVANCE = 20  # that the server may not have read yet
+MOST = 12  # largest number of messages per case; hypothesis limits the size of a case
+# number of times that each case is sent, for different widgets, because generating a message takes longer than sending
+# it
+TIMES = 6
+CASES_OF_A_VISIT = 40  # number of cases before the next visit begins
+CASES_IN_ADVANCE = 20  # largest number of cases that the server has not read yet
 PATIENCE = 60.0  # seconds until the answer to the last message of a case must arrive
-# A record of app/server/logs.py: the exception, and the files of its frames, the innermost last.
+# A record of app/server/logs.py: the exception, and the files of its stack frames, the innermost last.
 LOGGED = re.compile(r"error: (.*)((?:\n  .*)*)")
 FRAME = re.compile(r'\n  File "([^"]+)"')
 
@@ -136,7 +138,7 @@ steps = st.one_of(
 
 @dataclass
 class Page:
-    """What a stranger knows of the own page.
+    """The ids that the sender knows from its own page.
 
     Attributes:
         visit: id of the visit; names the events route.
@@ -153,7 +155,7 @@ class Page:
     turn: int = 0
 
     def look(self, message: ForwardMsg) -> None:
-        """Notes the ids in a message of the server."""
+        """Records the ids in a message of the server."""
         if message.metadata.active_script_hash and message.delta.fragment_id:
             _add(self.fragments, message.delta.fragment_id)
         element = message.delta.new_element
@@ -211,7 +213,7 @@ def _add(names: list[str], name: str) -> None:
 
 
 class Walk:
-    """The stranger's connection; it survives that the server closes it.
+    """The connection that sends the messages; it is opened again if the server closes it.
 
     Args:
         address: of the app.
@@ -247,14 +249,14 @@ class Walk:
                 await self._answered()
 
     async def _answered(self) -> None:
-        """Returns when an answer to a last message has come, that is, when all messages before it were read."""
+        """Returns when the answer to a final message has arrived, so that all earlier messages were read."""
         self._ready.clear()
         last = BackMsg()
         last.file_urls_request.file_names.append("last.png")
         async with asyncio.timeout(PATIENCE):
             while not self._ready.is_set():
                 await self._socket.send(last.SerializeToString())
-                with contextlib.suppress(TimeoutError):  # a run that begins deletes answers that were not sent yet
+                with contextlib.suppress(TimeoutError):  # a new run deletes answers that were not sent yet
                     await asyncio.wait_for(self._ready.wait(), 0.2)
         if self._problem:
             raise self._problem
@@ -269,7 +271,7 @@ class Walk:
         first.rerun_script.query_string = ""
         await self._socket.send(first.SerializeToString())
         await self._answered()
-        await asyncio.sleep(0.5)  # until the first page, with its ids, has come
+        await asyncio.sleep(0.5)  # until the first page, with its ids, has arrived
 
     async def end(self) -> None:
         """Closes the connection."""
@@ -286,7 +288,7 @@ class Walk:
                     self.page.look(message)
         except websockets.ConnectionClosed:
             pass
-        except Exception as error:  # raised again by the next `case`
+        except Exception as error:  # the error is raised again by the next `case`
             self._problem = error
         finally:
             self._ready.set()
@@ -329,14 +331,14 @@ def host() -> Iterator[Server]:
 
 
 def run(messages: int, seed: int) -> dict[str, Any]:
-    """Walks, and returns what happened.
+    """Sends the messages and returns the results.
 
     Args:
-        messages: of the stranger, at least.
+        messages: smallest number of messages.
         seed: of hypothesis.
 
     Returns:
-        `sent`, `statuses` of the events route, `errors` of the neighbour, `exceptions` of our code, and others.
+        `sent`, `statuses` of the events route, `errors` of the other visitor, `exceptions` of our code, and others.
     """
     record, stop = Record(), asyncio.Event()
     with host() as server, asyncio.Runner() as runner:

@@ -1,4 +1,4 @@
-"""Tests of `python -m tests.endurance` on a short run: its visitors work, and its limits can be broken.
+"""A short run of `python -m tests.endurance`: its visitors work, and its limits can be exceeded.
 
     pytest tests/test_endurance.py
 """
@@ -63,7 +63,7 @@ def test_a_slow_class_or_an_error_is_told():
 
 
 def test_a_route_reads_both_kinds_of_answers():
-    """An answer in chunks, as progress is sent, and one of a known length; a closed connection is opened again."""
+    """The client reads answers in chunks and answers of known length, and reopens a closed connection."""
     answers = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"",
                b"HTTP/1.1 410 Gone\r\nContent-Length: 2\r\n\r\nno"]
 

@@ -1,4 +1,4 @@
-"""The wheel: it holds the tree inside `attention_lab`, and works in an environment that has only that.
+"""The wheel contains the tree inside `attention_lab`, and works in an environment without the repository.
 
     pytest tests/test_package.py
 """
@@ -74,21 +74,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment that has the wheel, and these tests' packages after it."""
+    """Returns the interpreter of a new environment with the wheel; packages of the tests are available after it."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     interpreter = folder / "bin" / "python"
     places = subprocess.run([interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True,
                             capture_output=True, text=True).stdout.strip()
     Path(places, "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    # Without an index: pip fails if the wheel needs what is not here.
+    # without an index, pip fails if the wheel needs a package that is not on this machine
     subprocess.run([sys.executable, "-m", "pip", "--python", interpreter, "install", "--quiet", "--no-index",
                     "--no-compile", wheel], check=True, cwd=folder, env={**os.environ, "PIP_FIND_LINKS": ""})
     return interpreter
 
 
 def run(python: Path, code: str, **settings: str) -> str:
-    """Runs code outside of the repository; returns what it prints."""
+    """Runs code outside of the repository and returns its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ATTENTION"))}
     done = subprocess.run([python, "-c", code], cwd=python.parent, capture_output=True, text=True,
                           env={**environment, "OMP_NUM_THREADS": "1", **settings})
@@ -202,7 +202,8 @@ def test_every_command_of_studies_has_a_name():
     for path in (ROOT / "models" / "studies").rglob("*.py"):
         if 'if __name__ == "__main__":' in path.read_text():
             commands.add(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__"))
-    assert commands - {"models.studies.transfer.encoders"} == set(STUDIES.values())  # encoders trains
+    # the command `encoders` trains models and is not a study
+    assert commands - {"models.studies.transfer.encoders"} == set(STUDIES.values())
 
 
 def test_the_app_draws_its_page_from_the_wheel(python: Path):

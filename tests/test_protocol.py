@@ -1,4 +1,4 @@
-"""Runs a short version of `python -m tests.protocol`, and checks what it sends.
+"""Runs a short version of `python -m tests.protocol`, and checks its messages.
 
     pytest tests/test_protocol.py
 """
@@ -32,7 +32,7 @@ def test_a_stranger_who_sends_anything_is_not_noticed():
 @settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
 @given(protocol.steps)
 def test_every_step_can_be_sent(step: Step):
-    """Both kinds are bytes; the events route gets JSON with keys of the page."""
+    """Both types of steps are bytes; the events route receives JSON with keys of the page."""
     if step[0] == "events":
         sent = json.loads(PAGE.body(step))
         assert all(event["key"] in PAGE.keys for event in sent["events"] if isinstance(event, dict))
@@ -46,7 +46,7 @@ def test_every_step_can_be_sent(step: Step):
 
 
 def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
-    """Two script threads of one session continue the same text; a generator that runs twice raises ValueError."""
+    """Two script threads of one session can continue the same text without an error of its generator."""
     inside, both = threading.Event(), threading.Event()
 
     def steps() -> Iterator[str]:

@@ -20,8 +20,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, LOCK = ROOT / "requirements.txt", ROOT / "requirements-image.txt"
-PYTHON = "3.11"  # of the image: Debian 12
-# Names that wheels for Debian 12 (glibc 2.36) have, by machine; wheels for older systems run too.
+PYTHON = "3.11"  # Python version of the image: Debian 12
+# platform names of wheels for Debian 12 (glibc 2.36), by machine; wheels for older systems work too
 MACHINES = ("x86_64", "aarch64")
 GLIBC = ("manylinux_2_35", "manylinux_2_34", "manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux_2_24",
          "manylinux_2_17", "manylinux2014", "manylinux_2_12", "manylinux2010", "manylinux_2_5", "manylinux1")

@@ -1,7 +1,7 @@
 """Writes Vega, Vega-Lite and Vega-Embed as one script for the browser: `python -m tools.vega`.
 
-vl-convert-python carries the libraries, so nothing is downloaded. Vega-Embed has Vega's expression interpreter, with
-which charts are drawn under a Content-Security-Policy without 'unsafe-eval'. Streamlit serves app/static.
+The package vl-convert-python contains the libraries, so nothing is downloaded. Vega-Embed has Vega's expression
+interpreter, which works under a Content-Security-Policy without 'unsafe-eval'. Streamlit serves app/static.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def page() -> None:
 
 
 def _draw() -> None:
-    with st.container(key="teachers"):  # style.css prints it without the header
+    with st.container(key="teachers"):  # style.css leaves out the header in print
         st.markdown("#### " + _("A class of {n} minutes", n=sum(part.minutes for part in PLAN)))
         st.markdown(_("For teachers: a first class on attention, for students who know what a probability is. Print "
                       "this page with the browser (Ctrl+P)."))

@@ -1,7 +1,7 @@
 // The states that a visitor has saved under a name, and the citation of a state. Pure: the storage is the caller's.
 
-const MOST = 100; // saved states; the oldest one is dropped
-const LONGEST = 80; // characters of a name
+const MOST = 100; // largest number of saved states; the oldest one is dropped
+const LONGEST = 80; // largest number of characters of a name
 
 /** Returns the saved states, [{name, query}], of a stored text; anything else in the storage is ignored. */
 export function readSaved(text) {

@@ -12,7 +12,7 @@ import { createDownloadMenu } from '../widgets/download_menu.js';
 import { figureFiles } from './files.js';
 import { embed } from './vega.js';
 
-const MANY = 3000; // rows, above which a canvas is faster than SVG
+const MANY = 3000; // number of rows above which a canvas is faster than SVG
 
 function create(state) {
   const plot = make('div', { className: 'plot', attributes: { role: 'img', 'aria-describedby': 'numbers' } });
@@ -62,7 +62,7 @@ function update(state, { spec, title, alt }) {
   draw(state);
 }
 
-/** The position that the chart marks: of its group, or the one that Python sent. */
+/** Returns the position that the chart marks: that of its group, or the one that Python sent. */
 const position = ({ data }) => (data.group ? groupPosition(data) : data.at);
 
 /** Moves the mark of a drawn chart to its position, within this frame. */
@@ -95,7 +95,7 @@ async function draw(state) {
   const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
   const place = make('div', { className: 'vega' });
   try {
-    // Drawn outside the page and then put in place of the former one, so that nothing flickers.
+    // The new chart is drawn outside the page and then replaces the former one, so that nothing flickers.
     let result = await embed(place, fit(0), { dark, canvas });
     const wider = Math.ceil(widthOf(place) + 2 - width);
     if (data.spec.concat && wider > 0) {
@@ -119,13 +119,13 @@ async function draw(state) {
   }
 }
 
-/** The width of a drawn chart with its axes, px; it need not be on the page. */
+/** Returns the width in px of a drawn chart with its axes; the chart need not be on the page. */
 const widthOf = place =>
   Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
 
 /** Chooses the position that a mark of the chart belongs to. */
 function choose(state, item) {
-  const row = item?.datum?.datum ?? item?.datum; // of the nearest mark, or of the mark itself
+  const row = item?.datum?.datum ?? item?.datum; // the datum of the nearest mark, or of the mark itself
   if (!Number.isFinite(row?.x)) return;
   if (state.data.group) moveGroup(state, row.x);
   else state.send({ type: 'at', x: row.x });

@@ -6,7 +6,7 @@ import { _, currentLanguage } from '../core/texts.js';
 import { make } from '../widgets/dom.js';
 import { embed, vegaAddress } from './vega.js';
 
-const WIDTH = 720; // px of a chart in a file
+const WIDTH = 720; // width in px of a chart in a file
 
 /** Returns the framed specification. */
 const framed = (spec, at, frame) =>

@@ -4,10 +4,10 @@ import { pageData } from '../core/page_data.js';
 
 let loading = null;
 
-/** The address of the script. */
+/** Returns the address of the script. */
 export const vegaAddress = () => new URL(pageData.figures.script, document.baseURI).href;
 
-/** Returns Vega-Embed; another attempt follows one that failed. */
+/** Loads Vega once and returns Vega-Embed; after a failure the next call tries again. */
 export function loadVega() {
   loading ??= import(vegaAddress()).then(
     () => globalThis.attentionLabVega.vegaEmbed,

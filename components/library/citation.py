@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 FILE = Path(__file__).parents[2] / "CITATION.cff"
-LINK = "LINK"  # the browser puts the address of the state in its place
+LINK = "LINK"  # the browser replaces this word by the address of the state
 
 
 def bibtex(text: str | None = None) -> str:

@@ -10,7 +10,7 @@ import { createMenu } from '../widgets/menu.js';
 const KEPT = 'attention-lab-saved';
 const ICON = 'M4 2h8v12l-4-3-4 3z';
 
-let here = '[]'; // where storage is not allowed, states last until the page is closed
+let here = '[]'; // the saved states until the page is closed, for browsers that forbid storage
 
 const stored = () => {
   try {
@@ -25,11 +25,11 @@ function store(states) {
   try {
     localStorage.setItem(KEPT, here);
   } catch {
-    // as above
+    // the browser forbids storage
   }
 }
 
-/** Creates {menu, form}: the menu of the toolbar, and the line in which a state gets its name. `copy(text)` copies. */
+/** Creates {menu, form}: the menu of the toolbar, and the form in which a state gets its name. `copy(text)` copies. */
 export function createSaved(state, copy) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(
@@ -49,7 +49,7 @@ export function createSaved(state, copy) {
     close();
   });
   form.addEventListener('keydown', event => {
-    event.stopPropagation(); // letters are shortcuts of the heads, but not here
+    event.stopPropagation(); // the key event ends here: letters are shortcuts of the heads, but not in this form
     if (event.key === 'Escape') close();
   });
   const ask = () => {

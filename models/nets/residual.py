@@ -1,4 +1,4 @@
-"""The residual stream of one pass: its states after each layer, and what each head and MLP writes to it.
+"""The residual stream of one pass: its states after each layer, and the output of each head and MLP.
 
 x_0 = embedding;   x_{l+1} = x_l + sum over heads of W_O,h output_h + mlp_l;   logits = E norm(x_L)
 """
@@ -34,16 +34,16 @@ class Residuals:
 
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """What was written to the residual stream at one position; heads and rest sum to the state after the last layer.
+    """The parts of the residual stream at one position; heads and rest sum to the state after the last layer.
 
     Attributes:
         position: in the predicting token sequence.
         heads: block -> (L, H, C).
-        rest: name -> (C,): `embedding`, `mlp 0`, ..., and `biases` where output projections have some.
+        rest: name -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases.
         gain: (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation.
         is_centred: True if the final norm subtracts the mean, as LayerNorm does.
-        shift: (C,) what the final norm adds, or None.
-        unembed: token ids -> (n, C) rows of the output matrix, and (n,) what is added to their logits.
+        shift: (C,) the bias of the final norm, or None.
+        unembed: token ids -> (n, C) rows of the output matrix, and (n,) biases of their logits.
         logits: (V,) logits of the pass.
     """
 
@@ -58,13 +58,13 @@ class Writes:
 
 
 def head_writes(attention: SelfAttention, record: Record, positions: Sequence[int]) -> Tensor:
-    """(H, P, C) what each head writes at P positions: its slice of W_O times its output."""
-    slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # (C, H, D)
+    """Returns what each head adds at P positions, (H, P, C): its slice of W_O times its output."""
+    slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
     return torch.einsum("hpd, chd -> hpc", record.outputs[0][:, list(positions)], slices)
 
 
 def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
-    """The attentions of each layer that writes to the predicting stream, with their blocks, in order."""
+    """Returns the attention modules of each layer that add to the predicting stream, with their blocks, in order."""
     if isinstance(model, Transformer):
         return [[(SELF, block.attention)] for block in model.blocks]
     assert isinstance(model, Seq2Seq)
@@ -100,7 +100,7 @@ def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Recor
 
 def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
                  positions: Sequence[int]) -> Residuals:
-    """The Residuals of a pass; the arguments as in `parts`."""
+    """Returns the Residuals of a pass; arguments as in `parts`."""
     embedding, heads, mlps = parts(model, ids, records, positions)
     states = [embedding]
     for layer, mlp in enumerate(mlps):
@@ -110,7 +110,7 @@ def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequenc
 
 
 def writes_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int) -> Writes:
-    """The Writes of a pass at one position; the arguments as in `parts`."""
+    """Returns the Writes of a pass at one position; arguments as in `parts`."""
     embedding, heads, mlps = parts(model, ids, records, [position])
     rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
     of_heads = {kind: torch.stack(its)[:, :, 0] for kind, its in heads.items()}

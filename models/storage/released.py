@@ -1,7 +1,7 @@
-"""Where the files of a released model are: in this installation, in a folder, or in a repository of the Hub.
+"""Finds the files of a released model: in this installation, in a folder, or in a repository of the Hub.
 
 A clone has all released models. The wheel has some of them, and the SHA-256 of every file of all of them in
-`released.json` (tools/wheel/ writes it). ATTENTION_LAB_MODELS names the place of the other models:
+`released.json` (tools/wheel/ writes it). ATTENTION_LAB_MODELS names the location of the other models:
 
     ATTENTION_LAB_MODELS=~/attention-lab/models/checkpoints      # a folder with a folder for each model
     ATTENTION_LAB_MODELS=ORG/NAME@COMMIT                         # a Hub repository at a commit of 40 hexadecimal digits
@@ -66,7 +66,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
     for file, expected in digests()[name].items():
         try:
             path = Path(hf_hub_download(repository, f"{name}/{file}", revision=commit))
-        except Exception as error:  # noqa: BLE001  # the Hub's, the connection's or the file system's
+        except Exception as error:  # noqa: BLE001  # an error of the Hub, the connection or the file system
             reason = str(error).partition("\n")[0]
             raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",
                                      name=name, repository=repository, setting=SETTING, reason=reason)) from error

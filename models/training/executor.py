@@ -26,15 +26,15 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 5  # to wait for the address of a cluster
-LOST_NODES = 3  # how often Ray repeats a job whose node was lost
+SECONDS = 5  # seconds to wait for the address of a cluster
+LOST_NODES = 3  # number of times that Ray repeats a job whose node was lost
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class ExecutorError(Exception):
-    """The executor cannot start; the message says why."""
+    """The executor cannot start; the message gives the reason."""
 
 
 class Executor(Protocol):
@@ -76,7 +76,7 @@ class LocalExecutor:
             for i, job in enumerate(jobs):
                 yield i, on_one_thread(function, job)
             return
-        # A forked process would inherit torch's locked thread pools, so processes are started afresh.
+        # A forked process would inherit torch's locked thread pools, so new processes are spawned.
         with ProcessPoolExecutor(min(self.processes, len(jobs)), multiprocessing.get_context("spawn")) as pool:
             futures = {pool.submit(on_one_thread, function, job): i for i, job in enumerate(jobs)}
             try:
@@ -98,7 +98,7 @@ class RayExecutor:
 
     def __init__(self, address: str | None = None):
         try:
-            import ray  # optional: `pip install ray`
+            import ray  # Ray is optional: `pip install ray`
         except ImportError as error:
             raise ExecutorError("Ray is not installed; install it with: pip install ray") from error
         self._ray = ray
@@ -145,7 +145,7 @@ def progress(results: Iterator[tuple[int, Result]], names: Sequence[str],
     """
     began = clock()
     for done, (i, result) in enumerate(results, 1):
-        yield i, result  # first, so that the result is stored before it is called done
+        yield i, result  # the result is yielded first, so that it is stored before the job is reported as done
         elapsed = clock() - began
         left = elapsed / done * (len(names) - done)
         print(f"{done} of {len(names)}, {elapsed / 60:.1f} min, about {left / 60:.0f} min left: {names[i]}", flush=True)

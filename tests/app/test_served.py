@@ -1,4 +1,4 @@
-"""The served app with a base path, on a person's own machine: the gate, its limits and the health check hold there.
+"""The served app with a base path, on the visitor's own machine: gate, limits and health check work.
 
     pytest tests/app/test_served.py
 """
@@ -81,7 +81,8 @@ def test_pages_and_health_are_below_the_base_path(address: str):
     code, headers = status(address, "/lab/")
     assert code == 200 and "frame-ancestors 'self'" in headers["content-security-policy"]
     assert status(address, "/lab/_stcore/health")[0] == 200
-    for path in ("/healthz", "/lab/healthz"):  # with any name: a balancer addresses a replica by its address
+    # with any host name, because a balancer addresses a replica by IP address
+    for path in ("/healthz", "/lab/healthz"):
         assert status(address, path, Host="10.0.0.9")[0] in (200, 503)
         assert status(address, path, Host="evil.example")[0] in (200, 503)
 
@@ -92,7 +93,7 @@ def test_closed_routes_are_closed_below_the_base_path(path: str, address: str):
 
 
 def test_other_hosts_and_origins_are_refused(address: str):
-    """After DNS rebinding a page sends its own name in both headers."""
+    """Other hosts and origins are refused: after DNS rebinding a page sends its own name in both headers."""
     name = urlsplit(address).netloc
     for path in ("/lab/", "/lab/lab/visits/x/events", "/lab/_stcore/host-config"):
         assert status(address, path, Host="evil.example")[0] == 400

@@ -1,4 +1,4 @@
-"""A link that is pasted into a chat program or an e-mail opens the same state: no program that finds links cuts it.
+"""Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them.
 
     pytest tests/app/test_shared_links.py
 """
@@ -23,12 +23,12 @@ ADDRESS = "https://lab.example.org/?"
 
 
 def _linkify_it(text: str) -> str:
-    """markdown-it's rules: Discourse, Mattermost, Joplin and others."""
+    """Finds a link by the rules of markdown-it: Discourse, Mattermost, Joplin and others."""
     return LinkifyIt().match(text)[0].url
 
 
 def _github(text: str) -> str:
-    """GitHub Flavored Markdown 0.29, section 6.9: no white space, no <; trailing punctuation is not part of a link."""
+    """Finds a link by GitHub Flavored Markdown 0.29, section 6.9: no white space, no <, no trailing punctuation."""
     link = re.search(r"https://[^\s<]+", text)[0]
     while True:
         shorter = re.sub(r"[?!.,:*_~'\"]+$|&[A-Za-z0-9]+;$", "", link)
@@ -40,18 +40,19 @@ def _github(text: str) -> str:
 
 
 def _android(text: str) -> str:
-    """android.util.Patterns.WEB_URL: signs of a path and a query, and a word boundary at the end."""
+    """Finds a link by android.util.Patterns.WEB_URL: characters of a path and a query, and a word boundary at the end.
+    """
     return re.search(r"https://[\w.-]+(?:[/?#](?:[\w;/?:@&=#~.+!*'(),$-]|%[a-fA-F0-9]{2})*)?(?:\b|$|^)", text)[0]
 
 
 def _gruber(text: str) -> str:
-    """Gruber's pattern of 2010, which many programs have copied: the last sign is no punctuation."""
+    """Finds a link by Gruber's pattern of 2010, which many programs have copied: it does not end in punctuation."""
     last = r"[^\s`!()\[\]{};:'\".,<>?«»“”‘’]"
     return re.search(rf"https://(?:[^\s()<>]+|\([^\s()<>]*\))+(?:\([^\s()<>]*\)|{last})", text)[0]
 
 
 def _slack(text: str) -> str:
-    """Signs around a link that mean bold, italic or struck through, and end it."""
+    """Finds a link as Slack does: characters of emphasis (bold, italic, struck through) end it."""
     return re.search(r"https://[^\s<>|*_~]+", text)[0].rstrip(".,;:!?)\"'”-")
 
 
@@ -66,7 +67,7 @@ def _survives(state: LabState) -> None:
     assert read_query(dict(parse_qsl(query, keep_blank_values=True)))[0].text == state.text
     for around in AROUND if query else ():
         for find in FINDERS:
-            # Some rules take a quotation mark after the link with it; what counts is that nothing is cut.
+            # some rules include a quotation mark after the link; the test only checks that nothing is cut off
             assert find(around.format(ADDRESS + query)).startswith(ADDRESS + query), (find.__name__, around)
 
 
@@ -88,7 +89,7 @@ def test_ends_that_programs_cut(text: str):
 
 
 def test_the_finders_cut_what_is_not_safe():
-    """Each rule is a rule: the former form of a link loses its end."""
+    """Each rule can fail: it cuts the end of the former form of a link."""
     cut = {"github": "text=He.", "android": "text=a-", "gruber": "text=He.", "slack": "text=a_b",
            "linkify_it": "text=He."}
     for find in FINDERS:

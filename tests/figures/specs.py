@@ -16,12 +16,12 @@ def parts(spec: Spec) -> Iterator[Spec]:
 
 
 def rows(spec: Spec, panel: int = 0, **fixed: Any) -> list[dict[str, Any]]:
-    """The rows of a panel whose fields have these values."""
+    """Returns the rows of a panel whose fields have these values."""
     return [row for row in spec["datasets"][f"rows{panel}"] if all(row.get(key) == its for key, its in fixed.items())]
 
 
 def table(spec: Spec, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
-    """Series -> (x, y) of its line in a panel."""
+    """Returns series -> (x, y) pairs of its line in a panel."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows(spec, panel, form="line"):
         lines.setdefault(row["series"], []).append((row["x"], row["y"]))
@@ -29,12 +29,12 @@ def table(spec: Spec, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
 
 
 def panels(spec: Spec) -> list[Spec]:
-    """The views of the panels."""
+    """Returns the views of the panels."""
     return spec.get("concat", [spec])
 
 
 def scale(spec: Spec, channel: str) -> dict[str, Any]:
-    """Domain -> range of the first scale of a channel with both."""
+    """Returns domain -> range of the first scale of a channel that has both."""
     for part in parts(spec):
         its = part.get("encoding", {}).get(channel, {}).get("scale") or {}
         if "domain" in its and "range" in its:
@@ -44,13 +44,13 @@ def scale(spec: Spec, channel: str) -> dict[str, Any]:
 
 
 def looks(spec: Spec) -> dict[str, tuple[Any, Any]]:
-    """Series -> its colour, and its dashes or shape."""
+    """Returns series -> its colour, and its dashes or shape."""
     forms = scale(spec, "strokeDash") or scale(spec, "shape")
     return {name: (colour, forms[name]) for name, colour in scale(spec, "color").items()}
 
 
 def titles(spec: Spec, channel: str) -> list[str]:
-    """The title of an axis in each panel."""
+    """Returns the title of an axis in each panel."""
     found = []
     for panel in panels(spec):
         its = [part["encoding"][channel]["title"] for part in parts(panel)
@@ -60,7 +60,7 @@ def titles(spec: Spec, channel: str) -> list[str]:
 
 
 def labels(spec: Spec, panel: int = 0) -> list[str]:
-    """The labels of a panel's reference lines."""
+    """Returns the labels of a panel's reference lines."""
     found = [row["label"] for part in parts(panels(spec)[panel]) for row in _values(spec, part) if "label" in row]
     return list(dict.fromkeys(found))
 

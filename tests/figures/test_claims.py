@@ -1,4 +1,4 @@
-"""Tests of the charts of the Results page, and of what all line charts have.
+"""Tests of the charts of the Results page, and of properties that all line charts share.
 
     pytest tests/figures/test_claims.py
 """
@@ -25,7 +25,8 @@ SEEDS = [{"name": name, "x": x, "value": x / 2 + seed, "seed": seed}
 def test_seeds_are_marks_around_their_mean_with_their_deviation():
     spec = claims.seed_lines(SEEDS, "share", "tokens", STYLES, (3.0, "limit")).to_dict()
     assert table(spec) == {name: [(64, 33.0), (128, 65.0)] for name in "ab"}
-    assert [row["spread"] for row in rows(spec, form="line")] == pytest.approx([2 ** 0.5] * 4)  # seeds differ by 2
+    # the values of two seeds differ by 2, so their standard deviation is sqrt 2
+    assert [row["spread"] for row in rows(spec, form="line")] == pytest.approx([2 ** 0.5] * 4)
     assert {(row["x"], row["y"], row["note"]) for row in rows(spec, form="dot", series="a")} == {
         (64, 32.0, "seed 0"), (64, 34.0, "seed 2"), (128, 64.0, "seed 0"), (128, 66.0, "seed 2")}
     assert labels(spec) == ["limit"] and titles(spec, "x") == ["tokens"] and titles(spec, "y") == ["share"]
@@ -48,7 +49,7 @@ def test_the_description_has_the_ends_of_each_line():
                                    {"name": "a", "x": 400, "value": 3.5, "seed": 0}], "loss, nats", "steps",
                                   STYLES).to_dict()
     assert "loss, nats, a: 5.25 at 50, 3.5 at 400" in spec["description"]
-    assert '"type": "log"' in json.dumps(spec)  # steps span decades
+    assert '"type": "log"' in json.dumps(spec)  # the steps span decades, so the axis is logarithmic
 
 
 def test_a_tooltip_has_the_values_of_all_series_at_a_place():

@@ -50,7 +50,7 @@ test('a chart has the width of its place, and all its panels together', () => {
   assert.deepEqual([one.width, one.autosize.type, one.params[0].value], [500, 'fit-x', 7]);
   const several = fitSpec(spec(4), { width: 640, config: CONFIG, narrower: 10 });
   assert.equal(several.columns, 3);
-  // 640 without two gaps of 20 is 200 for each panel, of which 64 are axes
+  // 640 px without two gaps of 20 leave 200 for each panel, of which 64 are axes
   assert.deepEqual(
     several.concat.map(({ width }) => width),
     [126, 126, 126, 126],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # of a vocabulary; bytes alone are 256
+WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # vocabulary sizes; the 256 single bytes are part of the last
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
          "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {**SMALL, "type_vocab_size": 2, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
-SHARED = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}  # key and value heads that two query heads share
+SHARED = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}  # each key and value head is shared by two query heads
 SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
             "decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 64,
             "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 2,
@@ -18,7 +18,7 @@ BLOOM = {"hidden_size": 32, "n_layer": 2, "n_head": 4, "bos_token_id": 2, "eos_t
 V2 = {**ENCODER, "type_vocab_size": 0, "relative_attention": True, "pos_att_type": ["p2c", "c2p"],
       "max_relative_positions": -1, "position_biased_input": False}
 
-# Name -> the class of the config, that of the model, the config's numbers, the make of the tokenizer.
+# name -> class of the config, class of the model, numbers of the config, type of the tokenizer
 ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "bert": ("BertConfig", "BertForMaskedLM", ENCODER, "wordpiece"),
     "bert-class": ("BertConfig", "BertForSequenceClassification", {**ENCODER, "num_labels": 3}, "wordpiece"),

@@ -1,4 +1,4 @@
-"""Logit lens and direct logit attribution: equal to the model's output, to plain hooks, and to sums by hand."""
+"""Logit lens and direct logit attribution equal the model's output, plain hooks, and sums by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parts_of(attribution: HeadAttribution) -> float:
 
 @either_way
 def test_the_lens_of_a_stack(attention: str, causal: bool):
-    """Every layer is the norm and the unembedding of the state after it; the last is the model's output."""
+    """Each layer's prediction is the norm and unembedding of the state after it; the last one is the model's output."""
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     plan = all_heads(lab, gate=0.7).constant("self", 0, 0)
@@ -54,7 +54,7 @@ def test_the_lens_of_a_stack(attention: str, causal: bool):
 
 @every_type
 def test_the_lens_of_a_translation(attention: str):
-    """It is over the decoder's tokens, before and after the plan over the same ones if the target is given."""
+    """The lens is over the decoder's tokens; with a given target both plans have the same tokens."""
     lab = make_pair_lab(attention)
     plan = HeadPlan().gate("cross", 1, 2, 0.0).gate("encoder", 0, 1, 0.5)
     lens = models.logit_lens(lab, TEXT_TYPED, plan)
@@ -76,7 +76,7 @@ def test_the_lens_of_an_imported_model(name: str):
 
 @pytest.mark.parametrize("name", ["gpt2", "bert", "llama"])
 def test_early_layers_of_an_imported_model(name: str):
-    """transformers' own hidden states, through its final norm where it has one, and its head."""
+    """The lens equals transformers' own hidden states through the model's final norm, if it has one, and its head."""
     lab, eager = lab_of(name), eager_of(name)
     prompt = lab.read("The cat sat on the [mat].")
     lens = lens_of(lab, prompt)
@@ -109,7 +109,9 @@ def test_attribution_of_a_stack_sums_to_the_logit(attention: str, causal: bool):
 
 @either_way
 def test_attribution_against_hooks(attention: str, causal: bool):
-    """A head's share is what its slice of W_O's input changes in the logit while the final norm's scale is held."""
+    """A head's share equals the change of the logit by its slice of W_O's input, with the final norm's scale held
+    fixed.
+    """
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     inputs: list[Tensor] = []
@@ -135,7 +137,7 @@ def test_attribution_against_hooks(attention: str, causal: bool):
 
 @every_type
 def test_attribution_of_a_translation(attention: str):
-    """Heads of the encoder write to the decoder only through cross-attention: their own share is 0."""
+    """Heads of the encoder affect the decoder only through cross-attention, so their own share is 0."""
     lab = make_pair_lab(attention)
     plan = HeadPlan().gate("cross", 1, 2, 0.0)
     trace = models.run(lab, TEXT_TYPED, plan)
@@ -167,7 +169,8 @@ def test_attribution_of_an_imported_model_sums_to_the_logit(name: str):
 
 
 def test_attribution_of_gpt2_against_hooks():
-    """Plain hooks on transformers' own eager model, with LayerNorm's mean and deviation held."""
+    """The attribution equals plain hooks on transformers' eager model, with LayerNorm's mean and deviation held fixed.
+    """
     lab, eager = lab_of("gpt2"), eager_of("gpt2")
     prompt = lab.read("The cat sat on the mat.")
     inputs: list[Tensor] = []
@@ -259,7 +262,8 @@ def difference(trace: models.Trace, found: HeadPatching) -> float:
 
 
 def test_patching_each_head_of_a_translation():
-    """The decoder reads the translation of the first text for both; the first prediction that differs is looked at."""
+    """The decoder reads the translation of the first text for both prompts; the first different prediction is compared.
+    """
     lab = make_pair_lab("softmax")
     prompt = lab.anchored(lab.read("The cat is sleeping here.").with_source(lab.read("A cat is sleeping here.")))
     found = patching_of(lab, prompt)

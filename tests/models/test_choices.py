@@ -1,4 +1,4 @@
-"""Multiple choice: probabilities of endings against sums token by token, and the data sets of the repository.
+"""Multiple choice: probabilities of endings equal sums token by token; the data sets of the repository are complete.
 
     pytest tests/models/test_choices.py
 """
@@ -19,7 +19,7 @@ from models.tasks.stories import StoriesReader
 
 
 def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context(monkeypatch: pytest.MonkeyPatch):
-    """The reference reads one sequence at a time without padding; sequences of several lengths share a batch."""
+    """Sequences of several lengths in one batch give the same as one sequence at a time without padding."""
     lab, tokenizer = own("stories-selective"), StoriesReader().tokenizer
     sequences = [encode(tokenizer, context, ending, 255) for context, ending in (
         ("The cat sat.", "It was happy."), ("Once upon a time there was a dragon.", "She"), ("He", "ran away, fast."))]

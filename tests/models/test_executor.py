@@ -38,7 +38,7 @@ def fails_at_2(job: int) -> int:
 
 
 def on_a_node(folder_and_job: tuple[str, int]) -> list[float]:
-    """Returns product(job), slowly. Leaves the files JOB-NODE at the beginning and JOB-NODE-end at the end."""
+    """Returns product(job) after a pause; writes the file JOB-NODE at the beginning and JOB-NODE-end at the end."""
     import ray
 
     folder, job = folder_and_job
@@ -122,7 +122,7 @@ def test_a_cluster_that_is_not_there_is_named(address: str):
 
 @pytest.fixture
 def cluster() -> Iterator[object]:
-    """Returns a Ray cluster on this machine: a head node without a CPU for jobs, and two nodes with one CPU each."""
+    """Yields a Ray cluster on this machine: a head node without a CPU for jobs, and two nodes with one CPU each."""
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
@@ -136,7 +136,7 @@ def cluster() -> Iterator[object]:
 
 def test_a_cluster_that_loses_a_node_gives_the_same_numbers_bit_by_bit(
         cluster: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # where the nodes find this module
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # the nodes import this module from there
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]  # type: ignore[attr-defined]
     jobs = [(str(tmp_path), job) for job in range(8)]
     parser = argparse.ArgumentParser()
@@ -150,4 +150,4 @@ def test_a_cluster_that_loses_a_node_gives_the_same_numbers_bit_by_bit(
                 cluster.remove_node(nodes[0], allow_graceful=False)  # type: ignore[attr-defined]
     assert results == dict(LocalExecutor().map(product, range(len(jobs))))
     begun = [file for file in tmp_path.iterdir() if not file.name.endswith("-end")]
-    assert len(begun) > len(jobs)  # a job of the lost node began again on the other one
+    assert len(begun) > len(jobs)  # a job of the lost node was started again on the other node

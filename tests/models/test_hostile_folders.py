@@ -1,4 +1,4 @@
-"""Tests of folders that would stop, fill or end the process that reads them: each is refused with its own reason.
+"""Folders that would block, fill or kill the process that reads them are refused, each with its own reason.
 
     pytest tests/models/test_hostile_folders.py
 """
@@ -31,7 +31,7 @@ NESTED = "[" * 200_000 + "]" * 200_000
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a model that can be opened."""
+    """Returns a folder with a model that can be opened."""
     return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
 
@@ -72,7 +72,7 @@ def slow_pattern(character: str) -> Callable[[Path], None]:
 
 
 def replacing(pattern: str, content: str, times: int) -> Callable[[Path], None]:
-    """A tokenizer that replaces a pattern in each text, many times."""
+    """Returns a change that writes a tokenizer which replaces a pattern in each text, many times."""
     def change(folder: Path) -> None:
         step = {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
         edit(folder, "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [step] * times})
@@ -128,7 +128,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str, dict[str, Any]]] = {
 
 
 def message(cause: str, values: dict[str, Any], error: ForeignError) -> str:
-    """The message of a cause; a value of None is taken from the error."""
+    """Returns the message of a cause; a value of None is taken from the error."""
     values = {name: error.values[name] if value is None else value for name, value in values.items()}
     return f"{REFUSALS[cause].reason.format(**values)}. {REFUSALS[cause].remedy.format(**values)}"
 
@@ -155,7 +155,7 @@ def test_a_file_that_takes_too_long_is_given_up(limit: str, folder: Path, monkey
 
 def test_a_large_file_is_given_up(folder: Path):
     with (folder / "special_tokens_map.json").open("wb") as file:
-        file.truncate(4_000_000_000)  # takes no space on the disk
+        file.truncate(4_000_000_000)  # a sparse file takes no space on the disk
     with pytest.raises(ForeignError, match=r"reading special_tokens_map\.json takes more than 2,000 MB"):
         models.load_folder(folder)
 
@@ -167,7 +167,7 @@ def test_a_text_that_grows_without_end_is_given_up(folder: Path):
 
 
 def test_what_ends_the_child_ends_nothing_else():
-    """By how the child ended and what it printed."""
+    """Only the child process ends; the refusal depends on its exit status and its output."""
     reading = b'{"reading": "tokenizer.json"}\n'
     assert child._problem(0, False, reading, "") is None
     for code, late, out, errors, cause in (
@@ -191,7 +191,7 @@ def test_an_inspection_can_be_cancelled(folder: Path):
 
 
 def test_a_panic_at_a_typed_text_is_an_error_of_this_text(folder: Path):
-    """A pattern whose bad texts the inspection does not try."""
+    """A pattern that panics on a text which the inspection does not try gives an error for this text only."""
     slow_pattern("q")(folder)
     lab = models.load_folder(folder)
     with pytest.raises(InputError, match="tokenizer fails on this text"):
@@ -223,7 +223,7 @@ def test_the_models_of_the_hub_are_inspected_too(folder: Path, monkeypatch: pyte
 
 
 def test_the_child_needs_no_torch():
-    """Its import would double the memory of opening a folder, and its time."""
+    """The child does not import torch, which would double the time and the memory of opening a folder."""
     code = ("import sys; import models.labs.foreign.opening.inspection as i; i._print = lambda **f: None; "
             "from pathlib import Path; p = Path(sys.argv[1]); i.inspect(p, p); print(sys.modules.get('torch'))")
     done = subprocess.run([sys.executable, "-c", code, str(folder_of("bert"))], cwd=child.ROOT, capture_output=True,
@@ -232,7 +232,7 @@ def test_the_child_needs_no_torch():
 
 
 def test_numbers_of_real_models_pass():
-    """The largest of each kind that is published, and fields that only look like counts."""
+    """The largest published models of each type pass, and so do fields whose names only look like counts."""
     numbers.check_numbers({"num_hidden_layers": 126, "num_attention_heads": 128, "vocab_size": 128_256})
     numbers.check_numbers({"num_hidden_layers": 61, "n_routed_experts": 256, "moe_intermediate_size": 2_048})
     numbers.check_numbers({"image_size": 518, "patch_size": 14, "num_hidden_layers": 40})

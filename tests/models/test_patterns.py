@@ -1,4 +1,4 @@
-"""Scores of attention patterns, against a direct count and on a model that has such heads.
+"""Scores of attention patterns equal a direct count, and a model with such heads has high scores.
 
     pytest tests/models/test_patterns.py
 """
@@ -15,7 +15,7 @@ TOKENS = ["start", "a", "b", "a", "b", "c"]
 
 
 def counted(pattern: str, i: int, j: int, causal: bool) -> bool:
-    """Returns whether query i counts key j, written as a person would say it."""
+    """Returns whether the pattern counts key j for query i, written out case by case."""
     if causal and j > i:
         return False
     return {"previous": j == i - 1, "same": i != j and TOKENS[i] == TOKENS[j], "first": j == 0 and i > 0,

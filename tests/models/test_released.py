@@ -1,4 +1,4 @@
-"""Released models that are not in the installation: from a Hub repository, with checked files.
+"""Released models outside the installation are downloaded from a Hub repository, and their files are checked.
 
     pytest tests/models/test_released.py
 """
@@ -24,7 +24,8 @@ CLONE = released.PACKAGED
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An installation without models, and the folder of a Hub repository that has one; the requests are recorded."""
+    """Yields the folder of a Hub repository with one model, for an installation without models; requests are recorded.
+    """
     installed, repository = tmp_path / "installed", tmp_path / "hub"
     shutil.copytree(CLONE / NAME, repository / NAME)
     installed.mkdir()

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from tools.wheel.rewriting import DOOR, rewritten
 
-PACKAGES = ("app", "components", "deploy", "figures", "models", "notebook")  # each becomes attention_lab.NAME
+# packages of the repository; each becomes attention_lab.NAME
+PACKAGES = ("app", "components", "deploy", "figures", "models", "notebook")
 CHECKPOINTS = "models/checkpoints"
-RELEASED = "released.json"  # in CHECKPOINTS; models/storage/released.py reads it
+RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
 PROBES = "models/studies/probes"  # a folder for each model; only those of packaged models
 SUFFIXES = (".py", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg")
 ASSETS = ("about.md", "method.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")

@@ -1,4 +1,4 @@
-"""The search for heads with a pattern on the typed text; found heads have their score below their tile."""
+"""The search for heads with a pattern on the input text; found heads have their score below their tile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models import Lab, Trace
 from models.analysis.patterns import pattern_scores
 from models.plan import Address
 
-LEAST = 0.4  # mean weight from which a head is found
+LEAST = 0.4  # smallest mean weight of a found head
 
 Notes = dict[Address, tuple[str, str]]
 

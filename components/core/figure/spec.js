@@ -1,12 +1,13 @@
-// Vega-Lite specifications of figures/: fitted to a width and a theme, framed for a file, and as a table.
+// Adapts Vega-Lite specifications of figures/: fits them to a width and a theme, frames them for a file, and reads
+// their table.
 
 import { wrapText } from '../picture/svg.js';
 
-const GAP = 20; // px between two panels
-const BESIDE = 64; // px of a panel's vertical axis and of its right edge
-const LABEL = 7.5; // px, about, of a character in the legend
-const SAMPLE = 56; // px of a legend's sample and of the space after its label
-const LINE = 17; // px of a line below a chart in a file
+const GAP = 20; // gap in px between two panels
+const BESIDE = 64; // width in px of a panel's vertical axis and of its right edge
+const LABEL = 7.5; // approximate width in px of a character in the legend
+const SAMPLE = 56; // width in px of a legend's sample and of the space after its label
+const LINE = 17; // height in px of a line below a chart in a file
 
 /** Replaces colours of the light theme in a specification; data stay as they are. */
 export function recolour(value, colours) {
@@ -21,7 +22,7 @@ export function recolour(value, colours) {
   );
 }
 
-/** The series' names in a specification's legend: the first domain of a colour scale. */
+/** Returns the series' names in a specification's legend: the first domain of a colour scale. */
 function legendNames(spec) {
   const parts = [spec, ...(spec.layer ?? []), ...(spec.concat ?? [])];
   for (const part of parts) {
@@ -131,7 +132,7 @@ export function frameSpec(spec, { title, about, citation, link, width }) {
 }
 
 /**
- * The rows of a specification's datasets as a table: the columns that usermeta.table names, without empty ones.
+ * Returns the rows of a specification's datasets as a table: the columns that usermeta.table names, without empty ones.
  * @param {any} spec
  */
 export function tableOf({ datasets = {}, usermeta = {} }) {

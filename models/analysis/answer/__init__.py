@@ -1,1 +1,1 @@
-"""Where a model's answer comes from: predictions by layer, attribution to heads, and patching from a second prompt."""
+"""The origin of a model's answer: predictions by layer, attribution to heads, and patching from a second prompt."""

@@ -1,10 +1,9 @@
-"""Direct logit attribution: a logit as the sum of what every head, MLP and embedding writes (Elhage et al. 2021).
+"""Direct logit attribution: a logit as the sum of the outputs of every head, MLP and embedding (Elhage et al. 2021).
 
     logit = sum over parts of E[token] · (gain * part)        gain = weight / RMS(x_L), held fixed
 
-The sum is exact for one prompt and plan. It counts what a head writes to the predicting position itself, not what it
-does through later layers; of an encoder-decoder, heads of the encoder write to the decoder only through
-cross-attention, so that their own share is 0.
+The sum is exact for one prompt and plan. It counts what a head adds at the predicting position itself, not its effect
+through later layers. Heads of an encoder affect the decoder only through cross-attention, so their own share is 0.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: st
 
 def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
                    against: str | int | None = None, position: int = -1) -> HeadAttribution:
-    """`head_attribution` of a prompt that has been read already."""
+    """Returns `head_attribution` of a prompt."""
     writes = lab.writes(prompt, plan, position)
     first = int(writes.logits.argmax()) if token is None else token_id(lab, token, writes.logits)
     second = None if against is None else token_id(lab, against, writes.logits)

@@ -1,9 +1,11 @@
-"""Which heads do a job: each head alone takes its output from a second prompt (Wang et al. 2022, arXiv 2211.00593).
+"""The effect of single heads: each head alone takes its output from a second prompt (Wang et al. 2022, arXiv
+2211.00593).
 
     restored = (difference with one head patched - difference) / (difference of the second prompt - difference)
 
-The difference is of two logits: the answer to the second prompt, and the answer to this one. 1 means that the one head
-brings the whole difference of the second prompt, 0 that it changes nothing, below 0 that it works against it.
+The difference is that of two logits: of the answer to the second prompt, and of the answer to this one. 1 means that
+the head alone restores the whole difference of the second prompt, 0 that it changes nothing, a value below 0 that it
+works against it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class HeadPatching:
 
     @property
     def ranked(self) -> list[tuple[Address, float]]:
-        """Heads and their shares, the largest first."""
+        """Returns heads and their shares, the largest first."""
         return sorted((((kind, layer, head), float(values[layer, head])) for kind, values in self.restored.items()
                        for layer, head in numpy.ndindex(*values.shape)), key=lambda item: -item[1])
 
@@ -73,7 +75,7 @@ def head_patching(lab: Lab, text: str, source: str, what: str = OUTPUT, token: s
 
 def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int | None = None,
                 against: str | int | None = None, position: int | None = None) -> HeadPatching:
-    """`head_patching` of a prompt that has been read already, with its second prompt."""
+    """Returns `head_patching` of a prompt with its second prompt."""
     prompt = lab.anchored(prompt)
     every = [address for kind in lab.kinds for address in kind.addresses]
     source = prompt.source_for(HeadPlan().patch(*every[0]))
@@ -99,6 +101,6 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
 
 
 def _differing(lab: Lab, prompt: Prompt, source: Prompt) -> int:
-    """The first position of the decoder's tokens whose predictions differ; the last one if none does."""
+    """Returns the first position of the decoder's tokens whose predictions differ; the last one if none does."""
     pairs = zip(lab.run(prompt, [HeadPlan()])[0].outputs, lab.run(source, [HeadPlan()])[0].outputs, strict=True)
     return next((old.position for old, new in pairs if old.order[0] != new.order[0]), -1)

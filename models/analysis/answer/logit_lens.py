@@ -19,7 +19,7 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.trace import fixed
 
-MOST_LOGITS = 8 * 2**20  # computed at once: 32 MB
+MOST_LOGITS = 8 * 2**20  # number of logits computed at once: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class LogitLens:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays; labels are shared with the tokenizer."""
+        """The memory of the arrays in bytes, without the labels, which belong to the tokenizer."""
         return sum(array.nbytes for array in (self.probabilities, self.ids, self.labels, self.final))
 
 
@@ -74,7 +74,7 @@ def logit_lens(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), k: int = 5, sou
 
 @torch.inference_mode()
 def lens_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), k: int = 5) -> LogitLens:
-    """`logit_lens` of a prompt that has been read already; a teacher-forced target stays the same for all plans."""
+    """Returns `logit_lens` of a prompt; a teacher-forced target is the same for all plans."""
     residuals, tokens = lab.residuals(prompt, plan)
     labels = lab.task.labels
     layers, count, _ = residuals.states.shape

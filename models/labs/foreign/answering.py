@@ -1,4 +1,4 @@
-"""ForeignLab's residual stream, as models/lab.py has it: see running/residual.py."""
+"""The residual stream of a ForeignLab, for the methods of models/lab.py; see running/residual.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from models.prompt import Prompt
 if TYPE_CHECKING:
     from models.labs.foreign.lab import ForeignLab
 
-MOST_NUMBERS = 2**20  # of the hidden states, or of one head's maps, in one batch
+MOST_NUMBERS = 2**20  # limit of the numbers in the hidden states, or in one head's maps, per batch
 
 
 class _Pass:
@@ -60,7 +60,7 @@ def _check(lab: ForeignLab) -> None:
 
 @torch.inference_mode()
 def residuals(lab: ForeignLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-    """As Lab.residuals."""
+    """Returns the result of Lab.residuals."""
     _check(lab)
     lab.check(plan)
     positions = predicting_positions(prompt, lab.kinds[0])
@@ -70,7 +70,7 @@ def residuals(lab: ForeignLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residual
 
 @torch.no_grad()
 def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
-    """As Lab.writes."""
+    """Returns the result of Lab.writes."""
     _check(lab)
     lab.check(plan)
     if position < 0:
@@ -96,7 +96,7 @@ def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wr
 @torch.inference_mode()
 def patched_logits(lab: ForeignLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                    position: int) -> Tensor:
-    """As Lab.patched_logits."""
+    """Returns the result of Lab.patched_logits."""
     _check(lab)
     lab.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
     if position < 0:

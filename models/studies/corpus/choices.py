@@ -41,7 +41,7 @@ from models.tasks.stories import StoriesReader
 
 SETS = ("tinystories_next_sentence", "hellaswag_activitynet")
 ENDINGS = 4
-BATCH = 64  # sequences
+BATCH = 64  # number of sequences per batch
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Item:
     label: int
 
 
-@functools.cache  # a command reads each file once for all its models
+@functools.cache  # cached, so that a command reads each file once for all its models
 def read_items(data: Path, name: str, count: int | None = None) -> tuple[Item, ...]:
     """Returns the items of a data set's test part.
 
@@ -100,7 +100,7 @@ def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids
         longest: greatest number of tokens.
     """
     encoding = tokenizer.encode(f"{context} {ending}", add_special_tokens=False)
-    # The last character counts, because some tokenizers join the space before a word to its token.
+    # The end of the token is compared, because some tokenizers join the space before a word to its token.
     start = next(i for i, (_, end) in enumerate(encoding.offsets) if end > len(context) + 1)
     cut = max(0, len(encoding.ids) - longest)
     return Ids(tuple(encoding.ids[cut:]), max(0, start - cut))
@@ -115,13 +115,15 @@ def log_probabilities(model: Transformer, sequences: Sequence[Ids]) -> Tensor:
         sequences: one or more.
     """
     result = torch.zeros(len(sequences), 2)
-    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i].tokens))  # to pad little
+    # sequences are sorted by length, so that batches need little padding
+    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i].tokens))
     for begin in range(0, len(order), BATCH):
         chosen = order[begin:begin + BATCH]
         targets = pad_sequence([torch.tensor(sequences[i].tokens) for i in chosen], batch_first=True, padding_value=-1)
-        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)  # BOS is 0
+        # the first input is BOS, which has id 0
+        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
         starts = torch.tensor([sequences[i].start for i in chosen]).unsqueeze(1)
-        # Padding after a sequence does not change it: attention is causal.
+        # Padding after a sequence does not change it, because attention is causal.
         of_ending = (targets >= 0) & (torch.arange(targets.shape[1]) >= starts)
         logits = model.logits(model(tokens)[of_ending])
         values = logits.gather(1, targets[of_ending].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
@@ -139,7 +141,7 @@ def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) ->
         reader: of the model's task; its tokenizer is used.
         items: one or more.
     """
-    longest = model.config.trained_length - 1  # BOS takes one place
+    longest = model.config.trained_length - 1  # one position is for BOS
     sequences = [encode(reader.tokenizer, item.context, ending, longest) for item in items for ending in item.endings]
     sums, counts = log_probabilities(model, sequences).view(len(items), ENDINGS, 2).unbind(2)
     labels = torch.tensor([item.label for item in items])
@@ -152,7 +154,7 @@ def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) ->
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task.reader, StoriesReader)  # by the choices below
+    assert isinstance(task.reader, StoriesReader)  # the command accepts only models of stories
     began, sets = time.process_time(), {}
     for name in SETS:
         sets[name] = measure(lab.model, task.reader, read_items(arguments.data, name, arguments.items))

@@ -17,7 +17,7 @@ from models.errors import CancelledError
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.refusals import refuse
 
-ROOT = Path(__file__).resolve().parents[len(__name__.split(".")) - 1]  # the folder that holds the top package
+ROOT = Path(__file__).resolve().parents[len(__name__.split(".")) - 1]  # the folder that contains the top-level package
 MODULE = f"{__package__}.inspection"
 SECONDS = 60  # seconds after which the child process is killed
 PROCESSOR_SECONDS = 30

@@ -180,7 +180,7 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
     """Returns the attention modules whose softmax multiplies values.
 
     Args:
-        model: with attention of its own.
+        model: a model with its own attention code.
         inputs: arguments of its forward; a batch of one.
     """
     search = _Search(module for module in model.modules() if next(module.parameters(), None) is not None)

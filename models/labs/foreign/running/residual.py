@@ -1,9 +1,8 @@
-"""The residual stream of an imported model: its states by layer, and what heads and MLPs write to it.
+"""The residual stream of an imported model: its states by layer, and the outputs of heads and MLPs.
 
-Hooks are installed once, on the layers of a model whose residual stream is read for the first time. What they record
-belongs to one pass of one thread (a context variable). W_O, the end of the MLP and the final norm are found by
-comparing values of that pass, so that no architecture needs code of its own. If the values do not agree, the model is
-refused.
+Hooks are installed once, on the layers of a model whose residual stream is read for the first time. Their records
+belong to one pass of one thread (a context variable). W_O, the end of the MLP and the final norm are found by comparing
+values of that pass, so that no architecture needs its own code. If the values do not agree, the model is refused.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from models.errors import StructureError
 from models.labs.foreign.running.positions import BodyOutput, at_positions, whole
 from models.messages import message
 
-TOLERANCE = 1e-4  # of the largest number, in comparisons of values of one pass
-_KEPT = "attention_lab_hooks"  # attribute of a model whose hooks are installed
+TOLERANCE = 1e-4  # tolerance relative to the largest number, in comparisons of values of one pass
+_KEPT = "attention_lab_hooks"  # name of an attribute that marks a model with installed hooks
 _installing = threading.Lock()
 
 
@@ -33,13 +32,13 @@ class Linear:
     """One call of a linear map: its rows at the recorded positions."""
 
     module: nn.Module
-    given: Tensor  # (P, inner)
-    returned: Tensor  # (P, C)
+    given: Tensor  # inputs, (P, inner)
+    returned: Tensor  # outputs, (P, C)
 
 
 @dataclass
 class Recording:
-    """One pass.
+    """The record of one pass.
 
     Attributes:
         positions: P positions that are recorded.
@@ -57,7 +56,7 @@ _current: ContextVar[Recording | None] = ContextVar("residual stream", default=N
 
 @contextmanager
 def recording(positions: Sequence[int]) -> Iterator[Recording]:
-    """Passes inside are recorded."""
+    """Records the passes inside the context."""
     found = Recording(positions)
     token = _current.set(found)
     try:
@@ -67,7 +66,11 @@ def recording(positions: Sequence[int]) -> Iterator[Recording]:
 
 
 def listen(model: nn.Module, sites: Mapping[nn.Module, str]) -> None:
-    """Installs the hooks, unless they are there.
+    """Installs the hooks, unless they are already installed.
+
+    Args:
+        model: the model.
+        sites: attention module -> its block.
 
     Raises:
         StructureError: the model has no list of layers.
@@ -126,18 +129,18 @@ class Head:
     norm: nn.Module | None
 
     def normed(self, states: Tensor) -> Tensor:
-        """(..., C) states through the final norm."""
+        """Returns the states (..., C) after the final norm."""
         return states if self.norm is None else self.norm(states)
 
     def read(self, normed: Tensor) -> Tensor:
-        """(P, C) hidden states as the head reads them -> (P, V) logits."""
+        """Returns the logits (P, V) of hidden states (P, C) after the final norm."""
         body = BodyOutput(range(len(normed)))
         body._output = type(self.output)(**{**self.output, "last_hidden_state": normed.unsqueeze(0)})
         with at_positions(body):
             return self.model(**self.inputs).logits[0].float()
 
     def logits(self, states: Tensor) -> Tensor:
-        """(P, C) states -> (P, V) logits."""
+        """Returns the logits (P, V) of states (P, C)."""
         return self.read(self.normed(states))
 
 
@@ -173,13 +176,13 @@ def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
 
 
 def close(one: Tensor, other: Tensor) -> bool:
-    """True if two tensors are equal within TOLERANCE of their largest number."""
+    """Returns True if two tensors are equal within TOLERANCE of their largest number."""
     return bool((one - other).abs().max() <= TOLERANCE * other.abs().max().clamp_min(1e-6))
 
 
 def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
                  outputs: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Returns what a layer's heads, its output bias and its MLP write at one position.
+    """Returns the outputs of a layer's heads, its output bias and its MLP at one position.
 
     Args:
         state, after: (C,) before and after the layer.
@@ -197,7 +200,7 @@ def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
                  None)
     if found is None:
         raise StructureError(message("no linear map of this model's layers reads the heads' outputs alone"))
-    weight = found.module.weight if isinstance(found.module, Conv1D) else found.module.weight.T  # (inner, C)
+    weight = found.module.weight if isinstance(found.module, Conv1D) else found.module.weight.T  # shape (inner, C)
     assert isinstance(weight, Tensor)
     heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
     mlp = after - state - found.returned[0]
@@ -209,9 +212,10 @@ def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
 
 
 def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor | None]:
-    """Returns the final norm at one state as gain, whether it subtracts the mean, and what it adds.
+    """Returns the final norm at one state: its gain, whether it subtracts the mean, and its bias.
 
     Args:
+        norm: the final norm, or None.
         x: (C,) the state after the last layer.
 
     Raises:
