@@ -46,6 +46,7 @@ def about(lab: Lab, said: Said, plan: str, link: str) -> dict[str, Any]:
         A mapping for JSON, with the tokens of each row and the generated text.
     """
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
+            "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",
             "tokens": {row: list(tokens) for row, tokens in said.rows.items()}, "written": said.written}
 
 
@@ -59,7 +60,7 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
 
     Returns:
         A file with these arrays. `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32,
-        layers from 0. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,) probabilities.
+        layers from 1, as on the screen. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,) probabilities.
         `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
         bytes from strings.
     """
@@ -69,8 +70,8 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
     if said.outputs:
         arrays["names"] = numpy.array(json.dumps(said.outputs[0].names))
     for (kind, layer), its in maps.items():
-        arrays |= {f"{kind} {layer} scores": its.scores, f"{kind} {layer} live": its.live,
-                   f"{kind} {layer} weights": its.weights}
+        name = f"{kind} {layer + 1}"
+        arrays |= {f"{name} scores": its.scores, f"{name} live": its.live, f"{name} weights": its.weights}
     file = io.BytesIO()
     numpy.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -89,7 +90,7 @@ def as_json(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
     """
     predictions = [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
                     for i in output.order[:10]] for output in said.outputs]
-    layers = [{"kind": kind, "layer": layer, "live": _numbers(its.live), "weights": _numbers(its.weights)}
+    layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(its.live), "weights": _numbers(its.weights)}
               for (kind, layer), its in maps.items()]
     return json.dumps({**info, "losses": _numbers(said.losses), "predictions": predictions,
                        "norms": {kind: _numbers(norms) for kind, norms in said.norms.items()}, "layers": layers},

@@ -3,6 +3,7 @@
 import { cellValues, gateOpacity } from '../core/attention/pattern.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { mapPicture, mapTable } from '../core/picture/maps.js';
+import { wordsPicture, wordsTable } from '../core/picture/words.js';
 import { _, N_ } from '../core/texts.js';
 
 export const VIEWS = {
@@ -29,6 +30,16 @@ export function mapOffer(state) {
     opacity: view === 'used' ? gateOpacity(data.gate) : 1,
     pruned: view === 'used' && data.gate === 0,
   };
+  const words = state.form === 'words' ? state.words.shown : null;
+  if (words)
+    return {
+      title: [data.model, head, _(VIEWS[state.view])].join(' · '),
+      about: [words.sentence ?? ''],
+      models: [data.model],
+      what: `layer-${data.layer + 1}-head-${data.head + 1}-words`,
+      picture: () => wordsPicture(words),
+      table: () => wordsTable(words),
+    };
   return {
     title: `${data.model} · ${head} · ${stateName(data.constant, data.gate)} · ${_(VIEWS[view])}`,
     about: [_('Rows are queries, columns are keys.')],

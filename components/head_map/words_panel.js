@@ -39,32 +39,44 @@ export function createWordsPanel(state, readout, legend) {
     const first = own || isKey ? 0 : n; // position of the first tinted word
     const gate = state.mean === 'head' && state.view === 'used' ? data.gate : 1;
     const pruned = gate === 0;
-    words.paint({
-      dark,
+    const tint = {
       scale: what === 'change' ? 'diverging' : 'sequential',
       steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
+    };
+    panel.shown = { ...tint, rows: own ? [data.rows] : [data.rows, data.columns], titles: titles(), at: index, first };
+    panel.shown.values = row;
+    words.paint({
+      ...tint,
+      dark,
       opacity: gateOpacity(gate),
       unseen: place => own && data.causal && place > index,
     });
     if (!now) return readout.say(_('All of these heads are pruned: their output is 0.'), '');
     const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
-    readout.say(
-      wordSentence({ what, word, words: others, row, self, about: now.about, pruned, view: state.view }),
-      secondLine(state, now, isKey ? null : index, row.length),
-    );
+    panel.shown.sentence = wordSentence({
+      what,
+      word,
+      words: others,
+      row,
+      self,
+      about: now.about,
+      pruned,
+      view: state.view,
+    });
+    readout.say(panel.shown.sentence, secondLine(state, now, isKey ? null : index, row.length));
   };
 
   const panel = {
     element,
+    shown: null, // what is painted, for the download
     show() {
       const { data, dark, view } = state;
       now = tinted(state);
       scopes.show(data);
-      const titles = [_('Words that attend'), _('Words attended to')];
       const rows = data.columns === data.rows ? [data.rows] : [data.rows, data.columns];
-      words.show(rows, titles, data.at ?? data.rows.length - 1);
+      words.show(rows, titles(), data.at ?? data.rows.length - 1);
       paint();
       legend.show(
         view === 'mask'
@@ -78,6 +90,8 @@ export function createWordsPanel(state, readout, legend) {
   };
   return panel;
 }
+
+const titles = () => [_('Words that attend'), _('Words attended to')];
 
 /** Creates the choice of head, mean of its layer, or mean of all heads: {element, show(data)}. */
 function scopeButtons(state) {

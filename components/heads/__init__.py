@@ -58,7 +58,7 @@ class Grid:
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
           policies: Sequence[str], bare: bool = False, led: bool = True,
           model: str = "", files: bool = False, find: dict[str, Any] | None = None,
-          on_event: OnEvent) -> Content:
+          sentence: str = "", on_event: OnEvent) -> Content:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -74,6 +74,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
         model: title of the model, for downloads.
         find: find, the pattern that is searched for; offered, [key, title] pairs; result, a sentence. None for no
             search.
+        sentence: the beginning of the input text, for the picture of all heads.
         files: whether files of all numbers can be requested.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
@@ -95,6 +96,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
               "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
+    if sentence:
+        header["sentence"] = sentence
     if find is not None:
         header["find"] = find
     return header, tiles

@@ -1,5 +1,6 @@
 // Downloads of the grids: a picture of all heads, and files of all numbers, which the server makes.
 
+import { quoteToken } from '../core/format.js';
 import { gridPicture } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
 import { keySelector } from '../runtime/streamlit.js';
@@ -11,7 +12,10 @@ export function gridOffer(state) {
   const { grids, arrays, model, files } = state.data;
   return {
     title: _('{model}, all heads', { model }),
-    about: [_('Layers down, heads across. C: constant; a bar below: its gate; crossed out: pruned.')],
+    about: [
+      quoteToken(state.data.sentence ?? ''),
+      _('Layers down, heads across. C: constant; a bar below: its gate; crossed out: pruned.'),
+    ],
     models: [model],
     what: 'all-heads',
     picture: () => gridPicture(grids, kind => arrays[`tiles ${kind}`].data),

@@ -45,7 +45,7 @@ def test_numpy_has_every_array_and_no_pickle(lab):
     assert about["tokens"]["text"] == trace.tokens
     for layer in range(4):
         for name in ("scores", "live", "weights"):
-            numpy.testing.assert_allclose(file[f"self {layer} {name}"], getattr(trace, name)["self"][layer], atol=1e-6)
+            numpy.testing.assert_allclose(file[f"self {layer + 1} {name}"], getattr(trace, name)["self"][layer], atol=1e-6)
     numpy.testing.assert_allclose(file["losses"], trace.losses, atol=1e-6)
     numpy.testing.assert_allclose(file["prediction 0"], trace.outputs[0].distribution, atol=1e-6)
     assert tuple(json.loads(str(file["names"]))) == trace.outputs[0].names
@@ -55,9 +55,9 @@ def test_json_has_the_same_numbers(lab):
     trace = models.run(lab, TEXT, PLAN)
     file = json.loads(made(lab, "json"))
     assert file["tokens"]["text"] == trace.tokens
-    assert [(one["kind"], one["layer"]) for one in file["layers"]] == [("self", layer) for layer in range(4)]
+    assert [(one["kind"], one["layer"]) for one in file["layers"]] == [("self", layer) for layer in (1, 2, 3, 4)]
     for one in file["layers"]:
-        numpy.testing.assert_allclose(one["weights"], trace.weights["self"][one["layer"]], atol=1e-6)
+        numpy.testing.assert_allclose(one["weights"], trace.weights["self"][one["layer"] - 1], atol=1e-6)
     assert file["losses"][-1] is None  # the last token has no loss, because its next token is unknown
     best = file["predictions"][0][0]
     assert (best["label"], best["probability"]) == (trace.output.labels[0],
@@ -83,7 +83,7 @@ def test_of_a_trace_that_is_too_large_the_file_has_the_selected_layer(lab, monke
     monkeypatch.setattr(compute, "traces_of", lambda *_: (sketch_of(trace),) * 2)
     monkeypatch.setattr(compute, "layer_of", lambda lab, seen, plan, kind, layer: trace.layer(kind, layer))
     file = json.loads(export.made("json", weakref.ref(lab), trace.prompt, PLAN, ("self", 2), LINK))
-    assert [one["layer"] for one in file["layers"]] == [2]
+    assert [one["layer"] for one in file["layers"]] == [3]
 
 
 def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):

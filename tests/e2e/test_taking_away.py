@@ -137,7 +137,7 @@ def test_the_grid_and_all_numbers(page, trace, tmp_path):
     assert len(heads) == 32
     assert heads[0] == "layer 1, head 1, constant"
     file = numpy.load(take(page, "heads", "NumPy", tmp_path), allow_pickle=False)
-    numpy.testing.assert_allclose(file["self 0 weights"], trace.weights["self"][0], atol=1e-6)
+    numpy.testing.assert_allclose(file["self 1 weights"], trace.weights["self"][0], atol=1e-6)
     assert json.loads(str(file["about"]))["link"].endswith(page.url.split("?")[1])
     rows = take(page, "heads", "Weights of all heads", tmp_path).read_text("utf-8").splitlines()
     assert len(rows) == 2 + 32 * len(trace.tokens) * (len(trace.tokens) + 1) // 2

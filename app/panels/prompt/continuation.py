@@ -26,7 +26,7 @@ from models.storage.checkpoint import CheckpointError
 MOST = 128  # maximum number of tokens of a continuation
 CHUNK = 0.15  # seconds of generation per run of the fragment
 # height in pixels of the first two texts together, and of the text with limited memory
-HEIGHT, MEMORY_HEIGHT = 240, 120
+HEIGHT, MEMORY_HEIGHT = 376, 182  # six whole lines of each text
 LABEL = 28  # height in pixels of a text's label, which does not scroll
 GAP = 8  # gap in pixels between two texts
 

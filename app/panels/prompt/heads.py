@@ -16,6 +16,8 @@ from models import Kind, Lab, Output, Trace
 from models.plan import Address, HeadPlan
 
 
+SENTENCE = 160  # characters of the text in the picture of all heads
+
 def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
          files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
     """Draws all heads, one grid per attention block; arguments as of `grid_part`."""
@@ -42,7 +44,8 @@ def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: 
     return heads.part(
         key=key, selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                             "scope": selection.scope},
-        bare=bare, led=led, files=files, find=find, on_event=head_events.on_heads,
+        bare=bare, led=led, files=files, find=find, sentence=state.text[:SENTENCE] if files else "",
+        on_event=head_events.on_heads,
         **content.grids(lab, state.plan, trace, notes))
 
 
