@@ -60,7 +60,8 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
 
     Returns:
         A file with these arrays. `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32,
-        layers from 1, as on the screen. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,) probabilities.
+        layers from 1, as on the screen. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,)
+        probabilities.
         `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
         bytes from strings.
     """

@@ -13,7 +13,7 @@ export function gridOffer(state) {
   return {
     title: _('{model}, all heads', { model }),
     about: [
-      quoteToken(state.data.sentence ?? ''),
+      ...(state.data.sentence ? [quoteToken(state.data.sentence)] : []),
       _('Layers down, heads across. C: constant; a bar below: its gate; crossed out: pruned.'),
     ],
     models: [model],

@@ -45,7 +45,8 @@ def test_numpy_has_every_array_and_no_pickle(lab):
     assert about["tokens"]["text"] == trace.tokens
     for layer in range(4):
         for name in ("scores", "live", "weights"):
-            numpy.testing.assert_allclose(file[f"self {layer + 1} {name}"], getattr(trace, name)["self"][layer], atol=1e-6)
+            expected = getattr(trace, name)["self"][layer]
+            numpy.testing.assert_allclose(file[f"self {layer + 1} {name}"], expected, atol=1e-6)
     numpy.testing.assert_allclose(file["losses"], trace.losses, atol=1e-6)
     numpy.testing.assert_allclose(file["prediction 0"], trace.outputs[0].distribution, atol=1e-6)
     assert tuple(json.loads(str(file["names"]))) == trace.outputs[0].names

@@ -15,8 +15,8 @@ from components import Part, head_map, heads, mount
 from models import Kind, Lab, Output, Trace
 from models.plan import Address, HeadPlan
 
-
 SENTENCE = 160  # characters of the text in the picture of all heads
+
 
 def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
          files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
