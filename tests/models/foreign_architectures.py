@@ -15,6 +15,7 @@ SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_at
             "forced_eos_token_id": None}
 GPT = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": 3, "eos_token_id": 3}
 BLOOM = {"hidden_size": 32, "n_layer": 2, "n_head": 4, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
+T5GEMMA = {**SHARED, "vocab_size": WORDS["pieces"], "sliding_window": 16, "query_pre_attn_scalar": 8}
 V2 = {**ENCODER, "type_vocab_size": 0, "relative_attention": True, "pos_att_type": ["p2c", "c2p"],
       "max_relative_positions": -1, "position_biased_input": False}
 
@@ -93,6 +94,15 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "bart": ("BartConfig", "BartForConditionalGeneration", SEQUENCE, "bytes"),
     "marian": ("MarianConfig", "MarianMTModel",
                {**SEQUENCE, "decoder_start_token_id": 0, "decoder_vocab_size": WORDS["pieces"]}, "pieces"),
+    "m2m_100": ("M2M100Config", "M2M100ForConditionalGeneration", SEQUENCE, "pieces"),
+    "t5gemma": ("T5GemmaConfig", "T5GemmaForConditionalGeneration",
+                {"encoder": {**T5GEMMA, "num_hidden_layers": 2}, "decoder": {**T5GEMMA, "num_hidden_layers": 3}},
+                "pieces"),
+    "bert2bert": ("EncoderDecoderConfig", "EncoderDecoderModel",
+                  {"encoder": {**ENCODER, "model_type": "bert", "vocab_size": WORDS["wordpiece"]},
+                   "decoder": {**ENCODER, "model_type": "bert", "vocab_size": WORDS["wordpiece"], "is_decoder": True,
+                               "num_hidden_layers": 3, "num_attention_heads": 2, "add_cross_attention": True},
+                   "decoder_start_token_id": 2, "pad_token_id": 0, "eos_token_id": 3}, "wordpiece"),
     "mvp": ("MvpConfig", "MvpForConditionalGeneration", SEQUENCE, "bytes"),
     "fsmt": ("FSMTConfig", "FSMTForConditionalGeneration",
              {**SEQUENCE, "langs": ["en", "de"], "src_vocab_size": WORDS["pieces"],

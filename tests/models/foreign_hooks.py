@@ -47,7 +47,7 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
             continue
         kind = "self"
         if encodes_and_decodes:
-            crosses = "encoder_attn" in name or "EncDec" in name
+            crosses = any(part in name for part in ("encoder_attn", "EncDec", "crossattention", "cross_attn"))
             kind = "cross" if crosses else "decoder" if "decoder." in name else "encoder"
         own = [child for child in OUTPUTS if hasattr(module, child)]
         above = name.rpartition(".")[0]

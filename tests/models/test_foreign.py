@@ -32,6 +32,7 @@ from tests.models.foreign_architectures import ARCHITECTURES
 
 BASE = 9  # base of log n that is not the length of any text here
 WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
+CAPPED = {"t5gemma"}  # log n multiplies scores before they are capped
 EXACT, WINDOW = {"rtol": 0.0, "atol": 0.0}, {"rtol": 1e-4, "atol": 1e-6}
 # one architecture for each way to compute attention
 FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit", "bloom", "longformer")
@@ -159,7 +160,7 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
     check(name, lab, HeadPlan().with_heads(some(lab), constant=True, gate=0.5), changes)
 
 
-@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - {"deberta"}))
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
     """Scores are multiplied by log n of the keys that each query sees, also within a window; biases are not multiplied.
     """

@@ -16,7 +16,7 @@ from models.messages import N_
 
 # Positions of these types start after the id of padding, so their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
-          "ibert", "xmod", "esm", "longformer", "luke"}
+          "ibert", "xmod", "esm", "longformer", "luke", "prophetnet"}
 # types with relative positions, in addition to those with rotary ones
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}
 

@@ -20,6 +20,7 @@ from typing import Any
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import files
 from models.labs.foreign.opening.numbers import check_numbers
+from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.refusals import refuse
 
 # texts for the tokenizer: an ordinary one, and one character many times, on which a pattern can take forever
@@ -91,7 +92,9 @@ def _read_texts(folder: Path, config: Any) -> None:
     import transformers
 
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        kind = str(config.get("model_type")) if isinstance(config, dict) else ""
+        tokenizer = SplitTokenizer(folder, kind) if is_split(folder, kind) else \
+            transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         files.check_rows(len(tokenizer), config)
         for text in TEXTS:
             tokenizer(text, add_special_tokens=True)

@@ -6,7 +6,7 @@ A reader has a tokenizer and a config, but no module. It turns a model's output 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from torch import Tensor
 from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
+from models.labs.foreign.reading.languages import Languages, TranslationPrompt, choice_of, languages_of
 from models.labs.foreign.reading.texts import Encoded, Marked
 from models.labs.foreign.running.positions import Result, blocks
 from models.messages import N_, listed, message
-from models.prompt import Prompt, readable, trailing_space
+from models.prompt import Prompt, TargetPrompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
@@ -63,7 +64,7 @@ class TextReader(Reader):
     @cached_property
     def tokenizer(self) -> Any:
         """The fast tokenizer of transformers; raises ForeignError if there is none."""
-        return texts.tokenizer_of(self._folder)
+        return texts.tokenizer_of(self._folder, self.config.model_type)
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
@@ -301,8 +302,44 @@ class Seq2SeqReader(TextReader):
 
     title = N_("Written text")
     auto = "AutoModelForSeq2SeqLM"
-    examples = texts.TASKS
     predicts_next = True
+
+    @cached_property
+    def languages(self) -> Languages:
+        """The languages that a text can choose."""
+        return languages_of(self.tokenizer)
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]  # by the languages
+        return self.languages.examples or texts.TASKS
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        typed = readable(text)
+        choice = choice_of(typed, self.languages)
+        encoded = self.encode(typed[choice.start:])
+        first, last = encoded.body
+        ids = [choice.source if choice.source is not None and not first <= i < last and token in
+               self.languages.ids.values() else token for i, token in enumerate(encoded.ids)]
+        shifted = Encoded(ids, [start + choice.start for start in encoded.starts],
+                          [stop + choice.start for stop in encoded.stops], encoded.body, typed)
+        prompt = self.prompt(shifted, [-1] * len(ids), text, limit or self.limit)
+        if choice.target is None:
+            return replace(prompt, hint=message("Choose a language in front of the text, as in >>{code}<<; the model "
+                                                "has {codes}", code=min(self.languages.ids), codes=self.languages.some)
+                           ) if self.languages else prompt
+        return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)
+
+    def first_token(self, prompt: Prompt, default: int | None) -> int | None:
+        """Returns the token that the decoder has to write first; None if it is free.
+
+        Args:
+            prompt: the text, whose language is chosen or not.
+            default: the model's own.
+        """
+        if isinstance(prompt, TranslationPrompt):
+            return prompt.first
+        begun = prompt.target[1:2] if isinstance(prompt, TargetPrompt) and not self.languages.inline else ()
+        return begun[0] if begun and begun[0] in self.languages.ids.values() else default
 
     def rows(self, prompt: Prompt, written: Sequence[int]) -> Mapping[str, tuple[str, ...]]:
         return {TEXT: prompt.tokens, TARGET: tuple(self.pieces[i] for i in written)}

@@ -11,6 +11,7 @@ from typing import Any
 
 from models.errors import InputError
 from models.labs.foreign.opening.files import VOCABULARIES, is_panic
+from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.refusals import refuse
 from models.messages import N_, message
 from models.tasks.stories import bytes_of_characters
@@ -146,8 +147,16 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
     return Marked(plain, (0, *(place + 1 for place in origin)), tuple(hidden))
 
 
-def tokenizer_of(folder: Path) -> Any:
-    """Returns the fast tokenizer of a model's folder; raises ForeignError if it has no usable one."""
+def tokenizer_of(folder: Path, model_type: str) -> Any:
+    """Returns the fast tokenizer of a model's folder.
+
+    Args:
+        folder: of the model.
+        model_type: of its config.
+
+    Raises:
+        ForeignError: there is no tokenizer that could be used.
+    """
     from transformers import AutoTokenizer
     from transformers.utils import logging
 
@@ -157,6 +166,8 @@ def tokenizer_of(folder: Path) -> Any:
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
+        if is_split(folder, model_type):
+            return SplitTokenizer(folder, model_type)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     # many libraries read a tokenizer's files, and whatever they raise, the tokenizer cannot be used
     except Exception as error:

@@ -55,11 +55,15 @@ class _Product(TorchFunctionMode):
         kwargs = kwargs or {}
         if func in SOFTMAX and args[0].ndim > 2 and _dim(args, kwargs) in (-1, args[0].ndim - 1):
             return self.softmax(args[0], lambda: func(*args, **kwargs))
-        if func in PRODUCTS and self._softmax is not None:
+        before = args[:1] if func is torch.einsum else ()  # the equation
+        given: Any = args[len(before)] if len(args) > len(before) else None
+        if (func in PRODUCTS or before and _keeps_queries(args)) and self._softmax is not None:
             scores, live = self._softmax
-            if args[0].data_ptr() == live.data_ptr() and args[0].numel() == live.numel():
+            if given.data_ptr() == live.data_ptr() and given.numel() == live.numel():
                 self._softmax = None
-                return self.replace(scores, live, args[0].shape, lambda weights: func(weights, *args[1:], **kwargs))
+                others = args[len(before) + 1:]
+                return self.replace(scores, live, given.shape,
+                                    lambda weights: func(*before, weights, *others, **kwargs))
         return self.other(func, args, kwargs)
 
     def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
@@ -201,6 +205,14 @@ def intercept(found: Found) -> None:
 
 def _copied(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, Cache) else value
+
+
+def _keeps_queries(args: tuple[Any, ...]) -> bool:
+    """True for an einsum of two tensors that replaces the last index of the first: `bhnm,bhmd->bhnd`."""
+    if len(args) != 3:
+        return False
+    factors, _, result = str(args[0]).replace(" ", "").partition("->")
+    return factors.partition(",")[0][:-1] == result[:-1]
 
 
 def _queries(factors: tuple[Any, ...]) -> int:

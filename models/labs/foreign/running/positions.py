@@ -64,7 +64,11 @@ def whole() -> Iterator[None]:
 
 def body_of(model: Any) -> nn.Module | None:
     """Returns the module whose last hidden states the model's head reads; None if the model has no head."""
-    body = model.get_decoder() if model.config.is_encoder_decoder else model.base_model
+    if model.config.is_encoder_decoder:
+        decoder = model.get_decoder()  # with a head of its own in an EncoderDecoderModel
+        body = getattr(decoder, "base_model", decoder)
+    else:
+        body = model.base_model
     return None if body is model else body
 
 

@@ -83,8 +83,8 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
         logits = lab.result(given, prompt, plan).logits_at([-1])[0]
         logits[never] = float("-inf")
         token = int(logits.argmax())
-        if len(row) == 1 and said.forced_bos_token_id is not None:
-            token = int(said.forced_bos_token_id)
+        forced = task.first_token(prompt, said.forced_bos_token_id) if len(row) == 1 else None
+        token = token if forced is None else int(forced)
         if token in ends:
             return
         row.append(token)

@@ -1,0 +1,116 @@
+"""Languages of a translation model: the codes in its vocabulary, and the one that is chosen in front of a text.
+
+`>>fra_Latn<< Good morning` is translated to French; `>>deu_Latn-fra_Latn<< Guten Morgen` from German. As the choice is
+part of the text, links and files hold it. opus-mt reads its codes as tokens of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.errors import InputError
+from models.messages import N_, message
+from models.prompt import Prompt
+
+CHOICE = re.compile(r"\s*>>(?:(\w+)-)?(\w+)<<\s*")
+# Tokens of M2M100, NLLB, mBART-50 and opus-mt
+TOKENS = (re.compile(r"__([a-z]{2,3})__"), re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), re.compile(r"([a-z]{2}_[A-Z]{2})"),
+          re.compile(r">>([\w-]+)<<"))
+EXAMPLES = ((N_("To French"), ("fr", "fra_Latn", "fr_XX", "fra"), "Good morning. The house is wonderful."),
+            (N_("To German"), ("de", "deu_Latn", "de_DE", "deu"), "The children played in the garden."),
+            (N_("To Chinese"), ("zh", "zho_Hans", "zh_CN", "cmn_Hans"), "I would like a cup of tea, please."))
+LISTED = 8  # codes that a message names
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The languages of a model.
+
+    Attributes:
+        ids: code -> id of its token.
+        inline: True if the chosen code is itself a token of the text (opus-mt).
+    """
+
+    ids: Mapping[str, int]
+    inline: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.ids)
+
+    @property
+    def some(self) -> str:
+        """The first codes, as people read them."""
+        return ", ".join(sorted(self.ids)[:LISTED]) + (" …" if len(self.ids) > LISTED else "")
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """(title, text) with a chosen language, of those that the model has."""
+        known = ((title, next((code for code in codes if code in self.ids), None), text)
+                 for title, codes, text in EXAMPLES)
+        return tuple((title, f">>{code}<< {text}") for title, code, text in known if code)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The languages in front of a text.
+
+    Attributes:
+        source, target: ids of their tokens; None where the text does not choose.
+        start: first character of the text itself.
+    """
+
+    source: int | None = None
+    target: int | None = None
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class TranslationPrompt(Prompt):
+    """A prompt whose text chooses the language of its translation.
+
+    Attributes:
+        first: id of the token that the decoder writes first.
+    """
+
+    first: int = -1
+
+
+def languages_of(tokenizer: Any) -> Languages:
+    """Returns the languages whose codes are tokens of a vocabulary; none if there are fewer than two.
+
+    Args:
+        tokenizer: a fast one.
+    """
+    special = {token: tokenizer.convert_tokens_to_ids(token) for token in tokenizer.all_special_tokens} \
+        if hasattr(tokenizer, "convert_tokens_to_ids") else {}
+    vocabulary = {**special, **(tokenizer.get_added_vocab() if special else tokenizer.get_vocab())}
+    for pattern in TOKENS:
+        ids = {match[1]: i for token, i in vocabulary.items() if (match := pattern.fullmatch(token))}
+        if len(ids) > 1:
+            return Languages(ids, pattern is TOKENS[-1])
+    return Languages({})
+
+
+def choice_of(text: str, languages: Languages) -> Choice:
+    """Returns the languages that a text chooses.
+
+    Args:
+        text: as it was typed.
+        languages: of the model.
+
+    Raises:
+        InputError: the model has no such language.
+    """
+    match = CHOICE.match(text)
+    if match is None or not languages:
+        return Choice()
+    for code in filter(None, match.groups()):
+        if code not in languages.ids:
+            raise InputError(message("The model has no language “{code}”; it has {codes}", code=code,
+                                     codes=languages.some), match.start(), match.end())
+    if languages.inline:
+        return Choice(None, languages.ids[match[2]])
+    return Choice(languages.ids[match[1]] if match[1] else None, languages.ids[match[2]], match.end())
