@@ -1,0 +1,84 @@
+"""A number that a step quotes is on the screen that the step leads to.
+
+    pytest tests/app/test_lesson_screens.py
+
+Numbers of cards, of studies and of predictions are looked up in the texts and in the payloads of the page, before and
+after the task is done. Weights are read off the map, and numbers of the papers are on no screen.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import Place
+from tests.app.test_lessons import NUMBER, PLACES
+from tests.app.test_pages import all_sent, opened
+
+SHOWN = ("study", "card", "probability")
+COMPONENTS = ("effect", "comparison", "chart", "figure", "written")
+
+
+@functools.cache
+def screen(fields: tuple[tuple[str, str], ...]) -> tuple[str, tuple[float, ...]]:
+    """Returns the texts of a page and the numbers that its components draw."""
+    app = opened(**dict(fields))
+    assert not app.exception
+    texts = [its.value for group in (app.markdown, app.caption, app.info) for its in group]
+    texts += [str(table.value.to_dict()) for table in app.table]
+    headers = [header for name in COMPONENTS for header, _ in all_sent(app, name)]
+    texts = [re.sub("[\\\\\u2060]", "", text) for text in texts]  # escapes of Markdown
+    return "\n".join([*texts, *(str(header) for header in headers)]), tuple(number for header in headers
+                                                                             for number in numbers(header))
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Yields all numbers in a payload."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, (int, float)):
+        yield float(value)
+    elif isinstance(value, str):
+        yield from (float(number) for number in re.findall(r"\d+\.\d+", value))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from numbers(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from numbers(each)
+
+
+def is_shown(said: str, text: str, values: tuple[float, ...]) -> bool:
+    """Returns whether a page shows a number, like `29.1%` or `2.87`, as text or as a value that rounds to it."""
+    if said in text:
+        return True
+    digits = len(said.rstrip("%").partition(".")[2])
+    if said.endswith("%"):
+        return any(f"{value:.{digits}%}" == said or f"{value:.{digits}f}%" == said for value in values)
+    return any(f"{value:.{digits}f}" == said for value in values)
+
+
+CASES = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts
+         if fact["measure"] in SHOWN and NUMBER.search(fact["says"])]
+
+
+@pytest.mark.parametrize(("place", "fact"), CASES, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
+def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
+    step = lesson_files.step_at(place)
+    (said, *_) = NUMBER.findall(fact["says"])
+    least = float(said.rstrip("%")) / 100 if "more than" in fact["says"] else None
+    links = [step.opens, {**step.opens, **step.does}, {**step.opens, **fact.get("with", {})}]
+    screens = [screen(tuple(sorted({"page": "explore", **link}.items()))) for link in links]
+    shown = [any(least < value <= 1 for value in found[1]) if least else is_shown(said.replace(" ", ""), *found)
+             for found in screens]
+    assert any(shown), f"{place}: no screen shows {said}"
+
+
+def test_a_number_that_no_screen_shows_is_noticed():
+    assert is_shown("29.1%", "", (0.2911,)) and not is_shown("29.1%", "", (0.295, 2.91))
+    assert is_shown("2.87", "", (2.8651,)) and not is_shown("2.87", "about 2.9", (2.86,))
