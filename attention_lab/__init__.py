@@ -8,8 +8,9 @@
 
     attention_lab.show(lab, "Once upon a time", plan)           # in a notebook
 
-The names of `models` are names of this module too; `attention_lab.figures` makes charts. Everything is
-imported when it is first used: `import attention_lab` loads neither torch nor numpy.
+The names of `models` are names of this module too; `attention_lab.figures` makes charts, and
+`attention_lab.study` runs studies. Everything is imported when it is first used: `import attention_lab` loads neither
+torch nor numpy.
 """
 
 from __future__ import annotations
@@ -21,20 +22,26 @@ import models
 
 if TYPE_CHECKING:
     import figures as figures
+    from attention_lab import study as study
     from models import HeadPlan, Kind, Lab, Output, Trace, held, in_memory, load, load_folder, names, run
+    from models.labs.foreign.running.constants import mean_weights
     from notebook import compare, show
 
 __version__ = "1.0.0"
 
 _NOTEBOOK = ("compare", "show")  # these names need the extra `notebook`
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
-           "load_folder", "names", "run", "show"]
+           "load_folder", "mean_weights", "names", "run", "show", "study"]
 
 
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used (PEP 562)."""
     if name == "figures":
         value = importlib.import_module("figures")
+    elif name == "study":
+        value = importlib.import_module("attention_lab.study")
+    elif name == "mean_weights":
+        value = importlib.import_module("models.labs.foreign.running.constants").mean_weights
     elif name in _NOTEBOOK:
         value = getattr(importlib.import_module("notebook"), name)
     elif name in models.__all__:

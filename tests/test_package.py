@@ -19,9 +19,11 @@ from pathlib import Path
 
 import pytest
 
+import attention_lab
 import models
 from attention_lab.__main__ import STUDIES
 from models.storage.checkpoint import CHECKPOINTS, digest
+from tools import notebooks
 from tools.wheel import contents
 from tools.wheel.rewriting import rewritten
 
@@ -139,6 +141,17 @@ def test_the_import_loads_neither_torch_nor_numpy(python: Path):
     assert loaded[0].startswith(str(python.parents[1]))
 
 
+def test_every_public_name_comes_from_the_package(python: Path):
+    printed = run(python, """
+import attention_lab
+for name in attention_lab.__all__:
+    value = getattr(attention_lab, name)
+    assert getattr(value, "__module__", value.__name__).startswith("attention_lab")
+print(len(attention_lab.__all__))
+""")
+    assert printed == f"{len(attention_lab.__all__)}\n"
+
+
 def test_a_model_of_each_family_runs_with_the_four_packages_alone(python: Path):
     """Every other package of the environment is hidden, except what the four need."""
     brought = ("torchgen", "functorch", "typing_extensions", "filelock", "sympy", "mpmath", "networkx", "jinja2",
@@ -169,6 +182,27 @@ def test_the_readmes_python_prints_what_it_shows(python: Path):
     (code,), (shown,) = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
                          for kind in ("python", "text"))
     assert run(python, code) == shown
+
+
+@pytest.mark.parametrize("path", sorted(notebooks.FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_runs_with_the_wheel(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path):
+    """Its kernel has the wheel and runs outside of the repository; Streamlit is not needed."""
+    kernel = tmp_path / "kernels" / "wheel" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    code = "import sys; sys.modules['streamlit'] = None; from ipykernel import kernelapp as k; k.launch_new_instance()"
+    kernel.write_text(json.dumps({"argv": [str(python), "-c", code, "-f", "{connection_file}"],
+                                  "display_name": "wheel", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    done = notebooks.executed(path, "wheel", notebooks.environment() | {"OMP_NUM_THREADS": "1"}, tmp_path)
+    outputs = [output for cell in done.cells for output in cell.get("outputs", ())]
+    assert len(outputs) > 3 and any({"text/html", "image/svg+xml"} & {*output.get("data", {})} for output in outputs)
+    shown = notebooks.stored(done)
+    assert notebooks.WIDGET not in json.dumps(shown)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell, new in zip(cells, shown.cells, strict=True):  # the stored outputs are of this code
+        kinds = [(its["output_type"], sorted(its.get("data", ()))) for its in cell.get("outputs", ())]
+        assert kinds == [(its.output_type, sorted(its.get("data", ()))) for its in new.get("outputs", ())]
 
 
 def test_another_released_model_comes_from_a_folder(python: Path, tmp_path: Path):

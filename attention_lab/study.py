@@ -1,0 +1,86 @@
+"""Studies of a model in a notebook or a script, with a progress bar.
+
+    found = attention_lab.study.papa("masked-softmax", tasks=["intent-snips"], share=0.1)
+    found.mean_drop("learned", found.heads)          # relative loss of score with all heads constant
+    attention_lab.figures.dots(attention_lab.study.points(found), "accuracy")
+
+The wheel has the data sets of the tasks in TASKS; the others are in a clone (docs/models.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import models
+from models.labs.foreign import load_folder
+from models.storage.datasets import DATA
+from models.studies.papa.features import Cache
+from models.studies.papa.probe_modes import LEARNED, REMOVED, conditions, endpoints
+from models.studies.papa.results import KIND, Study, of
+from models.studies.papa.study import TaskStudy
+from models.studies.papa.tasks.corpora import CORPORA
+
+TASKS = ("intent-snips", "intent-banking", "slots")  # their data sets are in the wheel
+__all__ = ["TASKS", "Study", "papa", "points"]
+
+
+def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",), *, modes: Sequence[str] = (),
+         share: float = 1.0, data: str | Path = DATA, runs: str | Path | None = None,
+         progress: bool = True) -> Study:
+    """Measures how much of a model's score on tasks is lost when its heads are constant (Hassid et al. 2022).
+
+    Args:
+        model: a loaded model, a name or Hub address, or a folder that `save_pretrained` wrote.
+        tasks: keys of CORPORA in models/studies/papa/tasks/corpora.py.
+        modes: orders in which heads are modified, of `learned`, `random` and `removed`; empty for the endpoints: no
+            head, all heads constant, all heads pruned.
+        share: of the usual number of texts (600 for training, 400 for the test); less for a quick look.
+        data: folder of the data sets.
+        runs: folder of intermediate results, from which a study resumes; None for none.
+        progress: True for a progress bar.
+
+    Returns:
+        The scores: `.tasks[key].at(mode, count, heads)`, one per seed, and `.mean_drop(mode, count)`.
+
+    Raises:
+        ValueError: a task or a mode is unknown, or the study cannot measure this model.
+        FileNotFoundError: the data set of a task is not in `data`.
+    """
+    if unknown := [key for key in tasks if key not in CORPORA]:
+        raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(CORPORA)}")
+    lab = model if isinstance(model, models.Lab) else \
+        load_folder(model) if Path(model).is_dir() else models.load(str(model))
+    heads = len(lab.kinds[0].addresses)
+    wanted = conditions(heads, modes) if modes else endpoints(heads)
+    with TemporaryDirectory() as temporary:
+        folder = Path(runs or temporary) / "papa"
+        cache = Cache(folder / "features")
+        studies = [TaskStudy(lab, key, folder / Path(lab.name).name, cache, Path(data), share) for key in tasks]
+        missing = [(study, condition) for condition in wanted for study in studies if not study.is_done(condition)]
+        for study, condition in _bar(missing) if progress else missing:
+            study.measure(condition)
+    kind = lab.kinds[0]
+    return of({"name": lab.name, "title": lab.name, "weights": lab.fingerprint, "layers": kind.layers,
+               "heads": kind.heads, "parameters": lab.parameters, "command": f"python -m models.studies.{KIND}",
+               "cpu_seconds": sum(study.done["cpu_seconds"] for study in studies),
+               "tasks": {study.key: study.done for study in studies}})
+
+
+def points(study: Study) -> list[dict[str, Any]]:
+    """Returns the scores of the endpoints for `figures.dots`: one point per task, condition and seed."""
+    shown = {"unmodified": (LEARNED, 0), "all heads constant": (LEARNED, study.heads),
+             "all heads pruned": (REMOVED, study.heads)}
+    return [{"name": task.title, "which": which, "value": score} for task in study.tasks.values()
+            for which, (mode, count) in shown.items() for score in task.at(mode, count, study.heads)]
+
+
+def _bar(steps: Sequence[Any]) -> Any:
+    """Returns the steps with a progress bar; without it where tqdm is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError:
+        return steps
+    return tqdm(steps, desc="PAPA", unit="condition")

@@ -1,0 +1,213 @@
+"""The widget of notebooks: its events, its values, its picture without a kernel, and its script in a browser.
+
+    pytest tests/test_notebook.py
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import attention_lab
+from components.payload import unpack
+from models import HeadPlan, Lab
+from models.errors import InputError
+from notebook import fallback, script
+from notebook.widget import HeadsWidget
+from tests import browser
+
+TEXT = "Once upon a time <b>Tom"
+PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.5).gate("self", 2, 2, 0.0)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return attention_lab.load("stories-selective")
+
+
+@pytest.fixture
+def widget(lab: Lab) -> HeadsWidget:
+    return attention_lab.show(lab, TEXT, PLAN)
+
+
+def part(widget: HeadsWidget, key: str) -> tuple[dict, dict]:
+    (found,) = (its["payload"] for its in widget._parts if its["key"] == key)
+    return unpack(found)
+
+
+def send(widget: HeadsWidget, key: str, *events: dict[str, Any]) -> None:
+    widget._on_message(widget, {"key": key, "events": list(events)}, [])
+
+
+def heads(sequence: Any = 1, **change: Any) -> dict[str, Any]:
+    return {"type": "heads", "kind": "self", "layer": 3, "head": 1, "scope": "head", "sequence": sequence} | change
+
+
+def test_the_widget_shows_what_the_model_computes(widget: HeadsWidget, lab: Lab):
+    expected = attention_lab.run(lab, TEXT, PLAN)
+    numpy.testing.assert_allclose(widget.trace.weights["self"], expected.weights["self"], atol=1e-6)
+    assert widget.baseline.loss == pytest.approx(attention_lab.run(lab, TEXT).loss)
+    header, _arrays = part(widget, "heads-0")
+    assert header["grids"][0]["constant"][0][3] and header["grids"][0]["gates"][1][2] == 0.5
+    assert part(widget, "map-0")[0]["rows"] == expected.tokens
+    assert part(widget, "effect-0")[0]["after"] == pytest.approx(expected.loss)
+
+
+def test_an_event_changes_plan_and_trace_and_is_acknowledged(widget: HeadsWidget, lab: Lab):
+    plans = []
+    widget.observe(lambda change: plans.append(change["new"]), "plan")
+    send(widget, "heads-0", heads(7, gate=0))
+    assert widget.plan == PLAN.gate("self", 3, 1, 0.0) and plans == [widget.plan]
+    assert widget.trace.loss == pytest.approx(attention_lab.run(lab, TEXT, widget.plan).loss)
+    assert part(widget, "heads-0")[0]["sequence"] == 7 and part(widget, "effect-0")[0]["answered"] == 7
+    send(widget, "heads-0", heads(7, gate=1), heads(6, gate=1))  # repeated
+    assert widget.plan == PLAN.gate("self", 3, 1, 0.0)
+    send(widget, "heads-0", {"type": "select", "kind": "self", "layer": 2, "head": 5, "scope": "row", "sequence": 8})
+    assert (part(widget, "map-0")[0]["layer"], part(widget, "map-0")[0]["head"]) == (2, 5)
+    send(widget, "map-0", {"type": "form", "form": "matrix", "sequence": 9})
+    assert part(widget, "map-0")[0]["form"] == "matrix" and widget.plan == PLAN.gate("self", 3, 1, 0.0)
+    send(widget, "heads-0", {"type": "scale", "policy": "logn", "base": 12, "sequence": 10})
+    assert str(widget.plan.scale) == "logn12"
+
+
+@pytest.mark.parametrize("event", [
+    heads(gate=2), heads(gate=True), heads(constant="yes"), heads(layer=4), heads(layer=-1), heads(head="0"),
+    heads(kind="cross"), heads(scope="most"), heads(None),
+    {"type": "scale", "policy": "logn", "base": 1, "sequence": 1},
+    {"type": "scale", "policy": [], "sequence": 1}, {"type": "view", "view": {}, "sequence": 1}, {"sequence": 1},
+    {"type": "prediction", "index": -5, "sequence": 1}, "heads", None])
+def test_an_invalid_event_changes_nothing(widget: HeadsWidget, event: Any):
+    before = widget._choices
+    send(widget, "heads-0", event)
+    assert widget._choices == before and widget.plan == PLAN
+
+
+@pytest.mark.parametrize("message", [None, [], {"key": 1, "events": []}, {"key": "heads-0", "events": {}}])
+def test_an_invalid_message_is_ignored(widget: HeadsWidget, message: Any):
+    widget._on_message(widget, message, [])
+    assert widget.plan == PLAN
+
+
+def test_plan_and_text_can_be_set(widget: HeadsWidget, lab: Lab):
+    widget.plan = HeadPlan()
+    assert widget.trace is widget.baseline and not part(widget, "effect-0")[0]["changed"]
+    widget.text = "The dog"
+    assert widget.trace.tokens == list(lab.read("The dog").tokens)
+    with pytest.raises(InputError):
+        widget.text = ""
+    assert widget.text == "The dog" and part(widget, "map-0")[0]["rows"] == widget.trace.tokens
+
+
+def test_a_plan_that_the_model_does_not_have_is_refused(lab: Lab):
+    with pytest.raises(ValueError, match="stories-selective"):
+        attention_lab.show(lab, TEXT, HeadPlan().gate("cross", 0, 0, 0.0))
+
+
+def test_models_are_compared_under_one_plan(lab: Lab):
+    both = attention_lab.compare([lab, attention_lab.load("stories-softmax")], TEXT, PLAN)
+    assert [its["index"] for its in both._parts] == [0, 0, 0, 1, 1, 1] and len(both.traces) == 2
+    send(both, "heads-1", heads(3, gate=0))
+    for key in ("heads-0", "heads-1"):
+        assert part(both, key)[0]["grids"][0]["gates"][3][1] == 0
+    with pytest.raises(ValueError, match="at least one"):
+        attention_lab.compare([], TEXT)
+
+
+def test_an_encoder_decoder_has_a_grid_for_each_block():
+    shown = attention_lab.show(attention_lab.load("translation-softmax"), "The cat is sleeping.")
+    assert [grid["kind"] for grid in part(shown, "heads-0")[0]["grids"]] == ["encoder", "decoder", "cross"]
+
+
+def test_without_a_kernel_there_is_a_picture(widget: HeadsWidget):
+    bundle, _metadata = widget._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    page = bundle["text/html"]
+    assert "<b>Tom" not in page and "&lt;" in page and "<script" not in page
+    assert "self-0.3c-1.2g0.5-2.2g0" in page
+    for words in ("layer 1, head 4, constant", "layer 2, head 3, gate 0.5", "layer 3, head 3, pruned"):
+        assert f'alt="{words}"' in page
+    pictures = re.findall(r"base64,([^\"]+)", page)
+    assert len(pictures) == 4 * 8 + 1
+    large = Image.open(io.BytesIO(base64.b64decode(pictures[-1])))
+    assert large.size == widget.trace.weights["self"].shape[-2:]
+
+
+def test_a_picture_has_the_colours_of_the_scale():
+    found = numpy.array(Image.open(io.BytesIO(fallback.png(numpy.array([[0, 255]], numpy.uint8)))).convert("RGB"))
+    assert found.tolist() == [[[255, 255, 255], [0x22, 0x09, 0x6b]]]
+
+
+def test_the_script_asks_no_other_site():
+    code = script.source()
+    assert "innerHTML" not in code and not re.findall(r"""(?:from|import\(|fetch\()\s*['"`]http""", code)
+
+
+PAGE = """<!doctype html><div id="place"></div><script type="module">
+const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+let parts = [];
+const handlers = {};
+const model = {
+  get: name => (name === '_titles' ? ['one'] : parts),
+  on: (name, handler) => (handlers[name] = handler),
+  off: () => {},
+  send: message => window.sent(JSON.stringify(message)),
+};
+window.give = all => {
+  parts = all.map(part => ({ ...part, payload: new DataView(bytes(part.payload).buffer) }));
+  handlers['change:_parts']?.();
+};
+window.begin = async code => {
+  const module = await import(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
+  window.end = module.default.render({ model, el: document.getElementById('place') });
+};
+</script>"""
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        chromium = browser.chromium(playwright)
+        yield chromium.new_page()
+        chromium.close()
+
+
+@pytest.mark.browser
+def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(page: Page, lab: Lab):
+    widget = attention_lab.show(lab, TEXT)
+
+    def give() -> None:
+        page.evaluate("all => window.give(all)", [its | {"payload": base64.b64encode(its["payload"]).decode()}
+                                                  for its in widget._parts])
+
+    messages: list[str] = []
+    page.expose_function("sent", lambda text: messages.append(text))
+    page.set_content(PAGE)
+    page.wait_for_function("Boolean(window.begin)")
+    give()
+    page.evaluate("code => window.begin(code)", script.source())
+    tile = page.locator('[data-scope="head"][data-layer="1"][data-head="2"]')
+    page.keyboard.press("p")  # outside of the widget
+    tile.click()
+    page.keyboard.press("p")
+    page.locator(".attention-lab-heads .tile.pruned").wait_for()
+    for _turn in range(100):  # the second event waits for the answer to the first
+        while messages:
+            message = json.loads(messages.pop(0))
+            send(widget, message["key"], *message["events"])
+            give()
+        if widget.plan:
+            break
+        page.wait_for_timeout(20)
+    assert widget.plan == HeadPlan().gate("self", 1, 2, 0.0)
+    assert page.locator(".attention-lab-heads .tile.pruned").count() == 1
+    page.evaluate("window.end()")
+    assert page.locator(".attention-lab").count() == 0
