@@ -4,6 +4,7 @@
     attention-lab serve [--port 8501] ...                   two replicas behind HAProxy, for visitors
     attention-lab evaluate stories-softmax ...              a released model's metrics on its test texts
     attention-lab study papa masked-softmax --tasks slots   a study; without a name, the list of studies
+    attention-lab figure [KEY FILE.svg]                     the chart of a statement of the Results page
 
 Options after the name go to the command that `python -m` runs; `attention-lab NAME --help` lists them.
 """
@@ -21,7 +22,8 @@ from pathlib import Path
 import attention_lab
 
 STUDIES = {  # name -> the module that `python -m` runs
-    "blimp": "models.studies.corpus.blimp", "claims": "models.studies.claims",
+    "blimp": "models.studies.corpus.blimp", "choices": "models.studies.corpus.choices",
+    "claims": "models.studies.claims",
     "disagreement": "models.studies.corpus.disagreement", "forgetting": "models.studies.corpus.forgetting",
     "heads": "models.studies.corpus.heads", "lengths": "models.studies.corpus.lengths",
     "minimal-heads": "models.studies.corpus.minimal_heads", "papa": "models.studies.papa",
@@ -29,7 +31,7 @@ STUDIES = {  # name -> the module that `python -m` runs
     "sentences": "models.studies.corpus.sentences", "sinks": "models.studies.corpus.sinks",
     "stale": "models.studies.stale", "transfer": "models.studies.transfer.transfer_study",
     "word-pieces": "models.studies.corpus.word_pieces"}
-SERVER, EVALUATION = "deploy.__main__", "models.training.evaluate"
+SERVER, EVALUATION, FIGURE = "deploy.__main__", "models.training.evaluate", "attention_lab.figure"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="attention-lab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"attention-lab {attention_lab.__version__}")
-    parser.add_argument("command", choices=("app", "serve", "evaluate", "study"))
+    parser.add_argument("command", choices=("app", "serve", "evaluate", "study", "figure"))
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.command == "app":
@@ -50,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _run(SERVER, "serve", asked.rest)
     elif asked.command == "evaluate":
         _run(EVALUATION, "evaluate", asked.rest)
+    elif asked.command == "figure":
+        _run(FIGURE, "figure", asked.rest)
     elif not asked.rest:
         print(f"studies: {', '.join(STUDIES)}")
     elif asked.rest[0] not in STUDIES:
@@ -66,7 +70,8 @@ def _run(module: str, name: str, rest: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "attention_lab":
             raise
-        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[app]'")
+        extra = "figures" if module == FIGURE else "app"
+        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[{extra}]'")
 
 
 def _app(rest: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from models.labs.foreign import load_folder
 from models.storage.datasets import DATA
 from models.studies.papa.features import Cache
 from models.studies.papa.probe_modes import LEARNED, REMOVED, conditions, endpoints
-from models.studies.papa.results import KIND, Study, of
+from models.studies.papa.results import Study, of
 from models.studies.papa.study import TaskStudy
 from models.studies.papa.tasks.corpora import CORPORA
 
@@ -64,7 +64,8 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
             study.measure(condition)
     kind = lab.kinds[0]
     return of({"name": lab.name, "title": lab.name, "weights": lab.fingerprint, "layers": kind.layers,
-               "heads": kind.heads, "parameters": lab.parameters, "command": f"python -m models.studies.{KIND}",
+               "heads": kind.heads, "parameters": lab.parameters,
+               "command": f"python -m models.studies.papa {lab.name}",
                "cpu_seconds": sum(study.done["cpu_seconds"] for study in studies),
                "tasks": {study.key: study.done for study in studies}})
 

@@ -105,6 +105,7 @@ def test_the_wheel_is_small_and_complete(wheel: Path):
         sources = {name: file.read(name).decode() for name in names if name.endswith(".py")}
         released = json.loads(file.read("attention_lab/models/checkpoints/released.json"))
     assert "attention_lab/py.typed" in names
+    assert any(name.endswith("licenses/app/static/LICENSES.txt") for name in names)  # of Vega
     packaged = {name.split("/")[3] for name in names if name.endswith("/model.safetensors")}
     assert {name.split("-")[0] for name in packaged} == {name.split("-")[0] for name in models.names()}
     assert set(released) == set(models.names())
@@ -214,7 +215,7 @@ def test_another_released_model_comes_from_a_folder(python: Path, tmp_path: Path
                                                           ATTENTION_LAB_MODELS=str(tmp_path / "none"))
 
 
-def test_the_command_lists_what_it_runs_and_runs_it(python: Path):
+def test_the_command_lists_what_it_runs_and_runs_it(python: Path, tmp_path: Path):
     command = python.with_name("attention-lab")
 
     def output(*arguments: str) -> str:
@@ -227,6 +228,9 @@ def test_the_command_lists_what_it_runs_and_runs_it(python: Path):
     assert "MODEL" in output("study", "papa", "--help") and "attention_lab.models.studies.papa" in \
         output("study", "papa", "--help")
     assert "--replicas-from" in output("serve", "--help")
+    key = output("figure").partition(":")[0]
+    target = tmp_path / "chart.svg"
+    assert output("figure", key, str(target)) == f"{target}\n" and "<svg" in target.read_text()
     assert "NAME" in output("evaluate", "--help") and "--port" in output("app", "--help")
 
 
