@@ -44,7 +44,7 @@ THREADS = 64  # number of threads for requests that compute or wait for a turn; 
 # `identity` keeps Streamlit's middleware from compressing the answer, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
-Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and a function that computes the rest
+Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and a function for the later blocks
 
 _limiter: CapacityLimiter | None = None
 

@@ -58,7 +58,7 @@ CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
 SCRIPTS = {CDN + "require.js/2.3.6/require.min.js": "require.js", CDN + "d3/5.7.0/d3.min": "d3.min",
            CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # the last two are named without .js, which require.js adds
 
-# JavaScript that runs before the page's own scripts: records the times of the server's messages,
+# JavaScript that runs before the page's own scripts: records the times of the server's messages
 MESSAGES = """
 globalThis.labMessages = [];
 globalThis.WebSocket = class extends WebSocket {
@@ -68,7 +68,7 @@ globalThis.WebSocket = class extends WebSocket {
   }
 };
 """
-# and the frame after everything has been drawn.
+# JavaScript: records the time of the frame after everything has been drawn
 OPENED = """
 const look = () => {
   if (!(%s)) return requestAnimationFrame(look);

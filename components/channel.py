@@ -19,7 +19,7 @@ _current: ContextVar[Channel | None] = ContextVar("channel", default=None)
 
 
 class Picture(NamedTuple):
-    """What a page's payloads show, fixed before the page is drawn, because events can arrive meanwhile.
+    """The state that a page's payloads show, fixed before the page is drawn, because events can arrive meanwhile.
 
     Attributes:
         serial: number of the picture; a payload with a lower one is older.
@@ -84,7 +84,7 @@ class Channel:
     def receive(self, events: Iterable[tuple[str, Any]]) -> None:
         """Hands each new event to its component's handler, once and in order of number.
 
-        The browser repeats what was not acknowledged, so an event may arrive several times.
+        The browser repeats unacknowledged events, so an event may arrive several times.
 
         Args:
             events: (component, event); an event without a number, or of an unknown component, is dropped.

@@ -33,15 +33,15 @@ Spec = dict[str, Any]
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("with your changes"), N_("ln n, the most there can be")
 
 def plain(name: str, colour: str, dash: int = 0) -> dict[str, Any]:
-    """A line without forms that is no model's."""
+    """Returns a line without marks that belongs to no model."""
     return {"name": name, "colour": colour, "dash": dash, "kind": "plain"}
 
 
 def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, selected: int) -> Spec:
-    """The entropy of each head of a layer, one small chart a head.
+    """Returns the entropy of each head of a layer, one small chart per head.
 
     Args:
-        before, after: (H, N) nats, as trained and under the plan.
+        before, after: (H, N) nats, unmodified and under the plan.
         changed: False leaves out `after`, which then equals `before`.
         causal: query i sees n = i + 1 keys; else n is the query's number, and each sees N.
         selected: head whose title is marked, counted from 0.
@@ -60,7 +60,7 @@ def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, 
 
 
 def row_entropy_chart(models: Sequence[dict[str, Any]], entropies: Sequence[Sequence[float]], causal: bool) -> Spec:
-    """The entropy of one head's rows, one line per model; and ln n, the most there can be.
+    """Returns the entropy of one head's rows, one line per model, and ln n, its upper bound.
 
     Args:
         models: name, colour and dash of each line.
@@ -79,19 +79,19 @@ def _most(causal: bool, n: int, i: int) -> float:
 
 
 def _numbered(rows: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
-    """Lines over 1, 2, 3 ..., one a row."""
+    """Returns one line per row, over 1, 2, 3, ..."""
     return [{"series": index, "points": [[i, round(float(value), 4)] for i, value in enumerate(row, 1)]}
             for index, row in enumerate(rows)]
 
 
 def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, Any]], length: int,
                  trained: Sequence[int]) -> Spec:
-    """Measured quantities against the number of tokens, a panel each; a place that is chosen is a length.
+    """Returns measured quantities against the number of tokens, one panel each; a selected position is a length.
 
     Args:
         series: name, colour and dash of each line.
         panels: title, unit, percent, lines and rings of each.
-        length, trained: tokens; a rule stands at each.
+        length, trained: tokens, each marked by a rule.
     """
     rules: list[dict[str, Any]] = [{"x": its, "label": _("trained")} for its in trained]
     rules += [{"x": length, "dashed": True, "label": _("shown")}] if length not in trained else []
@@ -101,10 +101,10 @@ def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, An
 
 
 def head_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
-    """Each head as a square of one colour, layers down, a picture a model.
+    """Returns each head as a square of one colour, layers down, one picture per model.
 
     Args:
-        panels: title, and values (L, H) or a note that says why there are none.
+        panels: title, and values (L, H) or a note with the reason why there are none.
         unit: of the values.
     """
     most = max((value for panel in panels for row in panel.get("values") or [] for value in row), default=1.0)
@@ -112,10 +112,11 @@ def head_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
 
 
 def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
-    """Pairs of heads as squares of one colour, a picture a layer.
+    """Returns pairs of heads as squares of one colour, one picture per layer.
 
     Args:
-        panels: title, and values (H, H), from 0 to 1; what is below 0 has the colour of 0.
+        panels: title, and values (H, H), from 0 to 1; values below 0 have the colour of 0.
+        unit: of the values.
     """
     return {"form": "squares", "unit": unit, "most": 1.0, "pairs": True, "panels": list(panels)}
 
@@ -174,6 +175,6 @@ def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, style
 
 
 def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:
-    """In the order of their first appearance."""
+    """Returns the distinct values of a field, in order of appearance."""
     return list(dict.fromkeys(point[key] for point in points))
 

@@ -89,7 +89,7 @@ class Supervisor:
             name: of the replica.
 
         Yields:
-            What was done, for a person.
+            Lines of text about each step.
 
         Raises:
             RestartError: no other replica is up, or the replica did not get ready again.
@@ -154,7 +154,7 @@ def listening(path: Path) -> Iterator[socket.socket]:
     """Opens a Unix socket for this user only, whose `accept` waits for PAUSE.
 
     Args:
-        path: of the socket; what is there is replaced.
+        path: of the socket; an existing file is replaced.
 
     Yields:
         The socket.

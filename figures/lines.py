@@ -78,7 +78,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the panels are drawn.
+    """The layout of the panels.
 
     Attributes:
         x: title of the horizontal axes.
@@ -87,7 +87,7 @@ class Layout:
         bend: constant of symlog.
         zero: True starts the vertical axis at 0.
         together: True gives all panels one vertical scale.
-        columns: the largest number of panels beside each other.
+        columns: the largest number of panels in a row.
         width, height: px of one panel; the app sets the width to the page's.
         least: px, the smallest width of a panel in the app.
         chooses: True marks a position, which the parameter `at` moves; a click on a value chooses it.

@@ -68,7 +68,7 @@ class ModelInfo:
 
     @property
     def attention(self) -> Traits:
-        """Its attention type; the decoder's of an encoder-decoder."""
+        """The attention type; for an encoder-decoder that of the decoder."""
         return self.kinds[1 if len(self.kinds) > 1 else 0].attention
 
     @property
@@ -78,14 +78,14 @@ class ModelInfo:
 
     @property
     def label(self) -> str:
-        """Its name in charts, in a word or two."""
+        """The model's name in charts, in a word or two."""
         if self.variant:
             return message(self.variant.label, n=self.variant.n)
         return self.attention.label or self.name
 
     @property
     def title(self) -> str:
-        """Its attention type's title, with the variant's words."""
+        """The title of the attention type, with the variant's words."""
         if self.variant:
             return listed((self.attention.title, message(self.variant.words, n=self.variant.n)), " · ")
         return self.attention.title

@@ -46,7 +46,7 @@ class Lab(abc.ABC):
     @property
     @abc.abstractmethod
     def kinds(self) -> tuple[Kind, ...]:
-        """Its attention blocks, in the order of the data."""
+        """The attention blocks, in the order of the data."""
 
     @property
     @abc.abstractmethod
@@ -118,7 +118,7 @@ class Lab(abc.ABC):
         """
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
-        """As `run`, with thumbnails in place of the maps; `layer` returns full maps of one layer."""
+        """Returns the result of `run` with thumbnails in place of the maps; `layer` returns full maps of one layer."""
         return [sketch_of(trace) for trace in self.run(prompt, plans)]
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:

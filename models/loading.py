@@ -15,7 +15,7 @@ from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
 from models.tasks.pairs import PairReader
 
-MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; loading another one takes 30 ms
+MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; loading one more takes 30 ms
 
 
 def load(name: str) -> Lab:

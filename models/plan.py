@@ -26,7 +26,7 @@ from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.messages import cut, message
 
 KINDS = (SELF, ENCODER, DECODER, CROSS)
-OUTPUT, PATTERN = "output", "pattern"  # values of HeadState.patch: what is taken from the second prompt
+OUTPUT, PATTERN = "output", "pattern"  # values of HeadState.patch: the part that is taken from the second prompt
 PATCHES = {"": "", "p": OUTPUT, "a": PATTERN}  # letter of the text form -> patch
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # names of the scale policies
 GATE_DECIMALS = 4  # gates are rounded to this many decimals, so that the text form is exact and short

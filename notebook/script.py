@@ -19,7 +19,7 @@ NO_CHOICE = ".hint label { display: none }"
 
 @functools.cache
 def source() -> str:
-    """Returns the module for anywidget: its default export has `render`. It makes no request of its own."""
+    """Returns the module for anywidget: its default export has `render`. It sends no request."""
     sheets = {name: sheet for name, sheet in styles().items() if name in COMPONENTS}
     sheets["heads"] += NO_CHOICE
     data = {"colours": COLOURS, "texts": {}, "glossary": texts.glossary(), "styles": sheets, "embedded": True}

@@ -17,7 +17,7 @@ LAST = -1
 
 @dataclass(frozen=True)
 class Choices:
-    """What a widget shows; immutable.
+    """The state of a widget; immutable.
 
     Attributes:
         plan: interventions on heads, for all models of the widget.

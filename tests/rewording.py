@@ -77,7 +77,7 @@ def texts() -> list[str]:
 
 
 def copy_repository() -> None:
-    """Makes hard links of all files of the working tree; a changed file is written anew."""
+    """Makes hard links of all files of the working tree; a changed file becomes a new file."""
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, copy_function=os.link, symlinks=True,
                     ignore=shutil.ignore_patterns(".git", ".venv", "runs", "__pycache__", "node_modules"))

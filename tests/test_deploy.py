@@ -308,7 +308,7 @@ def test_replicas_are_restarted_one_after_the_other(site: Site):
 
 
 def test_a_version_that_does_not_start_stops_the_restart(site: Site, monkeypatch: pytest.MonkeyPatch):
-    """b goes on with the old version, and gets all visits."""
+    """If a new version does not start, the restart stops, and replica b keeps the old version and gets all visits."""
     monkeypatch.setattr(supervisor, "PATIENCE", 3)
     kept, site.healthy = site.supervisor.running["b"], False
     lines = list(supervisor.request_restart(["a", "b"], site.control))

@@ -85,7 +85,7 @@ class Gate:
             await self._app(scope, receive, self._with_headers(headers, send))
 
     def _without_base(self, path: str) -> str:
-        """Returns the path below the base path, which Streamlit's routes have; another path as it is."""
+        """Returns the path below the base path, as Streamlit's routes have it; any other path is unchanged."""
         inside = self._base and (path == self._base or path.startswith(f"{self._base}/"))
         return path.removeprefix(self._base) if inside else path
 

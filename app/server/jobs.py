@@ -28,7 +28,7 @@ _places = threading.BoundedSemaphore(2)
 
 @dataclass
 class Job(Generic[T]):
-    """One background job and its progress. The work runs in a thread of its own and does not access the session.
+    """One background job and its progress. The work runs in a separate thread and does not access the session.
 
     Attributes:
         what: title for the visitor, like `Downloading openai-community/gpt2`.

@@ -2,7 +2,7 @@
 
 Streamlit and uvicorn log exception messages, which can contain a visitor's text, and request paths, which a visitor
 chooses. Here exception messages are omitted, control characters are escaped and long lines are cut. Session ids are
-replaced, because whoever reads one could take over the visit.
+replaced, because a reader of the log could take over the visit.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class History:
         Args:
             state: the new state; no change if it equals the present one.
             merge: name shared by successive changes that are one undo step, such as typed letters or the steps of a
-                slider; empty for a step of its own.
+                slider; empty for a separate step.
         """
         if state == self.present:
             return
@@ -101,7 +101,7 @@ class History:
         self.present, self.future, self.problems, self._merging, self._changed = state, [], [], merge, now
 
     def settle(self) -> None:
-        """Makes the next change an undo step of its own, also if its merge name is the same."""
+        """Makes the next change a separate undo step, even if its merge name is the same."""
         self._merging = ""
 
     def speak(self, language: str) -> None:

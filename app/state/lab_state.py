@@ -95,7 +95,7 @@ def unsaid_text(model: str) -> str:
 
 @dataclass(frozen=True)
 class LabState:
-    """What a visitor has set; see the module's docstring.
+    """The settings of a visitor; see the module's docstring.
 
     Attributes:
         model: name of a model.
@@ -123,7 +123,7 @@ class LabState:
         constant: settings of the Constant page.
         pruning: settings of the Pruning page.
         find: pattern of the heads that are marked on the Explore page, a key of FINDS; empty for none.
-        term: in what the Heads page compares heads, a key of TERMS.
+        term: the disagreement term of the Heads page, a key of TERMS.
     """
 
     model: str = field(default_factory=default_model)

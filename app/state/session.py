@@ -35,7 +35,7 @@ LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem
 FILES = ("npz", "json", "csv")  # formats of exports
 _DRAWN = "library drawn"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
-MAX_ADDRESSES = 300  # number of its own addresses that a visit stores
+MAX_ADDRESSES = 300  # number of addresses of its states that a visit stores
 
 
 P = ParamSpec("P")

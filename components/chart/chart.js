@@ -1,4 +1,4 @@
-// A chart on the page: what the pointer or the arrow keys are at, and the menu to take it away.
+// A chart on the page: the values at the pointer or the arrow keys, and the download menu.
 
 import { formatValue } from '../core/chart/axes.js';
 import { chartPicture, chartTable } from '../core/chart/chart.js';
@@ -12,7 +12,7 @@ import { createDownloadMenu } from '../widgets/download_menu.js';
 import { svgElement } from '../widgets/menu.js';
 import { createPicking } from './picking.js';
 
-const TIP = 14; // px between the pointer's line and its words
+const TIP = 14; // distance in px between the pointer's line and its text
 
 function create(state) {
   const plot = make('div', { className: 'plot', attributes: { role: 'group', 'aria-describedby': 'numbers' } });
@@ -62,7 +62,7 @@ function create(state) {
 
 function update(state, { spec, title, alt }) {
   setText(state.numbers, alt);
-  // Most answers change no chart, or one of several: what is pointed at in the others stays.
+  // Most answers change no chart, or one of several: the marked point in the others stays.
   const shown = state.fresh ? JSON.stringify([spec, title, state.dark]) : state.shown;
   if (state.shown === shown) return mark(state);
   state.shown = shown;
@@ -72,10 +72,11 @@ function update(state, { spec, title, alt }) {
   state.at = null;
   draw(state);
   const plot = kept && state.plot.matches(':focus') && state.drawing?.plots[kept[0]];
-  if (plot?.xs.includes(kept[1])) point(state, { plot, x: kept[1], values: valuesAt(plot, kept[1]) }); // the arrows go on from there
+  // the arrow keys continue from this point
+  if (plot?.xs.includes(kept[1])) point(state, { plot, x: kept[1], values: valuesAt(plot, kept[1]) });
 }
 
-/** A line where the chart's group is (see components/dial), and what the lines are there. */
+/** Draws a line at the position of the chart's group (see components/dial), with the values of the series there. */
 function mark({ data, drawing, place }) {
   if (!data.group || !place) return;
   const x = groupPosition(data);
@@ -86,7 +87,10 @@ function mark({ data, drawing, place }) {
   );
 }
 
-/** A line through a plot at a value, and what its lines are there; nothing where the plot has no such value. */
+/**
+ * Draws a vertical line through a plot at a value, with the values of its series; nothing if the plot has no such
+ * value.
+ */
 function upright(plot, x, look) {
   const at = plot.toX(x);
   const { y, height } = plot.box;
@@ -124,7 +128,7 @@ function draw(state) {
   state.picking?.show();
 }
 
-// Of the page: custom properties follow its theme.
+// The colours of the page: custom properties follow its theme.
 const THEME = {
   ink: 'var(--st-text-color)',
   faint: 'var(--faint)',
@@ -134,9 +138,9 @@ const THEME = {
   accent: 'var(--accent)',
 };
 
-const CROWD = 3; // lines, above which one that is pointed at is shown alone
+const CROWD = 3; // number of lines above which the line under the pointer is shown alone
 
-/** One series in front of the others, or all as they are. */
+/** Draws one series in front of the others, or all series normally. */
 function alone({ plot, data }, series) {
   const one = series === null || data.spec.series.length <= CROWD ? null : String(series);
   if (plot.dataset.alone === (one ?? '')) return;
@@ -145,7 +149,9 @@ function alone({ plot, data }, series) {
     part.classList.toggle('aside', one !== null && part.dataset.series !== one);
 }
 
-/** Shows what is at a place: a line through all plots that share it, and the values of the one that is pointed at. */
+/**
+ * Shows the values at a position: a line through all plots that share it, and the values of the plot under the pointer.
+ */
 function point(state, found) {
   state.at = found;
   state.tip.hidden = !found?.values.length;
@@ -172,7 +178,7 @@ function point(state, found) {
   state.tip.style.top = `${state.plot.offsetTop + found.plot.box.y + 4}px`;
 }
 
-/** Arrows go through the values of the first plot, up and down to the next one. */
+/** Moves with the arrow keys through the values of a plot; up and down change the plot. */
 function walk(state, event) {
   const { plots } = state.drawing ?? { plots: [] };
   const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, ArrowUp: 0, ArrowDown: 0 }[event.key];
@@ -201,11 +207,12 @@ function choose(state, found) {
   else state.send({ type: 'at', x: found.x });
 }
 
-const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, points: 720 }; // px of a chart that is taken away
+// width in px of a downloaded chart, by form
+const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, points: 720 };
 
 function offer({ data }) {
   const { title, about, models, what, here = '' } = data;
-  // In a file the group's place is a rule of the chart.
+  // In a file the group's position is a reference line of the chart.
   const rules = data.group ? [{ x: groupPosition(data), label: here }] : [];
   const panels = data.spec.panels?.map(panel => ({ ...panel, rules: [...(panel.rules ?? []), ...rules] }));
   const spec = rules.length ? { ...data.spec, panels } : data.spec;

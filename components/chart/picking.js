@@ -1,5 +1,5 @@
-// Picking points of a scatter: a click chooses one, a rectangle that is drawn picks those inside; the arrow keys walk from
-// point to point, Enter chooses, Space picks or lets go.
+// Selects points of a scatter: a click chooses a point, a drawn rectangle selects the points inside; the arrow keys
+// move from point to point, Enter chooses, Space selects or deselects.
 
 import { formatValue } from '../core/chart/axes.js';
 import { dotsInside, nearestDot, nextDot } from '../core/chart/points.js';
@@ -7,15 +7,15 @@ import { _ } from '../core/texts.js';
 import { make, pointerPosition, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
-const REACH = 14; // px from a point at which a pointer is at it
-const FAR = 5; // px of a move that draws a rectangle
+const REACH = 14; // distance in px from a point within which the pointer is on the point
+const FAR = 5; // px of a move after which a rectangle is drawn
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** {show(), stop()}: listens on the plot of a chart whose drawing has dots. */
+/** Creates {show(), stop()}: listens on the plot of a chart with dots. */
 export function createPicking(state, { plot, tip, said }) {
   let [from, at] = [null, -1];
   const dots = () => state.drawing?.dots;
-  // What was picked last, though Python may not have answered yet: quick keys lose nothing.
+  // Returns the last selection, even if Python has not answered yet, so that quick keys lose nothing.
   const pickedNow = () => state.waiting().findLast(({ type }) => type === 'pick')?.heads ?? state.data.spec.picked;
   const listening = new AbortController();
   const place = event => pointerPosition(plot, event);
@@ -55,7 +55,8 @@ export function createPicking(state, { plot, tip, said }) {
   });
   on('pointermove', event => {
     const now = place(event);
-    if (!from && !event.movementX && !event.movementY) return; // the chart was drawn anew under a pointer at rest
+    // the chart was drawn again under a pointer that did not move
+    if (!from && !event.movementX && !event.movementY) return;
     if (!from) return tell(nearestDot(dots(), ...now, REACH));
     const [[x1, y1], [x2, y2]] = [from, now];
     const box = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
@@ -97,7 +98,7 @@ export function createPicking(state, { plot, tip, said }) {
     setText(said, at < 0 ? '' : `${points[at][3]}: ${tip.innerText.split('\n').slice(1).join(' ')}${sign}`);
   });
   return {
-    /** After a new drawing: who walks by keys is where he was. */
+    /** After a new drawing the current point of the keyboard stays. */
     show: () => at >= 0 && at < (dots()?.length ?? 0) && plot.getRootNode().activeElement === plot && tell(at),
     stop: () => listening.abort(),
   };

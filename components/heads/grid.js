@@ -131,7 +131,7 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     /**
      * Shows the state of each head.
      * @param {{heads: object, selection: import('../core/head_state.js').Selection}} now as pendingState returns it
-     * @param {boolean} all every tile is being computed anew, not only those of changed heads
+     * @param {boolean} all every tile is being computed again, not only those of changed heads
      */
     show({ heads: states, selection }, all) {
       const asked = JSON.stringify([states[kind], selection, all]);

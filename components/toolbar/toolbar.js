@@ -206,7 +206,7 @@ async function copyLink(state) {
   await copyText(state, location.href);
 }
 
-/** Copies a text and says so in place of the button. */
+/** Copies a text and shows a confirmation in place of the button. */
 async function copyText(state, text) {
   let done = true;
   try {

@@ -73,7 +73,7 @@ def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
 
 def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
           positions: Sequence[int]) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
-    """Returns what is written at P positions, by the order of the layers.
+    """Returns the outputs of embedding, heads and MLPs at P positions, by the order of the layers.
 
     Args:
         ids: of the predicting token sequence.

@@ -2,7 +2,7 @@
 
 Whole books and whole stories are held out: `test` for the reported scores, `validation` for choices (rates, budgets)
 and learning curves. Half of the training windows come from the books, half from the stories; each window starts with
-BOS, as a typed text does.
+BOS, like an input text.
 """
 
 from __future__ import annotations

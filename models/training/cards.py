@@ -48,7 +48,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
         name: a key of RECIPES.
         model: as released.
         task: of the model.
-        folder: of the training's log and learning curve; the scores of other seeds are read from the folders beside it.
+        folder: of the training's log and learning curve; the scores of other seeds are in the folders next to it.
         seed: of the training.
         metric: scores of this seed.
     """

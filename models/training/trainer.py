@@ -46,7 +46,7 @@ from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore
 REPORT_EVERY = 50  # number of steps between two lines of the log
 CLIP = 1.0  # largest norm of the gradient, to which it is clipped
 BETA1 = 0.9
-# the learning curve has a point after these steps, then every so many steps, and after the last step
+# steps of the first points of the learning curve; steps between later points; there is one after the last step too
 CURVE_EARLY, CURVE_EVERY = (50, 100), 200
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -187,7 +187,7 @@ def test_undo_and_redo_are_inverse(visited):
 
 
 def test_undo_passes_over_mere_selections():
-    """A head that was only looked at is no change of the experiment; what was undone can still be redone."""
+    """A new selection alone is no undo step, and undone changes can still be redone after it."""
     history = History()
     history.do(LabState(plan=HeadPlan().gate("self", 0, 1, 0.0)))
     for head in range(4):

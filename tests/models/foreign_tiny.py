@@ -148,6 +148,6 @@ def eager_of(name: str) -> Any:
         for _, _, output in layers_of(model, True):
             output.positions_first = True
     if name == "convbert":
-        for layer in model.convbert.encoder.layer:  # what its output projection reads of the heads
+        for layer in model.convbert.encoder.layer:  # the part of the heads that its output projection reads
             layer.attention.output.dense.of_heads = layer.attention.self.all_head_size
     return model

@@ -122,7 +122,7 @@ def check(name: str, lab: ForeignLab, plan: HeadPlan, changes: dict[tuple[str, i
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt, plan), eagerly(name, lab, prompt, changes)
     assert_close(answers(trace), expected(trace, result), rtol=1e-3, atol=1e-5)
-    for kind in lab.shape if name != "squeezebert" else ():  # its scores are no pattern after a plan
+    for kind in lab.shape if name != "squeezebert" else ():  # its attentions are scores, not patterns
         assert_close(torch.tensor(trace.weights[kind]), attentions(name, result, kind), rtol=1e-3, atol=1e-5)
     untouched = answers(run_prompt(lab, prompt))
     # the plan has an effect, otherwise the test could not fail

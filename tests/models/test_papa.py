@@ -75,7 +75,7 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
 
 @pytest.mark.parametrize("which", range(3))
 def test_constants_of_one_text_are_its_attention(which: int):
-    """With all heads constant at the mean over one text, that text is unchanged and another one is not."""
+    """With all heads constant at the mean over one text, that text is unchanged and other texts are not."""
     lab = labs()[which]
     one = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)

@@ -25,7 +25,7 @@ export function patternRow(scores, mask, n, t) {
   return powers.map(power => power / sum);
 }
 
-const LEAST_OPACITY = 0.22; // of a pruned head's pattern: faded, but visible
+const LEAST_OPACITY = 0.22; // opacity of a pruned head's pattern: faded, but visible
 
 /** Returns the opacity of the pattern of a head with this gate. */
 export const gateOpacity = gate => LEAST_OPACITY + (1 - LEAST_OPACITY) * gate;
@@ -39,7 +39,7 @@ export const availableViews = ({ arrays, changed }) => [
   ...(arrays.selected && arrays.scores ? ['mask'] : []),
 ];
 
-/** Whether a view shows signed differences. */
+/** Returns whether a view shows signed differences. */
 export const isDifference = view => view === 'difference' || view === 'change';
 
 /** Returns (query, key) -> value of a view of a head. `change`: the pattern after the plan times the gate, minus the

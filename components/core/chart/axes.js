@@ -1,8 +1,8 @@
-// What charts are measured by: scales from values to px, ticks, numbers, and labels that keep out of each other's way.
+// Axes of charts: scales from values to px, ticks, numbers, and labels that do not overlap.
 
 import { textWidth } from '../picture/svg.js';
 
-/** About `count` round values from `low` to `high`: steps of 1, 2 or 5 times a power of ten. */
+/** Returns about `count` round values from `low` to `high`: steps of 1, 2 or 5 times a power of ten. */
 export function roundTicks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -13,7 +13,7 @@ export function roundTicks(low, high, count) {
   return ticks;
 }
 
-/** Round values from `low` to `high` for a bent axis: 0 and, from `bend` up, two of each power of ten. */
+/** Returns round values from `low` to `high` for a bent axis: 0 and, from `bend` up, two of each power of ten. */
 export function bentTicks(low, high, bend) {
   const ticks = low <= 0 ? [0] : [];
   for (let power = 10 ** Math.floor(Math.log10(bend)); power <= high; power *= 10)
@@ -23,7 +23,7 @@ export function bentTicks(low, high, bend) {
   return ticks;
 }
 
-/** {low, high}: what the values take, with a little air; `zero` begins at 0. Equal values get air all the same. */
+/** Returns {low, high} of the values, with a small margin; `zero` begins at 0. Equal values get a margin too. */
 export function extent(values, zero = false) {
   const [least, most] = [Math.min(...values, ...(zero ? [0] : [])), Math.max(...values)];
   const air = (most - least || Math.abs(most) || 1) * 0.06;
@@ -31,9 +31,9 @@ export function extent(values, zero = false) {
 }
 
 /**
- * value -> px. `kind`: linear; log2; bent, linear up to `bend` and like a logarithm above; or band, where the given
- * values stand at equal distances.
- * @param {number[]} values all that the axis shows, of which a band is made
+ * Returns a function value -> px. `kind`: linear; log2; bent, linear up to `bend` and logarithmic above; or band, in
+ * which the given values have equal distances.
+ * @param {number[]} values all values of the axis, of which a band is made
  */
 export function createAxis(kind, values, from, to, domain = null, bend = 1) {
   const sorted = [...new Set(values)].sort((a, b) => a - b);
@@ -47,7 +47,7 @@ export function createAxis(kind, values, from, to, domain = null, bend = 1) {
   return value => (high === low ? (from + to) / 2 : from + ((map(value) - low) / (high - low)) * (to - from));
 }
 
-/** Of ticks in order those that have room: the last one stays, and no label touches another. */
+/** Returns the ticks that have room, in order: the last one is kept, and no two labels touch. */
 export function thinTicks(ticks, place, label, size = 12) {
   const kept = [];
   for (const tick of [...ticks].reverse()) {
@@ -58,11 +58,14 @@ export function thinTicks(ticks, place, label, size = 12) {
   return kept.reverse();
 }
 
-/** A value as a chart tells it: four places, or a share in percent. */
+/** Returns a value as text: four decimals, or a share in percent. */
 export const formatValue = (value, percent = false) =>
   (percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4)))).replaceAll('-', '−');
 
-/** Where labels stand that want to be at `wanted`, px: as near as they can, `apart` px from each other, in order. */
+/**
+ * Returns the positions of labels in px, as near to `wanted` as possible, at least `apart` px from each other, in
+ * order.
+ */
 export function spreadLabels(wanted, apart, low, high) {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);
   const places = order.map(index => Math.min(high, Math.max(low, wanted[index])));
@@ -76,7 +79,7 @@ export function spreadLabels(wanted, apart, low, high) {
   return result;
 }
 
-/** How much of a box the lines of a plot run through: points on them, 3 px apart. */
+/** Returns how much of a box the lines of a plot cross, sampled at points 3 px apart. */
 const crossing = ([left, top, right, bottom], marks) =>
   marks
     .flatMap(({ points }) => points.slice(1).map((to, i) => [points[i], to]))

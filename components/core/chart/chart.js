@@ -1,4 +1,4 @@
-// Charts as trees and tables: lines, dots in rows, squares of heads. components/charts.py says what they are made of.
+// Charts as trees and tables: lines, dots in rows, squares of heads. components/charts.py describes their specs.
 
 import { hexColour } from '../attention/scales.js';
 import { colourBar, fitText, textWidth, toPx, wrapText } from '../picture/svg.js';
@@ -9,9 +9,9 @@ import { linesChart } from './lines.js';
 import { backedText, marker, seriesColour, seriesKey } from './marks.js';
 import { pointsChart, pointsTable } from './points.js';
 
-const ICON = 44; // px in the upper right corner, where the page has what takes the picture away
+const ICON = 44; // width in px of the upper right corner, where the page has the download button
 
-/** Values along a line, a row for each name; what they come from by colour and form. */
+/** Draws values along a line, a row for each name; colour and shape show their origin. */
 export function dotsChart(spec, width, theme) {
   const { ink, faint, line } = theme;
   const several = spec.series.length > 1;
@@ -19,7 +19,7 @@ export function dotsChart(spec, width, theme) {
   const left = Math.min(Math.max(...spec.rows.map(name => textWidth(name, 13))) + 14, 0.42 * width);
   const names = spec.rows.map(name => wrapText(name, left - 10, 13, 2));
   const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
-  const titled = wrapText(spec.x.title, width - ICON, 15); // bold, so wider than it is high
+  const titled = wrapText(spec.x.title, width - ICON, 15); // the title is bold, so the text is wider than usual
   const over = 17 * (titled.length - 1);
   const [top, right] = [key.height + 40 + over, width - 56];
   const bottom = top + tall * spec.rows.length;
@@ -70,7 +70,7 @@ export function dotsChart(spec, width, theme) {
   for (const [row, series, value] of spec.points) {
     const one = spec.series[series];
     const fill = seriesColour(one.colour, theme);
-    // Beside each other in a row, so that equal values of different origins can be seen.
+    // Dots of one row are side by side, so that equal values of different origins are visible.
     const y = top + row * tall + tall / 2 + (series - (spec.series.length - 1) / 2) * 15;
     const told = `${spec.rows[row]}${several ? `, ${one.name}` : ''}: ${formatValue(value, spec.percent)}`;
     nodes.push(marker(one.dash ?? 0, toX(value), y, { fill }, ['title', {}, told]));
@@ -78,17 +78,20 @@ export function dotsChart(spec, width, theme) {
     if (!alone) continue;
     const said = formatValue(value, spec.percent);
     const [beside, wide] = [toX(value) + 9, textWidth(said, 11)];
-    // On the other side of its form where the rule would run through it.
+    // The number is on the other side of its mark if the rule would cross it.
     const crossed = spec.rule && toX(spec.rule.at) > beside - 3 && toX(spec.rule.at) < beside + wide + 3;
     nodes.push(...backedText(said, crossed ? toX(value) - 9 - wide : beside, y + 4, 11, theme, { fill: ink }));
   }
   return { width, height: bottom + 28, nodes, plots: [] };
 }
 
-const SQUARE = [14, 30]; // px, the least and the most a head takes
-const MENU = 120; // px at the right, where the menu stands
+const SQUARE = [14, 30]; // smallest and largest side of a head's square in px
+const MENU = 120; // width in px at the right for the menu
 
-/** Each head as a square of one colour, layers down, a picture for each model; of one head a layer, layers across. */
+/**
+ * Draws each head as a square of one colour, layers down, one picture per model; with one head per layer, layers
+ * across.
+ */
 export function squaresChart(spec, width, theme) {
   const { ink, faint, line } = theme;
   const most = spec.most || 1;
@@ -166,7 +169,7 @@ export function squaresChart(spec, width, theme) {
   return { width, height: bar.y + 36 + 17 * about.length, nodes: [...nodes, ...colourBar(bar)], plots: [] };
 }
 
-/** {width, height, nodes, plots} of any chart. `every`: each point can be pointed at, as files want it. */
+/** Returns {width, height, nodes, plots} of any chart. `every`: each point has a tooltip, as files need. */
 export function chartPicture(spec, width, theme, every = false) {
   const forms = {
     lines: linesChart,
@@ -179,7 +182,7 @@ export function chartPicture(spec, width, theme, every = false) {
   return forms[spec.form](spec, width, theme, every);
 }
 
-/** Its numbers: {columns, rows}. */
+/** Returns the numbers of a chart as {columns, rows}. */
 export function chartTable(spec) {
   if (spec.form === 'groups') return groupsTable(spec);
   if (spec.form === 'gates') return gatesTable(spec);

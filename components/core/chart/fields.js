@@ -1,4 +1,4 @@
-// Charts of squares that are no numbers of one scale: the group of each head, and the gates of each token.
+// Charts of squares that are not values of one scale: the group of each head, and the gates of each token.
 
 import { hexColour } from '../attention/scales.js';
 import { formatNumber, quoteToken, tokenText } from '../format.js';
@@ -6,10 +6,10 @@ import { colourBar, fitText, textWidth, toPx } from '../picture/svg.js';
 import { _ } from '../texts.js';
 import { seriesColour, seriesKey } from './marks.js';
 
-const GAP = 24; // px between two panels
-const SIDE = 30; // px, the most that a head takes
-const LETTERS = 22; // px, below which a square has no letters
-const PLACE = [5, 16]; // px, the least and the most that a token takes, of FIELD px for all of them
+const GAP = 24; // gap in px between two panels
+const SIDE = 30; // side of the largest square of a head in px
+const LETTERS = 22; // side in px below which a square has no letters
+const PLACE = [5, 16]; // smallest and largest height of a token's row in px, within FIELD px for all rows
 const FIELD = 640;
 
 const word = (text, x, y, { faint }, attributes = {}) => [
@@ -18,7 +18,7 @@ const word = (text, x, y, { faint }, attributes = {}) => [
   text,
 ];
 
-/** Each head as a square of its group's colour with the group's letters, layers down, a picture a kind. */
+/** Draws each head as a square of its group's colour with the group's letters, layers down, one picture per block. */
 export function groupsChart(spec, width, theme) {
   const { ink, ground } = theme;
   const key = seriesKey(
@@ -69,12 +69,12 @@ export function groupsChart(spec, width, theme) {
   return { width, height: y + tallest + 12, nodes, plots: [] };
 }
 
-/** Gates: tokens down, heads across, a field a layer; what is open is full. */
+/** Draws gates: tokens down, heads across, one field per layer; an open gate is filled. */
 export function gatesChart(spec, width, theme) {
   const { ink, line, accent } = theme;
   const [n, heads] = [spec.rows.length, spec.panels[0].values.length];
   const tall = Math.max(PLACE[0], Math.min(PLACE[1], Math.floor(FIELD / n)));
-  const every = Math.ceil(13 / tall); // tokens a label: no two lines of letters touch
+  const every = Math.ceil(13 / tall); // number of tokens per label, so that no two labels touch
   const shown = spec.rows.map(token => fitText(tokenText(token), 84, 12));
   const left = Math.max(...shown.map(text => textWidth(text, 12))) + 10;
   const wide = Math.max(6, Math.min(PLACE[1], Math.floor((width - left - GAP) / heads)));
@@ -129,7 +129,7 @@ export function gatesChart(spec, width, theme) {
   return { width, height: height + 48, nodes: [...nodes, ...colourBar(bar)], plots: [] };
 }
 
-/** Their numbers: {columns, rows}. */
+/** Returns the groups as {columns, rows}. */
 export const groupsTable = ({ series, panels }) => ({
   columns: ['picture', 'layer', 'head', 'group', 'told'],
   rows: panels.flatMap(({ title = '', groups, told }) =>

@@ -13,21 +13,21 @@ import {
 } from './axes.js';
 import { backedText, dashAttributes, marker, seriesColour, seriesKey } from './marks.js';
 
-const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // px around a plot, without its title and its labels
+const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // margins in px around a plot, without its title and its labels
 const TITLE = 24;
-const LINE = 15; // px of one more line of the scale's title
-const UNIT = 17; // more, where a unit stands below its title
-const APART = 16; // px between two labels
-const MENU = 120; // px beside the names above, where the page has its menu
-const LEAST = 330; // px, the smallest panel
-const SAMPLE = 18; // px of a line beside its name
-const NARROW = 230; // px of a plot, below which its lines are not named at their ends
-const QUIET = 0.6; // of a line that stands beside others to be compared with
-const NEAR = 14; // px from a line at which a pointer is at it
-const MANY = 24; // points, above which a line has no forms
-const INSET = 9; // px between a ring and the edge of its plot, where the scales' numbers are
+const LINE = 15; // height in px of each further line of the scale's title
+const UNIT = 17; // additional height in px if a unit is below its title
+const APART = 16; // smallest distance in px between two labels
+const MENU = 120; // width in px beside the names above, where the page has its menu
+const LEAST = 330; // width of the smallest panel in px
+const SAMPLE = 18; // length in px of a line sample beside its name
+const NARROW = 230; // width of a plot in px below which its lines are not named at their ends
+const QUIET = 0.6; // opacity of a line that others are compared with
+const NEAR = 14; // distance in px from a line within which the pointer is on the line
+const MANY = 24; // number of points above which a line has no marks
+const INSET = 9; // distance in px between a ring and the edge of its plot, where the scale's numbers are
 
-/** What a point says. */
+/** Returns the text of a point. */
 const told = ({ name }, spec, panel, [x, y, spread, note]) =>
   `${name}, ${spec.x.title} ${formatValue(x)}: ${formatValue(y, panel.percent)}` +
   `${spread ? ` ± ${formatValue(spread, panel.percent)}` : ''}${note ? `, ${note}` : ''}`;
@@ -44,7 +44,10 @@ function domain(panels, spec, panel) {
   return extent([...values, ...rules], spec.zero);
 }
 
-/** {width, height, nodes, plots}: plots are what a pointer needs, see nearestValues. `every`: each point has its words. */
+/**
+ * Returns {width, height, nodes, plots}: plots are for the pointer, see nearestValues. `every`: each point has a
+ * tooltip.
+ */
 export function linesChart(spec, width, theme, every) {
   if (spec.together && spec.panels.length > 1) return small(spec, width, theme, every);
   const across = Math.max(
@@ -58,7 +61,7 @@ export function linesChart(spec, width, theme, every) {
   const nodes = [...key.nodes];
   const plots = [];
   let y = key.height;
-  // Where a unit has no room behind its title, all units stand below their titles.
+  // If a unit does not fit behind its title, all units are below their titles.
   const isTight = ({ title, unit = '' }) => title && unit && behind({ title }) + 1.1 * textWidth(unit, 12) > each;
   const below = spec.panels.some(isTight) ? UNIT : 0;
   const heading = spec.panels.some(({ title, unit }) => title || unit) ? TITLE + below : 0;
@@ -82,12 +85,12 @@ export function linesChart(spec, width, theme, every) {
   return { width, height: y + tall + heading + more, nodes, plots };
 }
 
-/** The lines of what stands below a plot, which may be a little wider than that. */
+/** Returns the lines of the title below a plot, which may be slightly wider than the plot. */
 const scaleTitle = (spec, wide) => wrapText(spec.x.title, wide + 2 * RIGHT, 12);
 
-const [EDGE, BETWEEN] = [28, 14]; // px beside and between small pictures that have one scale
+const [EDGE, BETWEEN] = [28, 14]; // px beside and between small panels with a common scale
 
-/** Many small panels of one scale: its numbers stand at the edge of them all, and nowhere else. */
+/** Draws many small panels with a common scale, whose numbers are only at the outer edges. */
 function small(spec, width, theme, every) {
   const key = spec.series.length < 2 ? { height: 0, nodes: [] } : seriesKey(spec.series, width - MENU, theme);
   const across = Math.max(1, Math.min(spec.columns, Math.floor((width - EDGE) / spec.least), spec.panels.length));
@@ -112,13 +115,14 @@ function small(spec, width, theme, every) {
   };
 }
 
-/** `edges`: whether the scales' numbers stand at the left and below, and not where another panel's do. */
+/** Draws a panel. `edges`: whether it has the scales' numbers at the left and below, and not another panel. */
 function drawn(spec, panel, box, theme, every, direct, edges = null) {
   const { ink, faint, line } = theme;
   const [titled, over] = edges ? [box.x, box.y - 6] : [box.x - LEFT, box.y - TOP - 6];
   const limits = domain(spec.panels, spec, panel);
   const xs = [...new Set(spec.panels.flatMap(pointsOf).map(([x]) => x))].sort((a, b) => a - b);
-  const beside = spec.panels.flatMap(({ rings = [] }) => rings.map(({ x }) => x)); // a text may be shorter, or longer
+  // the input text may be shorter or longer than the measured texts
+  const beside = spec.panels.flatMap(({ rings = [] }) => rings.map(({ x }) => x));
   const wide =
     spec.x.scale === 'band' ? null : { low: Math.min(xs[0], ...beside), high: Math.max(xs.at(-1), ...beside) };
   const inset = beside.length ? INSET : 0;
@@ -219,14 +223,14 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
       words,
     ]);
   }
-  const taken = []; // by texts between the lines
+  const taken = []; // boxes of the texts between the lines
   const rings = ringed(spec, panel, box, toX, toY, marks, taken, theme);
   nodes.push(...ruleNames(panel.rules ?? [], box, toX, toY, marks, taken, theme), ...rings);
   if (direct) nodes.push(...named(marks, box, theme));
   return { nodes, box, marks, xs, toX };
 }
 
-/** Px from where a panel's title begins to its unit behind it. */
+/** Returns px from the start of a panel's title to the unit behind it. */
 const behind = ({ title }) => (title ? 1.18 * textWidth(title, 14) + 10 : 0);
 
 function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
@@ -236,9 +240,9 @@ function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
   return ['line', { x1: box.x, x2: toPx(box.x + box.width), y1: toPx(toY(y)), y2: toPx(toY(y)), ...style }];
 }
 
-const SMALL = 11; // px of a rule's name
+const SMALL = 11; // font size of a rule's name in px
 
-/** The names of rules beside them, on a ground of their own where lines are everywhere. */
+/** Draws the names of rules beside them, with a background if there are lines everywhere. */
 const ruleNames = (rules, box, toX, toY, marks, taken, theme) =>
   rules
     .filter(({ label }) => label)
@@ -257,7 +261,7 @@ const ruleNames = (rules, box, toX, toY, marks, taken, theme) =>
       });
     });
 
-/** Single values beside the lines. Those outside of the plot stand at its edge, with an arrow and their numbers. */
+/** Draws single values beside the lines. Values outside the plot are at its edge, with an arrow and their numbers. */
 function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
   const [low, high] = [box.y, box.y + box.height];
   const rings = (panel.rings ?? []).map(ring => {
@@ -267,7 +271,7 @@ function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
     const py = Math.min(high - INSET, Math.max(low + INSET, wanted));
     return { ...ring, one, stroke: seriesColour(one.colour, theme), px: toX(ring.x), py, out };
   });
-  // Those beyond an edge are no place of their own: beside each other, so that none hides another one.
+  // Points outside the chart are drawn at its edge, side by side, so that none hides another.
   for (const edge of [-1, 1]) {
     const beyond = rings.filter(({ out }) => out === edge).sort((one, other) => edge * (toY(other.y) - toY(one.y)));
     beyond.forEach((ring, i) => Object.assign(ring, { py: ring.py - edge * 17 * i, isLast: !i }));
@@ -313,7 +317,7 @@ function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
   ];
 }
 
-/** The names at the ends of their lines, with a thin leader where they had to step aside. */
+/** Draws the names at the ends of their lines, with a thin leader line if they had to move. */
 function named(marks, box, { faint }) {
   const right = box.x + box.width;
   const ends = marks.map(({ points }) => points.reduce((last, point) => (point.x > last.x ? point : last)));
@@ -362,7 +366,10 @@ function named(marks, box, { faint }) {
   });
 }
 
-/** What is nearest to a place of a chart of lines: {plot, x, values: [{name, stroke, point}]}; null outside of all. */
+/**
+ * Returns the values nearest to a point of a line chart: {plot, x, values: [{name, stroke, point}]}; null outside all
+ * plots.
+ */
 export function nearestValues(plots, px, py) {
   const plot = plots.find(
     ({ box }) => px >= box.x - 8 && px <= box.x + box.width + 8 && py >= box.y && py <= box.y + box.height,
@@ -373,7 +380,7 @@ export function nearestValues(plots, px, py) {
   return { plot, x, values: valuesAt(plot, x) };
 }
 
-/** The series whose line is nearest to a place of a plot, or null where none is near. */
+/** Returns the series whose line is nearest to a point of a plot; null if none is near. */
 export function nearestLine(plot, px, py) {
   const away = ({ points }) =>
     Math.min(
@@ -390,7 +397,7 @@ export function nearestLine(plot, px, py) {
   return best?.series ?? null;
 }
 
-/** The values of a plot's lines at x, the highest first. */
+/** Returns the values of a plot's lines at x, the highest first. */
 export const valuesAt = (plot, x) =>
   plot.marks
     .flatMap(({ series, name, stroke, points }) => {

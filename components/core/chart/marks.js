@@ -1,4 +1,4 @@
-// What lines and dots of a chart look like: colour by what they are about, form and dashes beside it, never colour alone.
+// The marks of lines and dots in a chart: colour by subject, together with shape and dashes, never colour alone.
 
 import { pageData } from '../page_data.js';
 import { textWidth, toPx } from '../picture/svg.js';
@@ -13,7 +13,7 @@ const SHAPES = [
   'M0 5L4.800 -3.600L-4.800 -3.600z',
 ];
 
-/** The colour of a series: an index of the palette for a model; 'ink', 'accent' or 'faint' for what is none. */
+/** Returns the colour of a series: an index of the palette for a model; 'ink', 'accent' or 'faint' for other series. */
 export function seriesColour(colour, theme) {
   if (typeof colour === 'string') return theme[colour];
   const palette = pageData.colours[theme.dark ? 'dark' : 'light'].series;
@@ -30,7 +30,7 @@ export function dashAttributes(index) {
   return dash ? { 'stroke-dasharray': dash } : {};
 }
 
-/** A form at a place, as a path. */
+/** Creates a mark at a position, as a path. */
 export const marker = (index, x, y, attributes, ...children) => [
   'path',
   { d: SHAPES[index % SHAPES.length], transform: `translate(${toPx(x)} ${toPx(y)})`, ...attributes },
@@ -61,7 +61,7 @@ export const backedText = (text, left, base, size, { ground }, attributes) => [
   ['text', { x: toPx(left), y: toPx(base), 'font-size': size, ...attributes }, text],
 ];
 
-/** A sample of a series: {width, nodes} of its line or its form, and its name. */
+/** Creates the legend sample of a series: {width, nodes} of its line or mark, and its name. */
 const sample = ({ name, colour, dash = 0, kind, quiet }, theme, x, y) => {
   const stroke = seriesColour(colour, theme);
   return [
@@ -86,7 +86,7 @@ const sample = ({ name, colour, dash = 0, kind, quiet }, theme, x, y) => {
   ];
 };
 
-/** The names of the series in rows above a chart, where its lines cannot carry them: {height, nodes}. */
+/** Creates the legend above a chart, for charts whose lines have no names: {height, nodes}. */
 export function seriesKey(series, width, theme) {
   const nodes = [];
   let [x, y] = [0, 15];

@@ -1,14 +1,15 @@
-// A scatter: a point a thing, with its name where that has room; some are picked, one is chosen.
+// A scatter: one point per head, with its name if it fits; some points are selected, one is chosen.
 
 import { textWidth, toPx } from '../picture/svg.js';
 import { createAxis, extent, formatValue, roundTicks, thinTicks } from './axes.js';
 import { marker, seriesColour, seriesKey } from './marks.js';
 
-const [LEFT, TOP, BOTTOM, RIGHT] = [62, 30, 48, 16]; // px around the plot, LEFT at least; above it is the menu
+// margins in px around the plot, LEFT at least; the menu is above it
+const [LEFT, TOP, BOTTOM, RIGHT] = [62, 30, 48, 16];
 const RADIUS = 5;
-const SIZE = 11; // px of a name
+const SIZE = 11; // font size of a name in px
 
-/** Where a name may stand beside its point: x, y from the point, and how it is anchored. */
+/** Possible positions of a name beside its point: x, y from the point, and the text anchor. */
 const BESIDE = [
   [0, -9, 'middle'],
   [9, 4, 'start'],
@@ -18,7 +19,7 @@ const BESIDE = [
 
 const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
-/** {x, y, anchor} of each name: beside its point and upon nothing; null where there is no such place. */
+/** Returns {x, y, anchor} of each name: beside its point without overlap; null if there is no such position. */
 export function labelPositions(dots, names, { x: left, width }) {
   const taken = dots.map(({ x, y }) => [x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS]);
   return dots.map(({ x, y }, index) => {
@@ -34,7 +35,7 @@ export function labelPositions(dots, names, { x: left, width }) {
   });
 }
 
-/** {width, height, nodes, plots, dots, box}: dots are what a pointer picks, in the order of the points. */
+/** Returns {width, height, nodes, plots, dots, box}: dots are the points for the pointer, in order. */
 export function pointsChart(spec, width, theme) {
   const { ink, faint, line, ground, accent } = theme;
   const key =
@@ -48,7 +49,8 @@ export function pointsChart(spec, width, theme) {
   const [across, up] = [0, 1].map(which => extent(spec.points.map(point => point[which])));
   const height = spec.height - TOP - BOTTOM;
   const steps = roundTicks(up.low, up.high, height / 60);
-  const left = Math.max(LEFT, 33 + Math.max(...steps.map(tick => textWidth(formatValue(tick), 12)))); // beside the title
+  // beside the title
+  const left = Math.max(LEFT, 33 + Math.max(...steps.map(tick => textWidth(formatValue(tick), 12))));
   const box = { x: left, y: key.height + TOP, width: width - left - RIGHT, height };
   const toX = createAxis('linear', [], box.x + 8, box.x + box.width - 8, across);
   const toY = createAxis('linear', [], box.y + box.height - 8, box.y + 8, up);
@@ -118,20 +120,20 @@ export function pointsChart(spec, width, theme) {
   return { width, height: key.height + spec.height, nodes, plots: [], dots, box };
 }
 
-/** The places in `dots` of those inside a rectangle between two corners, whichever they are. */
+/** Returns the indices in `dots` of the dots inside a rectangle between two corners, in any order. */
 export const dotsInside = (dots, [x1, y1], [x2, y2]) =>
   dots.flatMap(({ x, y }, index) =>
     x >= Math.min(x1, x2) && x <= Math.max(x1, x2) && y >= Math.min(y1, y2) && y <= Math.max(y1, y2) ? [index] : [],
   );
 
-/** The place of the dot nearest to (x, y) within `reach` px; -1 if there is none. */
+/** Returns the index of the dot nearest to (x, y) within `reach` px; -1 if there is none. */
 export function nearestDot(dots, x, y, reach = Infinity) {
   const far = dots.map(dot => Math.hypot(dot.x - x, dot.y - y));
   const least = Math.min(...far);
   return least <= reach ? far.indexOf(least) : -1;
 }
 
-/** The place of the next dot in a direction (dx, dy) from dot `from`: the nearest of those that lie that way. */
+/** Returns the index of the next dot in a direction (dx, dy) from dot `from`: the nearest one in that direction. */
 export function nextDot(dots, from, dx, dy) {
   const cost = dots.map(dot => {
     const [along, aside] = [

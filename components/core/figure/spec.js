@@ -37,7 +37,7 @@ function legendNames(spec) {
 }
 
 /**
- * How many panels stand beside each other in a width.
+ * Returns the number of panels in a row of this width.
  * @param {any} spec
  * @param {number} width
  */

@@ -29,7 +29,7 @@ class HeadAttribution:
 
     Attributes:
         heads: block -> (L, H) float64, logits.
-        rest: `embedding`, `mlp 0`, ..., and `biases` where a model has some -> logits.
+        rest: `embedding`, `mlp 0`, ..., and `biases` if the model has some -> logits.
         total: the logit of `token`, or its difference from the logit of `against`.
         token, against: ids; `against` is None for a logit alone.
         position: in the predicting token sequence.

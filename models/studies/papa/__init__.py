@@ -4,7 +4,7 @@
 
 After Hassid et al. 2022 (arXiv 2211.03495) and its code: constant matrices are means over the training texts of each
 task on a fixed grid, heads become constant in a learned order, and for each number of constant heads new probes, which
-read all layers, are trained on the frozen model. Two controls stand beside every number: the score with all heads
+read all layers, are trained on the frozen model. Every number has two controls: the score with all heads
 pruned, and the score of a constant answer. The files, in the order of the data:
 
     tasks/corpora.py     texts with words and labels

@@ -98,7 +98,7 @@ def load(model: str, runs: Path) -> Lab:
 
 @dataclass(frozen=True)
 class Work:
-    """What the tasks of one model share.
+    """The settings that the tasks of one model share.
 
     Attributes:
         model: name, Hub address, folder or training checkpoint.

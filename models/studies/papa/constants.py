@@ -2,7 +2,7 @@
 
     C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j       0 if there is none
 
-The matrices stand on a grid of GRID positions that mean the same in every text (Lab.places). For a text of n tokens
+The matrices are on a grid of GRID positions that mean the same in every text (Lab.places). For a text of n tokens
 they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the released
 weights: 8-bit integers with a scale per row, as every model of ours is loaded.
 """

@@ -3,8 +3,8 @@
     A = sigmoid(lambda) * A_dynamic + (1 - sigmoid(lambda)) * C
 
 Lambda starts at 0. Heads become constant in ascending order of lambda, over all layers. The source trains lambda and
-the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model and lambda has a
-learning rate of its own, so that two epochs are enough.
+the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model and lambda has its
+own learning rate, so that two epochs are enough.
 """
 
 from __future__ import annotations

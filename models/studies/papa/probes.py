@@ -38,7 +38,7 @@ STREAM, VALIDATION_STREAM = 2022, 2023
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What a probe has to label: Q words or Q texts, each with the tokens that the probe reads.
+    """The questions of a probe: Q words or Q texts to label, each with the tokens that the probe reads.
 
     Attributes:
         rows: (Q, n) indices of tokens in the concatenation of all texts; padding is 0.

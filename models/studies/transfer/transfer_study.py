@@ -9,7 +9,7 @@ models/studies/papa, each in two modes:
     probed        the encoder is frozen, and a probe that reads all layers is trained
     fine-tuned    starting from there, encoder and probe are trained together
 
-Two controls stand beside them: a probe on the encoder with all heads pruned, and the score of a constant answer. There
+There are two controls: a probe on the encoder with all heads pruned, and the score of a constant answer. There
 are three seeds, of the probe and of the order of texts. Each encoder was pretrained once, so that the spread over
 pretrainings is unknown. Intermediate results are stored in runs/transfer, and a study that is stopped resumes from
 there. The command writes models/studies/measurements/MOMENT.transfer.json.
@@ -149,7 +149,7 @@ def share_of_rate(step: int, steps: int) -> float:
 
 def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
             tasks: Sequence[str] = tuple(CORPORA)) -> dict[str, Any]:
-    """Measures what is missing for these weights and settings.
+    """Runs the measurements that are missing for these weights and settings.
 
     Args:
         moment: one of MODELS.

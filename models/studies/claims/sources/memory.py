@@ -160,7 +160,7 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the memory can be reduced before the loss rises by the margin.
+    """The largest reduction of the memory without a loss above the margin.
 
     Attributes:
         factor: the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if none.
