@@ -14,9 +14,10 @@ from components.mounting import Part, answering, mount, page_style
 from components.navigation import navigation
 from components.notice import notice
 from components.opening import opening
+from components.text_box import text_box
 from components.toolbar import toolbar
 from components.written import written
 
 __all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "figure",
            "head_map", "heads", "lesson", "library", "mount", "navigation", "notice", "opening", "page_style",
-           "spec_of", "table", "toolbar", "written"]
+           "spec_of", "table", "text_box", "toolbar", "written"]

@@ -15,6 +15,7 @@ import { notice } from './notice/notice.js';
 import { opening } from './opening/opening.js';
 import { applyStyle } from './runtime/component.js';
 import { listenToPage } from './runtime/listen.js';
+import { text_box } from './text_box/text_box.js';
 import { toolbar } from './toolbar/toolbar.js';
 import { listenForTips } from './widgets/tip.js';
 import { written } from './written/written.js';
@@ -33,6 +34,7 @@ const components = {
   navigation,
   notice,
   opening,
+  text_box,
   toolbar,
   written,
 };

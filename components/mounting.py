@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,6 @@ from components.channel import OnEvent as OnEvent
 from components.payload import pack
 
 FOLDER = Path(__file__).parent
-TEXT_KEY = "components: text"  # the key in Streamlit's session of the fingerprint of the text in the box
 
 # Streamlit sends a component's script and style with every change of its data. So all code and all styles live in the
 # library, which is sent once per visit (library/__init__.py), and a component's own script only calls the library.
@@ -126,23 +124,9 @@ def _short(css: str) -> str:
     return re.sub(r"/\*.*?\*/|\s+", " ", css, flags=re.DOTALL)
 
 
-def answering(text: str | None) -> None:
-    """Begins a page. Call it before its components are drawn.
-
-    Args:
-        text: the text in the box whose widget has the key `text`, even if it cannot be read: until an answer to the
-            typed text arrives, the numbers of all components look stale. None: the page has no such box.
-    """
-    import streamlit as st
-
-    st.session_state[TEXT_KEY] = None if text is None else fingerprint(text)
+def answering() -> None:
+    """Begins a page. Its payloads state that they include the events that were handled until now."""
     channel.current().begin()
-
-
-def fingerprint(text: str) -> str:
-    """Returns a text's length in UTF-16 units and their CRC-32, as `fingerprint` in core/payload.js."""
-    units = text.encode("utf-16-le", "surrogatepass")
-    return f"{len(units) // 2}-{zlib.crc32(units)}"
 
 
 def answer(key: str) -> dict[str, Any]:
@@ -151,13 +135,11 @@ def answer(key: str) -> dict[str, Any]:
     Returns:
         key: of the component; sequence: number of its newest event that the payload includes; answered: of any
         component's; visit: id of the visit; serial: of the picture; direct: whether events are sent to the events
-        route; text: of `answering`; language: of all texts.
+        route; language: of all texts.
     """
-    import streamlit as st
-
     now = channel.current()
     return {"key": key, "sequence": now.drawn.received.get(key, 0), "answered": now.drawn.newest, "visit": now.id,
-            "serial": now.drawn.serial, "direct": now.direct, "text": st.session_state.get(TEXT_KEY),
+            "serial": now.drawn.serial, "direct": now.direct,
             "language": texts.language()}
 
 

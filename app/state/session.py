@@ -22,8 +22,8 @@ from models.labs.foreign import is_foreign
 from models.messages import message
 
 # Keys of Streamlit's widgets.
-TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
-    "text", "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
+EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
+    "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 ORDER, SCOPE, TERM = "order", "scope", "term"
@@ -210,6 +210,5 @@ def _canonical(params: dict[str, str]) -> str:
 
 def fill_widgets() -> None:
     """Sets the values of Streamlit's widgets from the present state. Call it before the widgets are created."""
-    st.session_state[TEXT] = history().present.text
     st.session_state[EXAMPLE] = None
     st.session_state[COMPARED] = list(history().present.compared)

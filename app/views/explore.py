@@ -36,7 +36,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     section = sections.present(lab, state, after)
     return (section, section and (state, reading.prompt), state.hides_answer, state.offers_sections,
             translation.is_offered(before), state.sampling, state.budgets,
-            continuation.refusal(lab, reading), now.download,
+            lab.task.writes and continuation.refusal(lab, reading), now.download,
             now.continuation and continuation.key_of(reading, state))
 
 

@@ -38,6 +38,10 @@ export function truncate(text, count) {
   return parts.length <= count && text.length <= 16 * count ? text : `${parts.slice(0, count - 1).join('')}…`;
 }
 
+/** Returns the first `most` UTF-16 units of a text, without half a surrogate pair at the end. */
+export const cutText = (text, most) =>
+  text.length <= most ? text : text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most);
+
 /** Returns a share, 0 to 1, as a percentage; 0% and 100% only if exact. */
 export function formatPercent(value) {
   const percent = 100 * value;

@@ -1,4 +1,4 @@
-// Reads the payloads that payload.py packs; computes positions in packed matrices and fingerprints of texts.
+// Reads the payloads that payload.py packs and computes positions in packed matrices.
 
 const TYPES = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
 
@@ -24,20 +24,3 @@ export function sameBytes(one, other, start, size) {
 
 /** Returns (i, j) -> index in a matrix: a packed lower triangle if causal, else `columns` wide. */
 export const cellIndex = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);
-
-const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
-
-/** Returns a text's length in UTF-16 units and their CRC-32, as `fingerprint` in mounting.py. */
-export function fingerprint(text) {
-  let value = 0xffffffff;
-  for (let i = 0; i < text.length; i += 1) {
-    const unit = text.charCodeAt(i);
-    value = (value >>> 8) ^ CRC[(value ^ unit) & 255];
-    value = (value >>> 8) ^ CRC[(value ^ (unit >> 8)) & 255];
-  }
-  return `${text.length}-${(value ^ 0xffffffff) >>> 0}`;
-}

@@ -3,9 +3,10 @@
 /** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open'];
+const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open'];
 // event types of which only the newest waiting event counts, since each replaces the whole value
 const ONE = [
+  'text',
   'select',
   'view',
   'form',
@@ -76,54 +77,6 @@ export function createQuestions() {
     /** Returns the number of the newest question about one of the parts, 0 if there is none. */
     newest: parts =>
       asked.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
-  };
-}
-
-/**
- * Tracks the text typed into Streamlit's text box, and the text that each answer is about; texts are stored as
- * fingerprints. Python may skip texts and may change one (cut it or replace it), but never returns an older one.
- */
-export function createTyping() {
-  // texts typed since the last answer to the newest text, oldest first; before them, the text of that answer
-  let typed = [];
-  let settled = null; // the typed text that was answered last, to which the answers of all components will refer
-  // texts typed before the settled one: if two answers are drawn at once, parts of the older one arrive later
-  let passed = [];
-  let last = null; // the text of the last answer
-  return {
-    typed(text) {
-      if (!typed.length) typed = [last];
-      if (typed.at(-1) !== text) typed = [...typed, text];
-    },
-    /** Handles an answer about `text`, received while the box contained `shown` (null without a box). */
-    answered(text, shown) {
-      last = text;
-      const before = typed.length ? typed.slice(0, -1) : passed;
-      if (before.includes(text) && text !== (typed.at(-1) ?? settled) && shown !== null && text !== shown) return;
-      if (typed.length) [settled, passed] = [text, typed.filter(other => other !== text)];
-      // the text was chosen, restored by undo, or belongs to the previous page
-      else if (text !== settled) [settled, passed] = [null, []];
-      typed = [];
-    },
-    forget() {
-      [typed, settled, passed] = [[], null, []];
-    },
-    /** Handles a request other than typing, such as undo, which can restore an earlier text. */
-    turn() {
-      passed = [];
-    },
-    /** Returns whether an answer is awaited, or the last answer was considered outdated. */
-    get open() {
-      return typed.length > 0 || passed.includes(last);
-    },
-    get last() {
-      return last;
-    },
-    /** Returns whether an answer about `text` is older than the typed text. */
-    isOld(text) {
-      if (text === null) return false;
-      return typed.length ? text !== typed.at(-1) : settled !== null && text !== settled;
-    },
   };
 }
 

@@ -133,11 +133,11 @@ const targetOf = ({ board }, { kind, scope, layer, head }) =>
   );
 
 function showGrids(state) {
-  const { grids, now, root, board, awaitsText, waiting, data } = state;
+  const { grids, now, root, board, waiting, data } = state;
   if (!now) return;
   // An event of another component, or one for all heads, may change every tile.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
-  const all = awaitsText || questions.newest(['numbers']) > own;
+  const all = questions.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
   // The tab key stops once in the grids: at the focused tile, else at the selected head.
   const focused = root.getRootNode().activeElement;

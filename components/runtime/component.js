@@ -7,7 +7,6 @@ import { rootOf, setAttribute } from '../widgets/dom.js';
 import { followVisit } from './direct.js';
 import { createQueue, onAnswer, restartSession, showConnection } from './events.js';
 import { markComponent, mounted, questions } from './stale.js';
-import { acknowledgeText } from './text_box.js';
 
 const sheets = new Map(); // style sheets by component
 
@@ -42,14 +41,13 @@ let heard = null; // id of the session that the last payload came from
 let drawn = 0; // serial of the newest drawn answer of the events route
 const newest = new Map(); // key of a mount -> its last payload from the events route
 
-/** Records which events and which text a payload answers. */
+/** Records which events a payload answers. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
   if (data.visit !== heard) [drawn] = [0, newest.clear()];
   heard = data.visit ?? heard;
   showConnection(true);
   questions.answered(data.answered ?? 0);
-  acknowledgeText(data.text ?? null);
   setLanguage(data.language ?? 'en');
   if (!pageData.embedded) setAttribute(document.documentElement, 'lang', currentLanguage());
 }
@@ -152,7 +150,7 @@ function drawAnswer(about, payloads) {
     const { data } = state;
     if (!data?.key || (data.serial ?? 0) > serial) continue;
     const sequence = received[data.key] ?? data.sequence;
-    const envelope = { serial, answered, sequence, visit, language, text: data.text };
+    const envelope = { serial, answered, sequence, visit, language };
     const waited = state.waiting().length;
     state.events.acknowledge(sequence);
     const payload = found.get(data.key);

@@ -3,7 +3,7 @@
 
 import { affectedPart, createFolding } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
-import { choices, markStale, mounted, questions, typing } from './stale.js';
+import { choices, markStale, mounted, questions } from './stale.js';
 
 const PAUSE = 60; // ms between two messages of a drag
 const PATIENCE = 600; // ms without an answer after which the next message is sent without waiting
@@ -131,7 +131,6 @@ export function createQueue() {
       last += 1;
       waiting = fold(waiting, { ...event, sequence: last });
       questions.ask(last, affectedPart(event));
-      if (['undo', 'redo', 'address'].includes(event.type)) typing.turn();
       schedule(event.drag ? PAUSE : 0);
       // A new position is drawn first, because dimming the tiles takes another frame.
       if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
@@ -164,7 +163,6 @@ export function createQueue() {
 export function restartSession() {
   const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
   questions.restart(open);
-  typing.forget();
   choices.forget();
   for (const queue of queues) queue.again();
 }

@@ -3,7 +3,6 @@
 import { onHeadKey } from '../heads/heads.js';
 import { flushEvents } from './events.js';
 import { mainElement } from './streamlit.js';
-import { onTextInput } from './text_box.js';
 
 // Waiting events are sent before a link leaves the page, and before a Streamlit button changes the state. Clicks inside
 // our components are seen only as clicks on their host; components send their events in order themselves.
@@ -18,7 +17,6 @@ export function listenToPage() {
   mainElement()?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
-  document.addEventListener('input', onTextInput, { signal, capture: true });
   document.addEventListener('click', onClick, { signal, capture: true });
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
 }

@@ -1,13 +1,12 @@
 // Finds the numbers on the page that are out of date, because they answer an older question than the newest one.
 
-import { createChoices, createQuestions, createTyping } from '../core/pending.js';
+import { createChoices, createQuestions } from '../core/pending.js';
 import { setAttribute } from '../widgets/dom.js';
 
 const DIM_DELAY = 120; // ms without an answer after which outdated numbers are dimmed
 
 export const questions = createQuestions();
 export const choices = createChoices();
-export const typing = createTyping();
 
 /** The states of the components on the page. */
 export const mounted = new Set();
@@ -21,9 +20,7 @@ export function markStale() {
 export function markComponent(state) {
   const { data, parts, numbers, root } = state;
   if (!parts.length || !data) return;
-  // All numbers wait for a new text; of the events, only those count that change the numbers of this component.
-  state.awaitsText = typing.isOld(data.text ?? null);
-  const isOld = state.awaitsText || questions.newest(parts) > (data.answered ?? 0);
+  const isOld = questions.newest(parts) > (data.answered ?? 0);
   root.classList.toggle('old', isOld);
   setAttribute(numbers ?? root, 'aria-busy', isOld);
   dim(state, isOld);

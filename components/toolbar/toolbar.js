@@ -3,7 +3,7 @@
 
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { mounted, questions, typing } from '../runtime/stale.js';
+import { mounted, questions } from '../runtime/stale.js';
 import { chooseTheme, chosenTheme, THEMES } from '../runtime/streamlit.js';
 import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
@@ -196,7 +196,6 @@ function press(state, event) {
 
 /** Returns whether there are edits or typed texts that the address does not include yet. */
 const isBehind = ({ data }) =>
-  typing.open ||
   questions.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
   [...mounted].some(({ waiting }) => waiting().length > 0);
 

@@ -153,9 +153,9 @@ def test_of_another_model_it_says_so(measured: Path):
 def test_a_text_box_is_shown_where_it_does_something(measured: Path):
     """With another model there is a button in its place, which chooses the measured model."""
     app = opened(page="constant", model="stories-softmax")
-    assert not app.text_input
+    assert not all_sent(app, "text_box")
     app.button(key="label").click().run()
-    assert not app.exception and len(app.text_input) == 1 and "These numbers are of" not in words(app)
+    assert not app.exception and len(all_sent(app, "text_box")) == 1 and "These numbers are of" not in words(app)
 
 
 def test_moments_are_points_beside_the_models(measured: Path):

@@ -28,7 +28,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 
 # widget key -> the function that Streamlit calls when the widget changes
 WIDGETS: dict[str, Callable[[], object]] = {
-    session.TEXT: events.on_text, session.EXAMPLE: events.on_example,
+    session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
@@ -36,7 +36,6 @@ WIDGETS: dict[str, Callable[[], object]] = {
 }
 # forged values of the right type have an effect: any text is an input, and a list of unknown names selects nothing
 MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
-    (session.TEXT, str): lambda value: {"text": value},
     (session.GREEDY, bool): lambda value: {"sampling": replace(Sampling(), temperature=0.0)},
     (session.TEMPERATURE, float): lambda value: {"sampling": _sampled(temperature=value)},
     (session.TOP_P, float): lambda value: {"sampling": _sampled(top_p=value)},
@@ -76,6 +75,14 @@ def test_a_forged_value_changes_nothing(key: str, value: Any, visitor):
     WIDGETS[key]()
     assert visitor["visit"].history.present == expected
     assert visitor_models.picture("hf:a/vit") is None
+
+
+@pytest.mark.parametrize("value", FORGED, ids=named)
+def test_a_forged_text_is_the_text_or_changes_nothing(value: Any, visitor):
+    expected = replace(visitor["visit"].history.present, **({"text": value} if isinstance(value, str) else {}))
+    events.on_text({"type": "text", "text": value, "count": value})
+    events.on_text({"type": value, "text": "another"})
+    assert visitor["visit"].history.present == expected
 
 
 @pytest.mark.parametrize("value", FORGED, ids=named)

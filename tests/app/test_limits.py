@@ -140,7 +140,7 @@ def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(page: str, 
     assert not app.exception
     assert [warning.value for warning in app.warning] == ["Wait 7 s."]
     assert "plan=self-0.1c" in sent(app, "toolbar")[0]["query"]
-    assert app.text_input(key="text").value == link["text"]
+    assert sent(app, "text_box")[0]["text"] == link["text"]
 
 
 def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):

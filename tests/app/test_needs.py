@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import opened, sent
+from test_pages import opened, sent, type_text
 
 from app.panels.prompt import minimal_heads
 from app.panels.prompt.minimal_heads import Fewest
@@ -83,7 +83,7 @@ def test_another_text_cancels_and_forgets():
     app = opened(model="stories-softmax", text=TYPED, open="needs")
     button(app, "find out").click().run()
     job = app.session_state[session.SEARCH].job
-    app.text_input(key=session.TEXT).set_value("The cat").run()
+    type_text(app, "The cat")
     assert app.session_state[session.SEARCH] is None
     until = time.monotonic() + 60
     while job.running:

@@ -17,6 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
+from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
 from components.payload import unpack
@@ -44,6 +45,13 @@ def sent(app: AppTest, name: str) -> tuple[dict[str, Any], dict[str, numpy.ndarr
     """Returns the headers and arrays that were sent to the only component `name`."""
     (found,) = all_sent(app, name)
     return found
+
+
+def type_text(app: AppTest, text: str) -> AppTest:
+    """Sends the event of a changed text box, then runs the script."""
+    with visit.use(app.session_state["visit"]) as now:
+        now.channel.receive([("text", {"type": "text", "text": text, "sequence": now.channel.newest + 1})])
+    return app.run()
 
 
 def test_no_exception_on_the_default_page():
@@ -99,40 +107,40 @@ def test_a_plan_reaches_the_computation_and_the_panel():
 def test_the_last_good_picture_stays_while_the_text_is_wrong():
     app = opened(model="assignment-selective", text="k=4; k=?")
     before = sent(app, "heads")[1]["tiles self"].tobytes()
-    app.text_input(key="text").set_value("k=4; k=44").run()
+    type_text(app, "k=4; k=44")
     notice = sent(app, "notice")[0]
     assert notice["problem"]
     assert "more than one digit" in notice["messages"][0]
     assert notice["excerpt"][1] == "44"
     assert sent(app, "heads")[1]["tiles self"].tobytes() == before
-    assert app.text_input(key="text").value == "k=4; k=44"
+    assert sent(app, "text_box")[0]["text"] == "k=4; k=44"
 
 
 def test_typing_undo_and_redo():
     app = opened(model="assignment-selective")
-    app.text_input(key="text").set_value("k=4; k=?").run()
+    type_text(app, "k=4; k=?")
     assert sent(app, "toolbar")[0]["query"].endswith("text=k%3D4%3B+k%3D%3F")
     history = app.session_state["visit"].history
     history.undo()
     app.run()
-    assert app.text_input(key="text").value == models.load("assignment-selective").task.examples[0][1]
+    assert sent(app, "text_box")[0]["text"] == models.load("assignment-selective").task.examples[0][1]
     assert sent(app, "toolbar")[0]["redo"]
 
 
 def test_a_browser_that_lags_behind_does_not_undo_typing():
     """Each run carries the address that the browser had, which during typing is an older one of the same session."""
     app = opened(model="assignment-selective", text="a=1; a=?")
-    app.text_input(key="text").set_value("a=2; a=?").run()
+    type_text(app, "a=2; a=?")
     assert app.query_params["text"] == "a=1; a=?"
     app.run()
-    assert app.text_input(key="text").value == "a=2; a=?"
+    assert sent(app, "text_box")[0]["text"] == "a=2; a=?"
 
 
 def test_a_new_link_in_an_open_page_is_followed():
     app = opened(model="assignment-selective", text="a=1; a=?")
     app.query_params["text"] = "b=2; b=?"
     app.run()
-    assert app.text_input(key="text").value == "b=2; b=?"
+    assert sent(app, "text_box")[0]["text"] == "b=2; b=?"
 
 
 @pytest.mark.parametrize("event", [
@@ -234,14 +242,14 @@ def test_sections_below(section):
 def test_going_back_brings_the_whole_text_back(monkeypatch):
     long = "x=1; y=2; x=?;" * 400
     app = opened(model="assignment-selective", text="k=4; k=?")
-    app.text_input(key="text").set_value(long).run()
+    type_text(app, long)
     query = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert len(query["text"]) < 2000
-    app.text_input(key="text").set_value("a=1; a=?").run()
+    type_text(app, "a=1; a=?")
     monkeypatch.setattr("app.server.serving.went_back_or_forward", lambda: True)
     app.query_params["text"] = query["text"]
     app.run()
-    assert app.text_input(key="text").value == long
+    assert sent(app, "text_box")[0]["text"] == long
 
 
 def test_the_link_of_a_long_text_shows_the_same_picture():
@@ -310,7 +318,7 @@ def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
 
 def test_an_empty_box_shows_the_text_that_is_computed():
     app = opened(model="stories-softmax", text="Once upon a time")
-    app.text_input[0].set_value("").run()
-    assert app.text_input[0].placeholder == "Once upon a time"
+    type_text(app, "")
+    assert sent(app, "text_box")[0]["placeholder"] == "Once upon a time"
     notice = sent(app, "notice")[0]
     assert "Type the beginning of a story" in notice["messages"][-1] and notice["status"].endswith("Once upon a time")

@@ -19,7 +19,7 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
-from components import Grid, answering, effect, head_map, heads, library, notice, toolbar, written  # noqa: E402
+from components import Grid, answering, effect, head_map, heads, library, notice, text_box, toolbar, written  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 
@@ -102,6 +102,10 @@ def on_toolbar(event: dict[str, Any]) -> None:
                                    if name in ("constant", "gates")}
 
 
+def on_text(event: dict[str, Any]) -> None:
+    st.session_state.typed = event["text"]
+
+
 def changed(state: dict[str, Any]) -> int:
     """Returns the number of modified heads."""
     return sum(constant or gate < 1 for kind in state["gates"]
@@ -112,12 +116,12 @@ def changed(state: dict[str, Any]) -> int:
 @st.fragment
 def home() -> None:
     case, state = st.session_state.case, st.session_state.state
-    kept = (st.session_state.setdefault("text", "some words") or "")[:int(st.query_params.get("cut", "1000"))]
-    st.session_state.text = kept
-    answering(kept)
+    kept = (st.session_state.setdefault("typed", "some words"))[:int(st.query_params.get("cut", "1000"))]
+    st.session_state.typed = kept
+    answering()
     toolbar(key="toolbar", query=st.session_state.query, mode="replace", can_undo=True, can_redo=False,
             languages={"en": "English", "zh": "中文"}, embedded=False, on_event=on_toolbar)
-    st.text_input("Text", key="text", live="200ms")
+    text_box(key="text", text=kept, placeholder="", most=10_000, on_event=on_text)
     notice(key="notice", status=f"{len(kept)} characters")
     time.sleep(float(st.query_params.get("slow", "0")))
     grid, large, panel = st.columns([32, 40, 28])

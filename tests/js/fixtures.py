@@ -11,20 +11,16 @@ import torch
 from numpy import ndarray
 
 from components.colours import COLOURS
-from components.mounting import fingerprint
 from components.payload import lower_triangle, pack
 from models.nets.attention.selective import accumulate, selection
 from models.thumbnails import thumbnails
-
-TEXTS = ["", "a", "k=4; k=?", "naïve café", "漢字", "🐉 a 👩‍👩‍👧", "\ud800 alone", "a\x00b\u202e", "word " * 3000]
 
 
 def write(folder: Path) -> None:
     """Makes a folder and writes all fixtures into it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {"selective": selective(), "head": head(), "scales": scales(), "tiles": tiles(),
-                        "means": means(),
-                        "fingerprints": [[text, fingerprint(text)] for text in TEXTS]}.items():
+                        "means": means()}.items():
         (folder / f"{name}.json").write_text(json.dumps(value, allow_nan=False), "utf-8")
     blob, expected = payload()
     (folder / "payload.bin").write_bytes(blob)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  cutText,
   diffWords,
   formatNumber,
   formatPercent,
@@ -9,7 +10,7 @@ import {
   tokenText,
   truncate,
 } from '../../components/core/format.js';
-import { cellIndex, fingerprint, sameBytes, unpack } from '../../components/core/payload.js';
+import { cellIndex, sameBytes, unpack } from '../../components/core/payload.js';
 import { bytes, fixture } from './harness.mjs';
 
 test('a blob of payload.py arrives, at any offset', () => {
@@ -28,8 +29,11 @@ test('a blob of payload.py arrives, at any offset', () => {
   }
 });
 
-test('texts have the fingerprints that Python gives them', () => {
-  for (const [text, expected] of fixture('fingerprints')) assert.equal(fingerprint(text), expected);
+test('a text is cut before a surrogate pair, never within it', () => {
+  assert.equal(cutText('abc', 3), 'abc');
+  assert.equal(cutText('abcd', 3), 'abc');
+  assert.equal(cutText('ab🐉', 3), 'ab');
+  assert.equal(cutText('ab🐉', 4), 'ab🐉');
 });
 
 test('the lower triangle is packed row after row', () => {

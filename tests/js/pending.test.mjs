@@ -6,7 +6,6 @@ import {
   createChoices,
   createFolding,
   createQuestions,
-  createTyping,
   sliderTicks,
 } from '../../components/core/pending.js';
 
@@ -42,7 +41,7 @@ test('the rest keeps its order', () => {
 test('steps of a drag are one event, and of select, view, prediction and scale there is one', () => {
   const drag = gate => heads('self', 0, 0, { gate, drag: true });
   assert.deepEqual(folded(drag(0.9), drag(0.8), drag(0.7)), [drag(0.7)]);
-  for (const type of ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale'])
+  for (const type of ['text', 'select', 'view', 'form', 'mean', 'model', 'prediction', 'scale'])
     assert.deepEqual(folded({ type, n: 1 }, heads('self', 0, 0, { gate: 0 }), { type, n: 2 }), [
       heads('self', 0, 0, { gate: 0 }),
       { type, n: 2 },
@@ -135,79 +134,10 @@ test('what never reaches Python is not waited for', () => {
 });
 
 test('which events change which numbers', () => {
-  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'at'])
+  for (const type of ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'at'])
     assert.equal(affectedPart({ type }), 'numbers');
   assert.equal(affectedPart({ type: 'select' }), 'selection');
   for (const type of ['view', 'prediction', 'other']) assert.equal(affectedPart({ type }), null);
-});
-
-test('a late answer to an older text is old until the one to the newest comes', () => {
-  const typing = createTyping();
-  typing.answered('base', null);
-  assert.ok(!typing.isOld('base'));
-  typing.typed('a');
-  typing.typed('ab');
-  assert.ok(typing.isOld('base') && typing.isOld('a') && !typing.isOld('ab'));
-  typing.answered('base', 'ab');
-  typing.answered('a', 'ab');
-  assert.ok(typing.open && typing.isOld('a'));
-  typing.answered('ab', 'ab'); // the answer of the line under the text box, which is drawn first
-  assert.ok(!typing.open);
-  // the other components still wait for their answers
-  assert.ok(typing.isOld('a') && typing.isOld('base') && !typing.isOld('ab'));
-});
-
-test('an answer to an older text that is drawn after the newest stays an older one', () => {
-  const typing = createTyping();
-  typing.answered('base', null);
-  for (const text of ['a', 'ab']) typing.typed(text);
-  typing.answered('ab', 'ab');
-  typing.answered('a', 'ab'); // the answer of the components below, all in the same frame
-  assert.ok(typing.isOld('a') && !typing.isOld('ab') && typing.open); // the text box is checked again while it is open
-  typing.answered('a', 'ab');
-  assert.ok(typing.isOld('a') && typing.open);
-  typing.answered('ab', 'ab');
-  assert.ok(typing.isOld('a') && !typing.isOld('ab') && !typing.open);
-  typing.answered('a', 'a'); // the answer to an example that was chosen and is already in the box
-  assert.ok(!typing.isOld('a') && !typing.open);
-});
-
-test('undo may bring back what was typed before, while the box still holds the newest', () => {
-  const typing = createTyping();
-  typing.answered('base', null);
-  typing.typed('a');
-  typing.answered('a', 'a');
-  typing.turn();
-  typing.answered('base', 'a');
-  assert.ok(!typing.isOld('base') && !typing.open);
-});
-
-test('a text that nobody typed is not waited for, nor one that Python changed', () => {
-  const typing = createTyping();
-  typing.answered('base', null);
-  typing.typed('too long');
-  typing.answered('cut', 'too long');
-  assert.ok(!typing.open && !typing.isOld('cut'));
-  typing.answered('example', 'example');
-  assert.ok(!typing.isOld('example') && !typing.isOld('anything'));
-});
-
-test('nothing is waited for when the box has gone, holds the answered text again, or nobody answers', () => {
-  const gone = createTyping();
-  gone.answered('base', null);
-  gone.typed('a');
-  gone.answered('base', null);
-  assert.ok(!gone.isOld('base'));
-  const undone = createTyping();
-  undone.answered('base', null);
-  undone.typed('a');
-  undone.answered('base', 'base');
-  assert.ok(!undone.isOld('base'));
-  const silent = createTyping();
-  silent.typed('a');
-  assert.ok(silent.isOld('base') && !silent.isOld(null));
-  silent.forget();
-  assert.ok(!silent.isOld('base'));
 });
 
 test('a place that was chosen holds until an answer knows of it', () => {

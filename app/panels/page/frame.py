@@ -56,7 +56,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
     with serving.drawing():
         session.fill_widgets()
         with now.channel.lock:  # an event that arrives later must not count as answered by this state
-            answering(now.history.present.text)
+            answering()
             state, problems = now.history.present, now.history.problems
         try:
             lab = visitor_models.opened(state.model)
@@ -107,7 +107,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
     reading = text.read(lab, now.history, state.text)
     if now.layout is None or now.layout != (_frame(lab, reading, state), page.depends(lab, reading, state)):
         return None
-    found = [*lesson.parts(lab, reading, state), text.part(lab, reading, state, problems),
+    found = [*lesson.parts(lab, reading, state), *text.parts(lab, reading, state, problems),
              *page.parts(lab, reading, state)]
     return [*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state)
 
@@ -115,8 +115,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
 def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key of everything that the Streamlit elements around a page depend on."""
     step = state.lesson is not None
-    # the text is part of the key, because Streamlit's own box shows it
-    box = state if lab.task.sees else state.text
+    box = text.layout(lab, reading, state)
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 
@@ -136,7 +135,7 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
     now = visit.current()
     now.layout, now.channel.direct = None, False
     session.fill_widgets()
-    answering(None)
+    answering()
     with serving.drawing():
         header.draw()
         with st.container(width=width):

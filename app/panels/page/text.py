@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -15,9 +15,9 @@ from app.state import session, visitor_models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
-from app.state.lab_state import LabState
+from app.state.lab_state import MAX_TEXT, LabState
 from app.texts import _, ngettext
-from components import Part, mount, notice
+from components import Part, mount, notice, text_box
 from models import Lab
 from models.errors import InputError
 from models.messages import cut
@@ -93,14 +93,40 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         return
     titles = {text: _(title) for title, text in lab.task.examples}
     with st.container(horizontal=True, key="reading"):  # style.css sets the widths of the box and the examples
-        st.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", autocomplete="off",
-                      label_visibility="collapsed", placeholder=cut(reading.shown, EXCERPT))
+        mount(box_part(reading, state))
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                      label_visibility="collapsed")
     mount(part(lab, reading, state, problems))
     if offers_hiding(lab, reading, state):
         hiding.draw(state.text, lab.task.controls)
+
+
+def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> list[Part]:
+    """Returns the box, if the model reads text, and the line below it; arguments as of `part`."""
+    box = [] if lab.task.sees else [box_part(reading, state)]
+    return [*box, part(lab, reading, state, problems)]
+
+
+def layout(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of everything that the Streamlit elements around the box depend on; arguments as of `part`."""
+    if lab.task.sees:
+        return state
+    return offers_hiding(lab, reading, state) and state.text
+
+
+def box_part(reading: Reading, state: LabState) -> Part:
+    """Returns the text box.
+
+    Args:
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        The component.
+    """
+    return text_box.part(key="text", text=state.text, placeholder=cut(reading.shown, EXCERPT), most=MAX_TEXT,
+                         on_event=events.on_text)
 
 
 def offers_hiding(lab: Lab, reading: Reading, state: LabState) -> bool:

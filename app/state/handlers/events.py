@@ -34,19 +34,24 @@ from models.generate.sampling import MAX_SEED, Sampling
 from models.messages import message
 from models.plan import HeadPlan
 
+MAX_COUNT = 2**53  # characters of a text that the browser cut
 MAX_PROGRESS = 200  # steps of lessons in an event
 
 
-@session.exclusive
-def on_text() -> None:
-    """Handles a change of the text box."""
-    text = widget(session.TEXT, str)
-    if text is None:
+def on_text(event: dict[str, Any]) -> None:
+    """Handles a change of the text box.
+
+    Args:
+        event: the component's event, untrusted.
+    """
+    text, count = event.get("text"), event.get("count", 0)
+    if event.get("type") != "text" or not isinstance(text, str):
         return
     set_text(text, merge="typing")
-    if len(text) > MAX_TEXT:
+    count = max(len(text), count if is_index(count, MAX_COUNT) else 0)
+    if count > MAX_TEXT:
         history().problems = [message("The text has {count:,} characters; the first {most:,} were kept.",
-                                      count=len(text), most=MAX_TEXT)]
+                                      count=count, most=MAX_TEXT)]
 
 
 @session.exclusive
