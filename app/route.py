@@ -162,7 +162,10 @@ def _present(now: Visit, seen: int) -> Answer:
              "received": picture.received, "language": state.language}
     page = DIRECT.get(state.page)
     try:
-        found = page and frame.parts(page, state, problems)
+        with serving.only_while(lambda: now.channel.newest == picture.newest):
+            found = page and frame.parts(page, state, problems)
+    except serving.OvertakenError:  # the answer to the newer events contains all changes
+        return _blocks([]), None
     except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script; it shows the error
         found = None
     if page is None or found is None:

@@ -1,7 +1,7 @@
 """Response times of the Constant page in milliseconds, compared with the floor, alternating in one browser.
 
 Measures the time from a key on the slider to the new position in the chart, whose data the browser already has, and the
-time from such a key or from the pause in typing to the results for the input text.
+time from such a key or from a letter to the results for the input text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             ours, theirs, passes = [], [], [0.0] * TURNS
             for turn in range(TURNS):  # app and floor alternate, so that a busy machine slows both alike
                 ours.append(_act(page, event, turn))
-                theirs.append(_act(bare, event, turn))
+                theirs.append(_act(bare, event, turn) - (DEBOUNCE if event == "input" else 0))
                 if reads:
                     began = time.perf_counter()
                     run_prompt(lab, lab.read(TEXT + "a" * turn), plan)
@@ -98,8 +98,7 @@ def _act(page: Page, event: str, turn: int) -> float:
         page.get_by_role("slider").first.press("ArrowRight" if turn % 2 == 0 else "ArrowLeft")
     page.wait_for_function("count => labTimes.length > count", arg=done)
     page.wait_for_timeout(150)  # until the other parts of the answer are drawn
-    taken = float(page.evaluate("labTimes.at(-1)"))
-    return taken - DEBOUNCE if event == "input" else taken
+    return float(page.evaluate("labTimes.at(-1)"))
 
 
 def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],

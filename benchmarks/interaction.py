@@ -1,4 +1,4 @@
-"""Milliseconds from a click, and from the pause in typing, to the new maps in a real browser.
+"""Milliseconds from a click, and from a letter, to the new maps in a real browser.
 
 The browser's clock measures from the event to the first frame after the component has drawn new data (the component
 counts its drawings in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
@@ -18,7 +18,7 @@ from tests.browser import serve
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 KINDS = ("state", "select", "typing", "model")
-DEBOUNCE = 200.0  # ms for which the text box waits for another letter; not part of the response time
+DEBOUNCE = 200.0  # ms for which the floor's text box waits for another letter; not part of its response time
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
@@ -115,7 +115,8 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 received.clear()
                 for turn in range(ACTIONS):  # app and floor alternate, so that a busy machine slows both alike
                     ours.append(_act(page, action, turn))
-                    theirs.append(_act(bare, "state" if action == "select" else action, turn))
+                    waits = DEBOUNCE if action == "typing" else 0.0
+                    theirs.append(_act(bare, "state" if action == "select" else action, turn) - waits)
                 rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS))
                 page.close()
                 bare.close()
@@ -143,8 +144,7 @@ def _act(page: Page, action: str, turn: int) -> float:
         chosen.press("c" if action == "state" else ("ArrowRight" if turn % 2 == 0 else "ArrowLeft"))
     page.wait_for_function("count => labTimes.length > count", arg=done)
     page.wait_for_timeout(120)
-    taken = page.evaluate("labTimes.at(-1)")
-    return taken - DEBOUNCE if action == "typing" else taken
+    return page.evaluate("labTimes.at(-1)")
 
 
 def _choose(page: Page, model: str) -> None:
@@ -160,13 +160,13 @@ def _choose(page: Page, model: str) -> None:
 
 
 def count_bytes(page: Page) -> list[int]:
-    """Records the sizes of the server's websocket messages.
+    """Records the sizes of the server's websocket messages, and of the answers of the events route.
 
     Args:
         page: a page before its first load.
 
     Returns:
-        A list to which the bytes of each later message are appended.
+        A list to which the bytes of each later message, or part of an answer, are appended.
     """
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
@@ -174,6 +174,7 @@ def count_bytes(page: Page) -> list[int]:
     # The payload of a binary frame is base64: four characters for three bytes.
     session.on("Network.webSocketFrameReceived",
                lambda event: sizes.append(len(event["response"]["payloadData"]) * 3 // 4))
+    session.on("Network.dataReceived", lambda event: sizes.append(event["dataLength"]))
     return sizes
 
 

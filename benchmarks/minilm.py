@@ -36,7 +36,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from app.server import serving
 from benchmarks.foreign import eager_pass, minilm, minilm_folder
-from benchmarks.interaction import DEBOUNCE, WATCH, count_bytes, quantile
+from benchmarks.interaction import WATCH, count_bytes, quantile
 from models import HeadPlan
 from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
@@ -80,6 +80,7 @@ OURS = """[...document.querySelectorAll('*')].some(
   ({ shadowRoot }) => shadowRoot?.querySelector('[data-part="heads"][data-drawn]'))"""
 THEIRS = f"document.getElementsByTagName('line').length === {LAYERS * HEADS * TOKENS**2}"
 MAPS_CAME = f"labMessages.findLast(([at, size]) => size >= {LAYERS * HEADS * TOKENS**2})[0]"
+ANSWER_CAME = "performance.getEntriesByType('resource').findLast(({ name }) => name.endsWith('/events')).responseEnd"
 PAGE_CAME = "performance.getEntriesByType('navigation')[0].responseEnd"
 ON_SCREEN = """cells => cells.filter(cell => {
   const { top, bottom, left, right } = cell.getBoundingClientRect();
@@ -214,7 +215,7 @@ def _count_fetched(page: Page) -> list[int]:
 
 
 def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
-    """Types other texts on an open page, and returns their loads, measured from the end of the pause in typing."""
+    """Types other texts on an open page, and returns their loads, measured from the change of the text."""
     page = _open(browser, link, "heads", "input")
     page.evaluate("document.addEventListener('input', () => { globalThis.labTyped = performance.now(); }, true)")
     received = count_bytes(page)
@@ -224,8 +225,8 @@ def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
         received.clear()
         page.get_by_label("Text", exact=True).fill(text)
         taken = _wait(page, done)
-        came = taken - page.evaluate(f"{MAPS_CAME} - labTyped")
-        loads.append(Load(taken - DEBOUNCE, came, sum(received), max(received)))
+        came = taken - page.evaluate(f"{ANSWER_CAME} - labTyped")
+        loads.append(Load(taken, came, sum(received), max(received)))
     page.close()
     return loads
 

@@ -15,7 +15,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 import streamlit as st
@@ -72,10 +73,37 @@ def aside(page: bool = False) -> Iterator[None]:
             turns.acquire()
 
 
+class OvertakenError(Exception):
+    """A newer request of the same visit made this one's result unnecessary before its computation began."""
+
+
+_is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
+
+
+@contextlib.contextmanager
+def only_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
+    """While the context is open, a computation of this thread begins only if its result is still wanted.
+
+    Args:
+        is_wanted: called after the wait for a turn; False makes `computing` raise OvertakenError.
+    """
+    token = _is_wanted.set(is_wanted)
+    try:
+        yield
+    finally:
+        _is_wanted.reset(token)
+
+
+def _begin() -> None:
+    if not _is_wanted.get()():
+        raise OvertakenError
+
+
 @contextlib.contextmanager
 def computing_long() -> Iterator[None]:
     """Holds the turn for work of several seconds, such as beam search: one thread at a time; pages draw meanwhile."""
     with aside(page=True), _long, _computing:
+        _begin()
         yield
 
 
@@ -88,9 +116,11 @@ def computing(light: bool = False) -> Iterator[None]:
             after giving it back it would wait a second time behind the other pages in progress.
     """
     if light and _drawing.is_mine():
+        _begin()
         yield
         return
     with aside(), _computing:
+        _begin()
         yield
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+import models
 from app import route
 from app.panels.page import frame
 from app.state import visit
@@ -180,6 +182,32 @@ def test_an_answer_to_older_events_computes_nothing():
         now.channel.receive([("heads", click(2, layer=1))])
     older.join(10)
     assert answers == [(b"", None)] and not go_on.is_set()
+
+
+def test_a_newer_letter_cancels_the_forward_pass_of_an_older_one_that_has_not_begun(monkeypatch: pytest.MonkeyPatch):
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    lab, passes, read = models.load("stories-softmax"), [], frame.text.read
+    monkeypatch.setattr(type(lab), "run", _counted(type(lab).run, passes))
+
+    def typed(number: int, text: str) -> dict[str, Any]:
+        return {"key": "text", "sequence": number, "type": "text", "text": text}
+
+    def overtaken(*args: Any) -> Any:
+        monkeypatch.setattr(frame.text, "read", read)
+        now.channel.receive([("text", typed(2, "Two dogs ran"))])
+        return read(*args)
+
+    monkeypatch.setattr(frame.text, "read", overtaken)
+    assert post(now, [typed(1, "One dog ran")]) == ({}, {}) and not passes
+    about, parts = post(now, [])
+    assert about["answered"] == 2 and parts["text"][0]["text"] == "Two dogs ran" and len(passes) == 1
+
+
+def _counted(run: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
+    def counted(lab: Any, prompt: Any, plans: Any) -> Any:
+        calls.append(prompt)
+        return run(lab, prompt, plans)
+    return counted
 
 
 @pytest.fixture(scope="module")
