@@ -59,6 +59,6 @@ export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
 
 /** Returns the numbers of the tinted words as a table. */
 export const wordsTable = ({ rows, values, first, at }) => ({
-  columns: ['word', 'token', 'value', 'of word', 'of token'],
+  columns: ['word', 'token', 'value', 'of_word', 'of_token'],
   rows: values.map((value, i) => [first + i + 1, rows.flat()[first + i], value, at + 1, rows.flat()[at]]),
 });
