@@ -5,6 +5,7 @@ Hub model (models/labs/foreign/opening/hub.py). `make app` runs this file with a
 not in hosted mode. `streamlit run app/main.py` also works, but without the events route every event runs the script.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -40,7 +41,9 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     """
     logs.begin()
     health.begin()
+    sweep = asyncio.create_task(connections.end_sessions())
     yield
+    sweep.cancel()
 
 
 base = st.get_option("server.baseUrlPath").strip("/")

@@ -1,6 +1,6 @@
 """A hosted app during five minutes: a class with three strangers in it, or visitors whose connections are cut.
 
-    python -m tests.endurance class                # 200 visitors and 3 strangers, six minutes
+    python -m tests.endurance class                # 200 visitors and 3 strangers, seven minutes
     python -m tests.endurance class --balanced     # the same behind HAProxy, on two replicas
     python -m tests.endurance sockets              # 40 visitors, 100 cut connections, eight minutes
 
@@ -37,6 +37,7 @@ from tests.protocol import Page, host
 from tests.strangers import ATTACKS, usage, visit
 
 EVERY = 6.0  # mean seconds between two actions of a visitor
+ARRIVAL = 0.3  # seconds between two visitors of a class who open the page; what they do in that time does not count
 LINKS = 0.1  # share of the actions that open a link; the others change heads
 PATIENCE = 60.0  # seconds within which an answer must arrive
 LAYERS, HEADS = 4, 8  # shape of the stories models
@@ -118,17 +119,20 @@ class Visitor:
     def __init__(self, address: str, record: Record, seed: int) -> None:
         self.address, self.record, self.draw = address, record, random.Random(seed)
         self.socket: Any = None
+        self.may_be_cut = False
         self._page, self._sequence = Page(), 0
         self._arrived = asyncio.Event()
         self._failed: list[str] = []
 
-    async def work(self, stop: float, may_be_cut: bool = False) -> None:
+    async def work(self, stop: float, may_be_cut: bool = False, after: float = 0.0) -> None:
         """Acts until `stop`, by perf_counter.
 
         Args:
             may_be_cut: True if a cut connection is no error; the visitor then comes back as a browser does.
+            after: seconds until the visitor opens the page.
         """
-        await asyncio.sleep(self.draw.uniform(0, EVERY))
+        self.may_be_cut = may_be_cut
+        await asyncio.sleep(after)
         while time.perf_counter() < stop:
             route = Route(self.address)
             try:
@@ -183,6 +187,8 @@ class Visitor:
         began = time.perf_counter()
         status, answer = await asyncio.wait_for(route.post(f"/lab/visits/{self._page.visit}/events", body), PATIENCE)
         self.record.times.append((time.perf_counter() - began) * 1e3)
+        if status == 410 and self.may_be_cut:
+            raise ConnectionError("the visit has ended")  # a browser then begins another one
         if status != 200:
             self.record.errors.append(f"events: status {status}")
         elif unpack(answer[4:4 + int.from_bytes(answer[:4], "little")])[0]["answered"] < self._sequence:
@@ -224,20 +230,29 @@ async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None
 
 
 async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns one row without strangers, over a minute, and one with three of them.
+    """Returns a row for the arrival of the class, one without strangers, over a minute, and one with three of them.
 
     Args:
         address: of the app.
         visitors: of the class.
         seconds: of the part with strangers.
     """
-    rows = []
-    for part, count, length in (("class alone", 0, min(60.0, seconds)), ("class with three strangers", 3, seconds)):
-        record, stop = Record(), time.perf_counter() + length
-        async with strangers(address, count, stop):
-            await asyncio.gather(*(Visitor(address, record, seed).work(stop) for seed in range(visitors)))
+    now, rows = time.perf_counter, []
+    arrived = now() + ARRIVAL * visitors + 2 * EVERY
+    alone = arrived + min(60.0, seconds)
+    stop = alone + seconds
+    people = [Visitor(address, Record(), seed) for seed in range(visitors)]
+    work = asyncio.gather(*(person.work(stop, after=ARRIVAL * number) for number, person in enumerate(people)))
+    for part, count, until in (("arrival", 0, arrived), ("class alone", 0, alone),
+                               ("class with three strangers", 3, stop)):
+        record = Record()
+        for person in people:
+            person.record = record
+        async with strangers(address, count, until):
+            await asyncio.sleep(until - now())
         rows.append(record.row(part, visitors=visitors, strangers=count))
         print(json.dumps(rows[-1]), flush=True)
+    await work
     return rows
 
 
@@ -255,7 +270,8 @@ async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seco
     for part, count, length in (("before", 0, min(60.0, seconds)), ("after", cuts, seconds)):
         record, stop = Record(), time.perf_counter() + length
         people = [Visitor(address, record, seed) for seed in range(visitors)]
-        work = asyncio.gather(*(person.work(stop, may_be_cut=True) for person in people))
+        work = asyncio.gather(*(person.work(stop, may_be_cut=True, after=ARRIVAL * number)
+                                for number, person in enumerate(people)))
         for number in range(count):
             at = stop - length + 0.95 * length * (number + 1) / count
             await asyncio.sleep(max(0.0, at - time.perf_counter()))

@@ -8,6 +8,7 @@ The names are in assets/style.css and components/runtime/streamlit.js, and in no
 from __future__ import annotations
 
 import re
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -70,3 +71,64 @@ def test_the_chosen_theme_is_stored_under_this_key():
                          ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_no_other_file_uses_them(path):
     assert path == SCRIPT or not PRIVATE.search(path.read_text("utf-8"))
+
+
+# Of Streamlit's Python code: undocumented modules, of which only app/server/streamlit_internals.py imports.
+UNDOCUMENTED = re.compile(r"^\s*(?:from|import) streamlit\.(?:proto|runtime|web)\b", re.MULTILINE)
+WIDGETS = {"app/panels/prompt/picture.py"}  # imports the type of an uploaded file, for an annotation
+
+
+def test_one_module_imports_what_streamlit_does_not_document():
+    using = {str(path.relative_to(ROOT)) for folder in ("app", "components", "models")
+             for path in (ROOT / folder).rglob("*.py") if UNDOCUMENTED.search(path.read_text("utf-8"))}
+    assert using - WIDGETS == {"app/server/streamlit_internals.py"}
+
+
+def test_the_names_of_sessions_and_uploads_exist():
+    """A name that Streamlit renamed would only switch off what uses it."""
+    from streamlit.runtime import Runtime
+    from streamlit.runtime.app_session import AppSession
+    from streamlit.runtime.caching.ttl_cache import TTLCache
+    from streamlit.runtime.memory_session_storage import MemorySessionStorage
+    from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+    from streamlit.runtime.scriptrunner import ScriptRunContext
+    from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+    manager = WebsocketSessionManager(MemorySessionStorage(), None, None, None)  # type: ignore[arg-type]
+    assert isinstance(manager._session_storage, MemorySessionStorage)
+    assert isinstance(manager._session_storage._cache, TTLCache) and manager._storage_lock
+    assert "_session_mgr" in Runtime.__init__.__code__.co_names and callable(AppSession.shutdown)
+    assert MemoryUploadedFileManager("/x").file_storage == {}
+    assert "is_history_navigation" in ScriptRunContext.__dataclass_fields__
+    assert callable(Runtime.is_active_session)
+
+
+def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
+    """Those over the limit only, each once."""
+    from types import SimpleNamespace
+
+    from streamlit.runtime.memory_session_storage import MemorySessionStorage
+
+    from app.server import streamlit_internals
+
+    ended: list[str] = []
+    storage = MemorySessionStorage(ttl_seconds=30)
+    now = [0.0]
+    monkeypatch.setattr(storage._cache, "_timer", lambda: now[0])
+    manager = SimpleNamespace(_session_storage=storage, _storage_lock=threading.Lock())
+    monkeypatch.setattr(streamlit_internals, "Runtime", SimpleNamespace(
+        exists=lambda: True, instance=lambda: SimpleNamespace(_session_mgr=manager)))
+    for name in ("old", "new"):
+        session = SimpleNamespace(id=name, shutdown=lambda name=name: ended.append(name))
+        storage.save(SimpleNamespace(session=session))  # type: ignore[arg-type]
+        now[0] += 20.0
+    assert streamlit_internals.end_expired_sessions() == 1 and ended == ["old"]
+    assert streamlit_internals.end_expired_sessions() == 0 and ended == ["old"]
+
+
+def test_a_browser_that_is_gone_is_forgotten_within_a_minute():
+    from streamlit import config
+
+    from app.server import connections
+
+    assert config.get_option("server.disconnectedSessionTTL") + connections.SWEEP < 60

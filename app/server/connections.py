@@ -16,13 +16,14 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from app.server import messages
+from app.server import messages, streamlit_internals
 
 REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
 DESCRIPTORS = 65_536  # requested soft limit of open files; a visit uses up to four
 PER_VISIT = 5  # number of file descriptors reserved for each websocket
 OTHERS = 200  # number of file descriptors reserved for everything else in the process
 # largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
+SWEEP = 5.0  # seconds between two checks for sessions whose browser is gone
 PER_ADDRESS = 600
 
 _bounded = threading.Event()
@@ -75,6 +76,13 @@ def bound_server() -> None:
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
     H11Protocol.data_received = data_received  # type: ignore[method-assign]
+
+
+async def end_sessions() -> None:
+    """Ends, again and again, the sessions whose browser has been gone too long."""
+    while True:
+        await asyncio.sleep(SWEEP)
+        streamlit_internals.end_expired_sessions()
 
 
 def _is_idle(connection: H11Protocol) -> bool:

@@ -14,7 +14,6 @@ import os
 import re
 import socket
 from collections.abc import Iterable
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit
@@ -22,10 +21,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from app.server import connections, messages, uploads
 from app.server.health import HEALTH
+from app.server.streamlit_internals import ForwardMsg, index_page
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
 # Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
@@ -207,8 +206,7 @@ def words(setting: str) -> list[str]:
 
 def inline_scripts() -> list[str]:
     """Returns the SHA-256 source expressions of the inline scripts in Streamlit's page, for the `script-src` policy."""
-    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
+    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(index_page()))
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 

@@ -16,10 +16,10 @@ from prometheus_client import REGISTRY, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from streamlit.runtime import Runtime
 
 import models
 from app.server import caches, limits, logs, serving, uploads
+from app.server.streamlit_internals import active_sessions
 from app.state.lab_state import default_model, example_text
 
 HEALTH = "/healthz"
@@ -68,7 +68,7 @@ class Numbers:
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics; Prometheus calls it once per scrape."""
-        yield _gauge("sessions", "Visits that are open.", _sessions())
+        yield _gauge("sessions", "Visits that are open.", active_sessions())
         yield _gauge("ready", "1 once the first model is loaded.", int(_ready.is_set()))
         waiting = GaugeMetricFamily("attention_lab_queue", "Visitors that wait for a turn.", labels=["turn"])
         for turn, count in serving.waiting().items():
@@ -91,11 +91,3 @@ class Numbers:
 
 def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"attention_lab_{name}", told, value=value)
-
-
-def _sessions() -> int:
-    """Returns the number of active sessions from Streamlit's statistics."""
-    if not Runtime.exists():
-        return 0
-    found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
-    return sum(int(getattr(stat, "value", 0)) for stats in found.values() for stat in stats)

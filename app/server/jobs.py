@@ -8,9 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from streamlit.runtime import Runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-
+from app.server import streamlit_internals
 from models.errors import CancelledError, InputError
 from models.labs.foreign import ForeignError
 from models.messages import message
@@ -58,8 +56,7 @@ class Job(Generic[T]):
         Returns:
             This job.
         """
-        context = get_script_run_ctx(suppress_warning=True)
-        self._session, self._seen = context.session_id if context else "", time.monotonic()
+        self._session, self._seen = streamlit_internals.session_id(), time.monotonic()
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
@@ -100,7 +97,7 @@ class Job(Generic[T]):
         """Returns True if the job was cancelled or its session had no connection for LEFT_SECONDS."""
         if self._cancel.is_set():
             return True
-        if not self._session or not Runtime.exists() or Runtime.instance().is_active_session(self._session):
+        if not self._session or streamlit_internals.is_connected(self._session):
             self._seen = time.monotonic()
         elif time.monotonic() - self._seen > LEFT_SECONDS:
             self._cancel.set()

@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from app.server.streamlit_internals import BackMsg
 
 KB = 1024
 LARGEST = 1024 * KB  # bytes of the largest websocket message; the server closes a websocket that sends a larger one

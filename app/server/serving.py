@@ -21,10 +21,10 @@ from pathlib import Path
 
 import streamlit as st
 import torch
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import models
 from app.server.queueing import Turns
+from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward  # app/state uses it
 from models import Lab, catalogue
 from models.labs.foreign import is_foreign
 
@@ -238,11 +238,3 @@ def load(name: str) -> Lab:
             _settled.add(lab)
             settle()
     return lab
-
-
-def went_back_or_forward() -> bool:
-    """Returns True if the browser's back or forward button caused this run; then the address determines the state.
-
-    Reads a private attribute of Streamlit. If a later version lacks it, back and forward change only the address.
-    """
-    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

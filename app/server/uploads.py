@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from starlette.types import Message, Receive
-from streamlit.runtime import Runtime
 
-PATH = "/_stcore/upload_file/"  # path of uploads, followed by the session id and the file id
+from app.server import streamlit_internals
+
+PATH, held = streamlit_internals.UPLOAD_PATH, streamlit_internals.uploaded_bytes
 MB = 2**20
 LARGEST = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
 PER_VISIT = 17 * MB  # largest number of bytes of the files of one visit, running uploads included: two files of LARGEST
@@ -21,20 +22,6 @@ SECONDS = 60.0  # time limit of one upload in seconds
 
 _arriving: Counter[str] = Counter()  # session id -> announced bytes of its running uploads
 _lock = threading.Lock()
-
-
-def held(session: str | None = None) -> int:
-    """Returns the bytes of the uploaded files in memory.
-
-    Args:
-        session: id of a Streamlit session; None counts the files of all sessions.
-
-    Returns:
-        Bytes.
-    """
-    files = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {}) if Runtime.exists() else {}
-    chosen = [*files.values()] if session is None else [files.get(session, {})]
-    return sum(len(file.data) for of_session in chosen for file in [*of_session.values()])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,87 @@
+"""Every undocumented name of Streamlit's Python code that the app uses; tests/test_streamlit.py checks them.
+
+Streamlit documents no interface for its sessions, uploads and websocket messages. A new version can rename them, so the
+other modules import them from here only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+__all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "end_expired_sessions", "index_page",
+           "is_connected", "session_id", "uploaded_bytes", "went_back_or_forward"]
+
+UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
+
+
+def session_id() -> str:
+    """Returns the id of the Streamlit session of this thread; empty outside a script run."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else ""
+
+
+def is_connected(session: str) -> bool:
+    """Returns whether a session has an open websocket; True without a running server.
+
+    Args:
+        session: id of the session.
+    """
+    return not Runtime.exists() or Runtime.instance().is_active_session(session)
+
+
+def active_sessions() -> int:
+    """Returns the number of sessions with an open websocket, from Streamlit's statistics."""
+    if not Runtime.exists():
+        return 0
+    found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
+    return sum(int(getattr(stat, "value", 0)) for stats in found.values() for stat in stats)
+
+
+def end_expired_sessions() -> int:
+    """Ends the sessions whose browser has been gone for server.disconnectedSessionTTL; call it on the event loop.
+
+    Streamlit only forgets them when another browser leaves, and their event loops (three descriptors each) and uploads
+    stay until the next full garbage collection.
+
+    Returns:
+        Number of ended sessions.
+    """
+    manager = Runtime.instance()._session_mgr if Runtime.exists() else None
+    storage = getattr(manager, "_session_storage", None)
+    if storage is None:
+        return 0
+    with manager._storage_lock:  # type: ignore[union-attr]  # of WebsocketSessionManager, which has a storage
+        expired = storage._cache.expire()
+    for _, found in expired:
+        found.session.shutdown()
+    return len(expired)
+
+
+def uploaded_bytes(session: str | None = None) -> int:
+    """Returns the bytes of the uploaded files in memory.
+
+    Args:
+        session: id of a session; None counts the files of all sessions.
+    """
+    files = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {}) if Runtime.exists() else {}
+    chosen = [*files.values()] if session is None else [files.get(session, {})]
+    return sum(len(file.data) for of_session in chosen for file in [*of_session.values()])
+
+
+def went_back_or_forward() -> bool:
+    """Returns True if the browser's back or forward button caused this run; then the address determines the state.
+
+    If a later version lacks the attribute, back and forward change only the address.
+    """
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+
+
+def index_page() -> str:
+    """Returns the HTML of Streamlit's page."""
+    return (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
