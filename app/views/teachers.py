@@ -102,5 +102,6 @@ def _english() -> bool:
 
 def address() -> str:
     """Returns the app's address without a query, for links that are printed; empty if Streamlit does not report it."""
-    return (st.context.url or "").split("?")[0].split("#")[0]
+    url = (st.context.url or "").split("?")[0].split("#")[0]
+    return f"{url.rstrip('/')}/" if url else ""
 

@@ -3,9 +3,11 @@
 
 import { gridStep, tileSide } from '../core/attention/layout.js';
 import {
+  addedHeads,
   boxedHeads,
   clampSelection,
   headsOf,
+  inScope,
   keyChange,
   pendingState,
   selectedStates,
@@ -238,7 +240,10 @@ function walk(state, event) {
 function act(state, key, target) {
   const { now, data } = state;
   const place = target?.closest?.('[data-scope]'); // a tile, or the header of a row, of a column, or of all heads
-  const address = place ? addressed(now.selection, place.dataset) : now.selection;
+  const own = place && addressed(now.selection, place.dataset);
+  // a key on one of several heads that were selected one by one is for all of them
+  const isAmong = own?.scope === 'head' && addedHeads(now.selection.scope).length > 0;
+  const address = own && !(isAmong && inScope(now.selection, own.kind, own.layer, own.head)) ? own : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
   const states = selectedStates({ ...now, selection: address });
   const change = keyChange(key, states, grid.can_constant);

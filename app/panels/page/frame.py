@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
@@ -68,6 +69,8 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
             return None
         reading = text.read(lab, now.history, state.text, limit and limit(lab, state.alone(lab.name).plan))
+        with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the parts are made again
+            lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars)
         try:
             for part in lesson.parts(lab, reading, state):
