@@ -52,7 +52,7 @@ def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
 async def _round(address: str, number: int) -> tuple[float, float]:
     """Returns the CPU milliseconds of a new link and of a repeated link."""
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
-    process = _listening(address)
+    process = server_of(address)
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
                                   origin=Origin(address)) as socket:
         for query in queries(20, seed=1000):  # a first run loads the models
@@ -61,22 +61,23 @@ async def _round(address: str, number: int) -> tuple[float, float]:
         for first in range(0, LINKS, PART):
             links = queries(LINKS, seed=number)[first:first + PART]
             for again in (0, 1):
-                before = _cpu(process)
+                before = cpu_seconds(process)
                 for query in links:
                     failed = (await act(socket, query))[1]
                     if failed:
                         raise RuntimeError(failed[0])
-                taken[again] += _cpu(process) - before
+                taken[again] += cpu_seconds(process) - before
     return taken[0] * 1e3 / LINKS, taken[1] * 1e3 / LINKS
 
 
-def _listening(address: str) -> int:
+def server_of(address: str) -> int:
+    """Returns the process that serves an address of `tests.browser.serve`."""
     port = address.rsplit(":", 1)[1]
     found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
     return int(found.stdout.split()[0])
 
 
-def _cpu(process: int) -> float:
+def cpu_seconds(process: int) -> float:
     """Returns the CPU seconds of a process over all threads."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS

@@ -1,0 +1,142 @@
+"""Many visitors on one process: each opens a page, then selects, gates and types over the events route.
+
+    python -m benchmarks.events --visitors 200 --every 3 --seconds 60
+
+The page is opened over Streamlit's websocket, which stays connected; the events are those that the browser sends. The
+output has the milliseconds from an event to the end of its answer, and the server's processor time per event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
+
+from benchmarks.link import cpu_seconds, server_of
+from benchmarks.visitors import FINISHED, WARMUP, WORDS, queries
+from components.payload import unpack
+from tests.browser import serve
+
+STORIES = [query for query in queries(2000) if "model=stories" in query]
+
+
+def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
+    """Yields events without end: heads that are selected or changed, and letters that are typed.
+
+    Args:
+        draw: random generator.
+        number: number of the first event.
+    """
+    words = draw.choices(WORDS, k=12)
+    while True:
+        number += 1
+        head = {"kind": "self", "layer": draw.randrange(3), "head": draw.randrange(4), "scope": "head"}
+        kind = draw.choice(("select", "heads", "text"))
+        if kind == "text":
+            words = [*words[1:], draw.choice(WORDS)]
+            yield {"key": "text", "type": "text", "text": " ".join(words), "sequence": number}
+        else:
+            gate = {"gate": draw.choice((0.0, 0.5, 1.0))} if kind == "heads" else {}
+            yield {"key": "heads", "type": kind, **head, **gate, "sequence": number}
+
+
+def measure(address: str, visitors: int, every: float, seconds: float) -> dict[str, Any]:
+    """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors.
+
+    Args:
+        address: address of the app, on this machine.
+        visitors: number of visitors.
+        every: mean seconds between two events of a visitor.
+        seconds: duration after WARMUP seconds, in which the visitors open their pages.
+
+    Returns:
+        One row of a table.
+    """
+    return asyncio.run(_measure(address, visitors, every, seconds))
+
+
+async def _measure(address: str, visitors: int, every: float, seconds: float) -> dict[str, Any]:
+    times: list[float] = []
+    errors: list[str] = []
+    process = server_of(address)
+    begin = time.perf_counter() + WARMUP + visitors / 20  # a page takes up to 50 ms of processor time to open
+    limits = httpx2.Limits(max_connections=visitors)
+    async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
+        running = [asyncio.create_task(_visit(client, address, every, begin, begin + seconds, place, times, errors))
+                   for place in range(visitors)]
+        await asyncio.sleep(begin - time.perf_counter())
+        before = cpu_seconds(process)
+        await asyncio.gather(*running)
+        used = cpu_seconds(process) - before
+    taken = sorted(times)
+    return {"visitors": visitors, "events per second": len(taken) / seconds, "errors": len(errors),
+            "first errors": sorted(set(errors))[:3], "p50 ms": taken[len(taken) // 2],
+            "p95 ms": taken[int(len(taken) * 0.95)], "max ms": taken[-1], "CPU ms per event": used * 1e3 / len(taken)}
+
+
+async def _visit(client: httpx2.AsyncClient, address: str, every: float, begin: float, stop: float, place: int,
+                 times: list[float], errors: list[str]) -> None:
+    draw = random.Random(place)
+    await asyncio.sleep(draw.uniform(0, begin - time.perf_counter() - WARMUP / 2))
+    url = address.replace("http", "ws", 1) + "/_stcore/stream"
+    try:
+        async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
+                                      origin=Origin(address)) as socket:
+            header = await _open(socket, draw.choice(STORIES))
+            seen, coming = header["serial"], events(draw, header["answered"])
+            await asyncio.sleep(max(0.0, begin - time.perf_counter()) + draw.uniform(0, every))
+            while time.perf_counter() < stop:
+                began = time.perf_counter()
+                answer = await client.post(f"/lab/visits/{header['visit']}/events",
+                                           json={"seen": seen, "events": [next(coming)]})
+                times.append((time.perf_counter() - began) * 1e3)
+                length = int.from_bytes(answer.content[:4], "little")
+                about = unpack(answer.content[4:4 + length])[0] if answer.status_code == 200 else {"layout": True}
+                if about["layout"]:
+                    errors.append(f"status {answer.status_code}, left to the script: {answer.status_code == 200}")
+                else:
+                    seen = about["serial"]
+                await asyncio.sleep(draw.expovariate(1 / every))
+    except (TimeoutError, OSError, websockets.WebSocketException, httpx2.HTTPError) as error:
+        errors.append(repr(error)[:120])  # an interrupted visitor is a result of the measurement
+
+
+async def _open(socket: Any, query: str) -> dict[str, Any]:
+    """Opens a link; returns the header of the heads' payload."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    await socket.send(message.SerializeToString())
+    found: dict[str, Any] = {}
+    while True:
+        answer = ForwardMsg()
+        answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
+        kind = answer.WhichOneof("type")
+        if kind == "delta" and answer.delta.new_element.bidi_component.component_name.endswith("attention_lab_heads"):
+            found = unpack(answer.delta.new_element.bidi_component.bytes)[0]
+        if kind == "script_finished" and answer.script_finished in FINISHED:
+            return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visitors", type=int, default=200)
+    parser.add_argument("--every", type=float, default=3.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    asked = parser.parse_args()
+    with serve() as address:
+        row = measure(address, asked.visitors, asked.every, asked.seconds)
+    for name, value in row.items():
+        print(f"{name}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    main()
