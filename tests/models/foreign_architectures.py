@@ -16,6 +16,8 @@ SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_at
 GPT = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": 3, "eos_token_id": 3}
 BLOOM = {"hidden_size": 32, "n_layer": 2, "n_head": 4, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
 T5GEMMA = {**SHARED, "vocab_size": WORDS["pieces"], "sliding_window": 16, "query_pre_attn_scalar": 8}
+PICTURE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
+           "image_size": 16, "patch_size": 4, "num_labels": 3}
 V2 = {**ENCODER, "type_vocab_size": 0, "relative_attention": True, "pos_att_type": ["p2c", "c2p"],
       "max_relative_positions": -1, "position_biased_input": False}
 
@@ -110,7 +112,14 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "led": ("LEDConfig", "LEDForConditionalGeneration",
             {**SEQUENCE, "max_encoder_position_embeddings": 64, "max_decoder_position_embeddings": 64,
              "attention_window": 8}, "bytes"),
-    "vit": ("ViTConfig", "ViTForImageClassification",
-            {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
-             "image_size": 16, "patch_size": 4, "num_labels": 3}, ""),
+    "vit": ("ViTConfig", "ViTForImageClassification", PICTURE, ""),
+    "deit": ("DeiTConfig", "DeiTForImageClassificationWithTeacher", PICTURE, ""),
+    "dinov2-registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", {**PICTURE, "num_register_tokens": 3},
+                         ""),
+    "dinov3": ("DINOv3ViTConfig", "DINOv3ViTModel", {**PICTURE, "num_register_tokens": 2}, ""),
+    "beit": ("BeitConfig", "BeitForImageClassification", {**PICTURE, "use_relative_position_bias": True}, ""),
+    "siglip-vision": ("SiglipVisionConfig", "SiglipVisionModel", PICTURE, ""),
+    "siglip-class": ("SiglipConfig", "SiglipForImageClassification",
+                     {"vision_config": PICTURE, "text_config": {**SMALL, "vocab_size": 120}, "num_labels": 3}, ""),
 }
+PICTURES = {name for name, (_, _, _, make) in ARCHITECTURES.items() if not make}  # models that read pictures

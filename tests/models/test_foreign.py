@@ -28,7 +28,7 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.writing import TargetPrompt, with_target
 from models.prompt import Prompt
 from models.trace import bytes_of_maps, sketch_of
-from tests.models.foreign_architectures import ARCHITECTURES
+from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
 
 BASE = 9  # base of log n that is not the length of any text here
 WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
@@ -160,7 +160,7 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
     check(name, lab, HeadPlan().with_heads(some(lab), constant=True, gate=0.5), changes)
 
 
-@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta"}))
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta", "beit"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
     """Scores are multiplied by log n of the keys that each query sees, also within a window; biases are not multiplied.
     """
@@ -285,7 +285,7 @@ def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
         sum(array.nbytes for array in maps)
 
 
-@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - {"vit"}))
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - PICTURES))
 def test_the_longest_text_runs(name: str):
     """Tokens beyond the model's positions are left out, and a message says so."""
     lab = lab_of(name)

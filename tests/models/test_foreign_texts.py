@@ -32,9 +32,9 @@ from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running import writing
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
-from tests.models.foreign_architectures import ARCHITECTURES
+from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
 
-READING = sorted(set(ARCHITECTURES) - {"vit"})
+READING = sorted(set(ARCHITECTURES) - PICTURES)
 
 
 @pytest.mark.parametrize("name", READING)

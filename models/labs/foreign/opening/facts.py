@@ -10,7 +10,7 @@ from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
-from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
+from models.labs.foreign.reading.vision import PictureClassReader, PictureReader, picture_config
 from models.labs.foreign.refusals import refuse, version
 from models.messages import N_
 
@@ -89,12 +89,14 @@ def reader_class(config: Any) -> type[TextReader]:
     from transformers.models.auto import modeling_auto as auto
 
     named = (config.architectures or [""])[0]
-    if hasattr(config, "vision_config") and not has_text_half(config):
+    classes = named.endswith("ForImageClassification") or named.endswith("ForImageClassificationWithTeacher")
+    if hasattr(config, "vision_config") and not has_text_half(config) and not classes:
         raise refuse("several inputs", kind=config.model_type)
-    if config.model_type in auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES or is_vision_tower(config):
-        if not hasattr(config, "patch_size"):
+    if is_vision_tower(config) or any(config.model_type in names for names in (
+            auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, auto.MODEL_FOR_IMAGE_MAPPING_NAMES)):
+        if not hasattr(picture_config(config), "patch_size"):
             raise refuse("pictures of no fixed size")
-        return PictureClassReader if named.endswith("ForImageClassification") else PictureReader
+        return PictureClassReader if classes else PictureReader
     if any(config.model_type in names for names in (
             auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, auto.MODEL_FOR_CTC_MAPPING_NAMES,
             auto.MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES, auto.MODEL_FOR_TEXT_TO_WAVEFORM_MAPPING_NAMES,
@@ -179,6 +181,7 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
         ForeignError: the model has no attention heads.
     """
     config = text_config(config)
+    config = config if hasattr(config, "vocab_size") else picture_config(config)
     if config.model_type in APPROXIMATIONS:
         raise refuse("approximation", kind=config.model_type)
     if not config.is_encoder_decoder:

@@ -58,18 +58,20 @@ class PictureReader(TextReader):
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
         super().__init__(name, folder, config, longest, trained_length)
-        height, width = _pair(config.image_size)
-        step = _pair(config.patch_size)
+        seeing = picture_config(config)
+        height, width = _pair(seeing.image_size)
+        step = _pair(seeing.patch_size)
         self.size, self.patches = (height, width), (height // step[0], width // step[1])
-        self.limit = self.trained_length = 1 + self.patches[0] * self.patches[1]
+        self.before = tokens_before(seeing)
+        self.limit = self.trained_length = len(self.before) + self.patches[0] * self.patches[1]
 
     @property
     def pieces(self) -> tuple[str, ...]:
         rows, columns = self.patches
-        return ("[CLS]", *(f"{i + 1},{j + 1}" for i in range(rows) for j in range(columns)))
+        return (*self.before, *(f"{i + 1},{j + 1}" for i in range(rows) for j in range(columns)))
 
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
-        return tuple(place > 0 for place in ids)
+        return tuple(place >= len(self.before) for place in ids)
 
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
@@ -90,7 +92,7 @@ class PictureReader(TextReader):
         seen.save(png, "PNG")
         asked, n = self.asked(()), self.limit
         return PicturePrompt(tuple(range(n)), self.pieces, asked, (-1,) * n, pixels=pixels.transpose(2, 0, 1).tobytes(),
-                             size=self.size, patches=self.patches, seen=png.getvalue())
+                             size=self.size, patches=self.patches, before=len(self.before), seen=png.getvalue())
 
     @property
     def _preprocessor(self) -> dict[str, Any]:
@@ -116,7 +118,33 @@ class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
     """The reader of a vision Transformer that classifies pictures."""
 
     title = N_("Class of a picture")
-    auto = "AutoModelForImageClassification"
+
+    @property
+    def auto(self) -> str:  # type: ignore[override]  # DeiT has two heads, and a class for each number of them
+        taught = "DeiTForImageClassificationWithTeacher"
+        return taught if taught in (self.config.architectures or ()) else "AutoModelForImageClassification"
+
+
+def picture_config(config: Any) -> Any:
+    """Returns the config that describes the picture half of a model.
+
+    Args:
+        config: transformers' own.
+    """
+    return config if hasattr(config, "patch_size") else getattr(config, "vision_config", config)
+
+
+def tokens_before(config: Any) -> tuple[str, ...]:
+    """Returns the tokens before the patches: [CLS], one more in DeiT, the registers of DINO; none in SigLIP.
+
+    Args:
+        config: as `picture_config` returns it.
+    """
+    if str(config.model_type).startswith("siglip"):
+        return ()
+    registers = getattr(config, "num_register_tokens", 0)
+    return ("[CLS]", *(["[DIST]"] if config.model_type == "deit" else []),
+            *(f"[REG {i + 1}]" for i in range(registers)))
 
 
 def open_picture(data: bytes) -> Image.Image:
