@@ -45,6 +45,7 @@ class ForeignLab(Lab):
         constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
             None.
         card: empty.
+        pruned: heads that the checkpoint's weights lack.
     """
 
     name: str
@@ -55,10 +56,15 @@ class ForeignLab(Lab):
     body: nn.Module | None = field(default=None, repr=False)
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    pruned: frozenset[Address] = frozenset()
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         return self.families
+
+    @property
+    def closed(self) -> frozenset[Address]:
+        return self.pruned
 
     @property
     def trained_length(self) -> int:

@@ -15,6 +15,7 @@ from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.comparison import SeesFutureError, compare
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.files import check_folder, elements, weights_of
+from models.labs.foreign.opening.pruned import Pruned, pruned_heads, whole_weights
 from models.labs.foreign.reading.readers import CausalReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import refuse
@@ -57,7 +58,15 @@ def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
     _check_described(reader, folder)
     model = _load(reader, folder)
     compared = compare(model, reader, kinds_of(reader.config))
-    return ForeignLab(name, reader, model, compared.sites, compared.kinds, compared.body)
+    pruned = frozenset((compared.kinds[0].name, layer, head) for layer, heads in _pruned(reader, folder).items()
+                       for head in heads)
+    return ForeignLab(name, reader, model, compared.sites, compared.kinds, compared.body, pruned=pruned)
+
+
+def _pruned(reader: TextReader, folder: Path) -> Pruned:
+    """The heads that the weights lack; none in an encoder-decoder."""
+    kind, *others = kinds_of(reader.config)
+    return {} if others else pruned_heads(folder, kind.layers, kind.heads)
 
 
 def _check_described(reader: TextReader, folder: Path) -> None:
@@ -80,8 +89,9 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    pruned = _pruned(reader, folder)
     try:
-        model, info = getattr(transformers, reader.auto).from_pretrained(
+        model, info = _whole(reader, folder, pruned) if pruned else getattr(transformers, reader.auto).from_pretrained(
             folder, config=reader.config, dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
             local_files_only=True, attn_implementation="eager", output_loading_info=True)
     except Exception as error:  # the exceptions that foreign files cause in transformers are not meant for visitors
@@ -95,6 +105,18 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
         if hasattr(module, "set_attention_type"):  # BigBird switches to full attention at its first short text
             module.set_attention_type("original_full")
     return model.eval().requires_grad_(False)
+
+
+def _whole(reader: TextReader, folder: Path, pruned: Pruned) -> tuple[Any, Any]:
+    """The model of a pruned checkpoint, with zeros for the heads that its weights lack."""
+    with torch.device("meta"):
+        model = getattr(transformers, reader.auto).from_config(reader.config)
+    files = [folder / file for file in weights_of(folder)]
+    weights = whole_weights(files, model, pruned, kinds_of(reader.config)[0].heads)
+    reader.config.architectures = reader.config.architectures or [type(model).__name__]
+    loaded = type(model).from_pretrained(None, config=reader.config, state_dict=weights, dtype=torch.float32,
+                                         attn_implementation="eager", output_loading_info=True)
+    return loaded[0], loaded[1]
 
 
 def _check_missing(reader: TextReader, info: Any) -> None:
