@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from app.content.heads import Seen as Seen
+from app.content.heads import AnyTrace as AnyTrace
 from app.content.heads import tiles_of as tiles_of
 from app.content.heads import usable as usable
 from app.server import caches, limits, serving
@@ -29,7 +29,7 @@ WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passe
 LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, its cost grows with the square of the length
 LONG = 2000  # number of characters above which tokenizing a text takes longer than another visitor should wait
 
-def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
+def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTrace]:
     """Returns the baseline trace and the trace under the plan, cached.
 
     Args:
@@ -53,7 +53,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
         long = writes and len(prompt.ids) > LONG_SENTENCE
         with serving.computing_long() if long else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
-            found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
+            found: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
         before = found[0] if before is None else before
         if after is None or not plan:
             after = found[-1] if plan else before
@@ -117,7 +117,7 @@ def _is_large(lab: Lab, prompt: Prompt) -> bool:
     return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
 
 
-def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:
+def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:
     """Returns the full attention maps of one layer. For a sketch this needs another pass, whose result is cached.
 
     Args:

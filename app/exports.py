@@ -13,7 +13,7 @@ import numpy
 from numpy import ndarray
 
 from models import Lab, Trace
-from models.trace import Layer, Said
+from models.trace import Layer, PassResult
 
 Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
 
@@ -33,12 +33,12 @@ def maps_of(trace: Trace) -> Maps:
             for kind, maps in trace.weights.items() for layer in range(len(maps))}
 
 
-def about(lab: Lab, said: Said, plan: str, link: str) -> dict[str, Any]:
+def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
     """Returns the metadata of an exported file.
 
     Args:
         lab: the model.
-        said: the outputs of the pass.
+        result: the outputs of the pass.
         plan: the plan as text.
         link: address that opens the same state.
 
@@ -47,15 +47,15 @@ def about(lab: Lab, said: Said, plan: str, link: str) -> dict[str, Any]:
     """
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",
-            "tokens": {row: list(tokens) for row, tokens in said.rows.items()}, "written": said.written}
+            "tokens": {row: list(tokens) for row, tokens in result.rows.items()}, "written": result.written}
 
 
-def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
+def as_npz(info: Mapping[str, Any], result: PassResult, maps: Maps) -> bytes:
     """Returns the export as a compressed .npz file.
 
     Args:
         info: metadata from `about`.
-        said: the outputs of the pass.
+        result: the outputs of the pass.
         maps: the attention maps to export.
 
     Returns:
@@ -65,11 +65,11 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
         `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
         bytes from strings.
     """
-    arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": said.losses}
-    arrays |= {f"{kind} norms": norms for kind, norms in said.norms.items()}
-    arrays |= {f"prediction {i}": output.distribution for i, output in enumerate(said.outputs)}
-    if said.outputs:
-        arrays["names"] = numpy.array(json.dumps(said.outputs[0].names))
+    arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": result.losses}
+    arrays |= {f"{kind} norms": norms for kind, norms in result.norms.items()}
+    arrays |= {f"prediction {i}": output.distribution for i, output in enumerate(result.outputs)}
+    if result.outputs:
+        arrays["names"] = numpy.array(json.dumps(result.outputs[0].names))
     for (kind, layer), its in maps.items():
         name = f"{kind} {layer + 1}"
         arrays |= {f"{name} scores": its.scores, f"{name} live": its.live, f"{name} weights": its.weights}
@@ -78,32 +78,32 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
     return file.getvalue()
 
 
-def as_json(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
+def as_json(info: Mapping[str, Any], result: PassResult, maps: Maps) -> bytes:
     """Returns the export as JSON, without scores and with the ten most probable tokens of each prediction.
 
     Args:
         info: metadata from `about`.
-        said: the outputs of the pass.
+        result: the outputs of the pass.
         maps: the attention maps to export.
 
     Returns:
         UTF-8 bytes; values that are not finite are null.
     """
     predictions = [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
-                    for i in output.order[:10]] for output in said.outputs]
+                    for i in output.order[:10]] for output in result.outputs]
     layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(its.live), "weights": _numbers(its.weights)}
               for (kind, layer), its in maps.items()]
-    return json.dumps({**info, "losses": _numbers(said.losses), "predictions": predictions,
-                       "norms": {kind: _numbers(norms) for kind, norms in said.norms.items()}, "layers": layers},
+    return json.dumps({**info, "losses": _numbers(result.losses), "predictions": predictions,
+                       "norms": {kind: _numbers(norms) for kind, norms in result.norms.items()}, "layers": layers},
                       separators=(",", ":")).encode()
 
 
-def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str, bool]) -> bytes:
+def as_csv(info: Mapping[str, Any], result: PassResult, maps: Maps, causal: Mapping[str, bool]) -> bytes:
     """Returns the attention patterns as CSV, one row per weight.
 
     Args:
         info: metadata from `about`; model and link are written in the first line, a comment.
-        said: not used; every export function has the same first parameters.
+        result: not used; every export function has the same first parameters.
         maps: the attention maps to export.
         causal: attention block -> True if its mask is causal; masked weights are omitted.
 

@@ -67,7 +67,7 @@ class Layer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class PassResult:
     """The results of one forward pass other than its attention maps. Arrays are read-only.
 
     Attributes:
@@ -119,7 +119,7 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trace(Said):
+class Trace(PassResult):
     """The result of one forward pass. A block's maps are (L, H, N, M): layers, heads, queries, keys.
 
     Attributes:
@@ -144,7 +144,7 @@ class Trace(Said):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sketch(Said):
+class Sketch(PassResult):
     """The result of one forward pass with thumbnails in place of maps, because 144 maps at 512 tokens are 151 MB.
 
     Attributes:
@@ -173,8 +173,8 @@ def sketch_of(trace: Trace) -> Sketch:
     """Returns the Sketch of an existing Trace."""
     small = {kind: fixed(thumbnails(maps)) for kind, maps in trace.weights.items()}
     sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
-    said = {field.name: getattr(trace, field.name) for field in fields(Said)}
-    return Sketch(**said, thumbnails=small, sizes=sizes)
+    shared = {field.name: getattr(trace, field.name) for field in fields(PassResult)}
+    return Sketch(**shared, thumbnails=small, sizes=sizes)
 
 
 def divergence(before: Output, after: Output) -> float:

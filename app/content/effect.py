@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.content.heads import Seen, usable
+from app.content.heads import AnyTrace, usable
 from app.texts import _, spelt
 from components.effect import Fact, Strip
 from models import HeadPlan, Lab, Output
@@ -12,7 +12,7 @@ from models.labs.foreign.running.vector_shift import vector_shift
 from models.trace import divergence
 
 
-def content(lab: Lab, plan: HeadPlan, before: Seen, after: Seen) -> dict[str, Any]:
+def content(lab: Lab, plan: HeadPlan, before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
     """Returns the arguments of `components.effect` that depend on the model, the plan and the text.
 
     Args:
@@ -29,7 +29,7 @@ def content(lab: Lab, plan: HeadPlan, before: Seen, after: Seen) -> dict[str, An
             "loss_after": mean_loss(after), "changed": bool(usable(lab, plan))} | shown
 
 
-def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
     """Returns the predictions before and after.
 
     Args:
@@ -45,7 +45,7 @@ def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
             for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
-def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
+def in_vectors(before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
     """Returns the shift of the output vectors, for a model without predictions.
 
     Args:
@@ -65,7 +65,7 @@ def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
     return {"tokens": tokens, "strip": strip, "facts": [fact]}
 
 
-def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
     """Returns the tokens of the text with their losses before and after.
 
     Args:
@@ -87,7 +87,7 @@ def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
     return shown
 
 
-def mean_loss(trace: Seen) -> float | None:
+def mean_loss(trace: AnyTrace) -> float | None:
     """Returns the mean loss of the text.
 
     Args:

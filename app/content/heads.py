@@ -17,10 +17,10 @@ from models.plan import MIN_BASE, Address, HeadState, Scale
 from models.thumbnails import thumbnails
 from models.trace import Layer, Sketch
 
-Seen = Trace | Sketch  # the result of a pass that is shown
+AnyTrace = Trace | Sketch  # the result of a pass that is shown
 
 
-def grids(lab: Lab, plan: HeadPlan, trace: Seen,
+def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
           notes: Mapping[Address, tuple[str, str]] | None = None) -> dict[str, Any]:
     """Returns the arguments of `components.heads` that depend on the model, the plan and the text.
 
@@ -36,7 +36,7 @@ def grids(lab: Lab, plan: HeadPlan, trace: Seen,
             "scale": scale_of(lab, plan.scale, len(trace.tokens)), "policies": policies, "model": lab.name}
 
 
-def head_map(lab: Lab, plan: HeadPlan, trace: Seen, maps: Layer, address: Address, base: ndarray | None,
+def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Address, base: ndarray | None,
              asked: Output | None) -> dict[str, Any]:
     """Returns the arguments of `components.head_map` that depend on the model, the plan and the text.
 
@@ -102,7 +102,7 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
              "it sharper, so that entropy grows less with n.", factor=factor, n=n, base=base)
 
 
-def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: Seen, notes: Mapping[Address, tuple[str, str]]) -> Grid:
+def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: AnyTrace, notes: Mapping[Address, tuple[str, str]]) -> Grid:
     states = [[state_of(lab, plan, (kind.name, layer, head)) for head in range(kind.heads)]
               for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), tiles_of(trace, kind), kind.causal,
@@ -135,7 +135,7 @@ def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
     return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
 
 
-def tiles_of(seen: Seen, kind: Kind) -> ndarray:
+def tiles_of(seen: AnyTrace, kind: Kind) -> ndarray:
     """Returns thumbnails of the attention maps of one block, under the plan.
 
     Args:

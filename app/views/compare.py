@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.markdown import literal
 from app.panels.choice import card, companions
 from app.panels.choice.labels import model_label
@@ -54,8 +54,8 @@ class Compared:
 
     lab: Lab
     state: LabState
-    before: Seen
-    after: Seen
+    before: AnyTrace
+    after: AnyTrace
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
@@ -223,7 +223,7 @@ def answer(before: Output, after: Output) -> Answer:
             "right_after": bool(now == before.target) if known else None}
 
 
-def asked_of(one: Compared, seen: Seen) -> Output | None:
+def asked_of(one: Compared, seen: AnyTrace) -> Output | None:
     """Returns the prediction on display, by default the last one."""
     outputs = seen.outputs
     return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None

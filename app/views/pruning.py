@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.measured import measures, pruning, roles
 from app.panels.measured.pruning import Choice
@@ -102,7 +102,7 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
                              kept=kept[name], every=count) for name, count in sorted(every.items())))
 
 
-def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left: int) -> None:
+def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], left: int) -> None:
     """Draws the loss and the saving at each number of heads, on held-out texts and on the input text."""
     panels: list[dict[str, Any]] = []
     if found:

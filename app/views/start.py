@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.panels.page import frame
 from app.server import serving
 from app.state import session
@@ -45,13 +45,13 @@ def _draw() -> None:
             choices=choices(state.plan), on_event=lesson_events.on_start)
 
 
-def tokens(lab: Lab, before: Seen, after: Seen, plan: HeadPlan) -> list[Token]:
+def tokens(lab: Lab, before: AnyTrace, after: AnyTrace, plan: HeadPlan) -> list[Token]:
     """Returns the tokens with the attention of the last token to each, in the lookup layer, unmodified and now."""
     looks = (_looks(lab, before, HeadPlan()), _looks(lab, after, plan))
     return [Token(text=text, before=old, weight=new) for text, old, new in zip(after.tokens, *looks, strict=True)][1:]
 
 
-def _looks(lab: Lab, seen: Seen, plan: HeadPlan) -> list[float]:
+def _looks(lab: Lab, seen: AnyTrace, plan: HeadPlan) -> list[float]:
     """Returns the mean over the layer's heads of the last token's attention weights, each times the head's gate."""
     weights = compute.layer_of(lab, seen, plan, KIND, READER).weights[:, -1]
     gates = [plan.state(KIND, READER, head).gate for head in range(len(weights))]

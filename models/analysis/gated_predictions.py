@@ -17,7 +17,7 @@ from models.lab import GatedLogProbabilities, Lab
 from models.messages import message
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
-from models.trace import Said
+from models.trace import PassResult
 
 NUMBERS = 16 * 2**20  # number of probabilities in one pass: 64 MB
 MAPS = 16 * 2**20  # numbers in the maps that are in memory at once: one layer's, or all layers' with gradients
@@ -43,7 +43,7 @@ class Question:
     vocabulary: int = field(default=1, compare=False)
 
     @classmethod
-    def of(cls, before: Said, index: int | None = None) -> Question:
+    def of(cls, before: PassResult, index: int | None = None) -> Question:
         """Returns one prediction of a text, or all predictions that the text asks for.
 
         Args:

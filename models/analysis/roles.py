@@ -38,7 +38,7 @@ Relation = tuple[str, str]  # (one of RELATIONS, one of DIRECTIONS)
 
 
 @dataclass
-class Looks:
+class KeyCounts:
     """The most attended keys of the heads of one block, counted over texts.
 
     Attributes:

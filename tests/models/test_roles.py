@@ -11,7 +11,7 @@ import pytest
 from models.analysis import dependency_trees
 from models.analysis.dependency_trees import Sentence, places_of, tokens_of
 from models.analysis.head_measures import chance_of_rank, spearman
-from models.analysis.roles import Looks, aligned, looked_at, ranks
+from models.analysis.roles import KeyCounts, aligned, looked_at, ranks
 from models.kind import Kind, Traits
 
 SOFTMAX = Traits("Softmax")
@@ -33,8 +33,8 @@ def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
     return weights
 
 
-def looks_of(to: list[int], causal: bool = False, times: int = 30) -> Looks:
-    looks = Looks(Kind("self", 1, 1, SOFTMAX, causal=causal))
+def looks_of(to: list[int], causal: bool = False, times: int = 30) -> KeyCounts:
+    looks = KeyCounts(Kind("self", 1, 1, SOFTMAX, causal=causal))
     places, indices = aligned(TOKENS, IS_TEXT, TEXT)
     for _ in range(times):
         at = looks.add(pointing(to), IS_TEXT, IS_TEXT)
@@ -78,7 +78,7 @@ def test_syntactic_needs_ten_points_more_than_the_best_distance():
     other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
     tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
     for rightly, expected in ((10, True), (7, True), (6, False)):
-        looks = Looks(Kind("self", 1, 1, SOFTMAX))
+        looks = KeyCounts(Kind("self", 1, 1, SOFTMAX))
         for number in range(10 * 3):
             right = number % 10 < rightly
             if number % 10 < 6:
@@ -103,7 +103,7 @@ def test_a_causal_head_is_asked_for_what_it_sees():
 def test_rare():
     """A higher id is a rarer token; the rarest token is at another position in each text."""
     rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
-    looks = Looks(kind)
+    looks = KeyCounts(kind)
     for shift in range(20):
         rare = 1 + shift % 6
         ids = [900 if i == rare else 10 + i for i in range(7)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import streamlit as st
 
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.choice.card import card_of
 from app.panels.choice.labels import model_label
@@ -35,7 +35,7 @@ SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the he
           "pos": N_("overlap of their attention rows")}
 
 
-def draw(lab: Lab, state: LabState, before: Seen) -> None:
+def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
     """Draws the section: the choice of the term, the pairs of heads, and exp(D) of this and related models.
 
     Args:
@@ -131,7 +131,7 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
     return shown
 
 
-def _of_text(lab: Lab, before: Seen) -> Likeness:
+def _of_text(lab: Lab, before: AnyTrace) -> Likeness:
     """Returns the values on the typed text, cached; empty for a text over LONG tokens and for a sketch."""
     if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
         return {}

@@ -9,13 +9,13 @@ import numpy
 import torch
 from numpy import ndarray
 
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.server import caches, limits, serving
 from models import Lab
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row, text_of_rows
 from models.analysis.relevance import applies, shares
-from models.analysis.roles import Looks
+from models.analysis.roles import KeyCounts
 from models.prompt import Prompt
 from models.studies import store
 from models.trace import Trace
@@ -78,7 +78,7 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
     return {"open": in_one_row(lab.kinds, nearest["probabilities"])}
 
 
-def of_text(lab: Lab, before: Seen) -> Measured:
+def of_text(lab: Lab, before: AnyTrace) -> Measured:
     """Returns the measures on the input text, cached.
 
     Args:
@@ -100,7 +100,7 @@ def of_text(lab: Lab, before: Seen) -> Measured:
     return found
 
 
-def _of_text(lab: Lab, before: Seen) -> Measured:
+def _of_text(lab: Lab, before: AnyTrace) -> Measured:
     values: dict[str, ndarray] = {}
     if isinstance(before, Trace):
         values["confidence"] = in_one_row(lab.kinds, confidences(lab, before))
@@ -131,7 +131,7 @@ def is_quick(lab: Lab, prompt: Prompt) -> bool:
     return heads * len(prompt.ids) * lab.nbytes / 4 < QUICK
 
 
-def distances(lab: Lab, before: Seen) -> ndarray | None:
+def distances(lab: Lab, before: AnyTrace) -> ndarray | None:
     """Returns the most frequent distance between a query and its most attended key, for each head.
 
     Args:
@@ -146,7 +146,7 @@ def distances(lab: Lab, before: Seen) -> ndarray | None:
     text = text_of_rows(lab, before)
     found = {}
     for kind in lab.kinds:
-        looks = Looks(kind)
+        looks = KeyCounts(kind)
         looks.add(before.weights[kind.name], text[kind.query_row], text[kind.key_row])
         found[kind.name] = looks.positional()[0]
     return in_one_row(lab.kinds, found).astype(numpy.int64)

@@ -10,7 +10,7 @@ import numpy
 import torch
 from numpy import ndarray
 
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.panels.measured import measures
 from app.server import caches, limits, serving
 from app.state.pages.pruning_view import ALL, BEST, ORDERS, TEXT, PruningView
@@ -58,7 +58,7 @@ def scopes_of(lab: Lab) -> list[str]:
     return [ALL, *(kind.name for kind in lab.kinds)] if len(lab.kinds) > 1 else [ALL]
 
 
-def choice(lab: Lab, view: PruningView, before: Seen) -> Choice:
+def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
     """Returns the pruning orders of a model and a text.
 
     Args:
@@ -91,7 +91,7 @@ def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
     return numpy.concatenate([numpy.array(found[kind.name][what]).reshape(-1) for kind in kinds])
 
 
-def _on_text(lab: Lab, before: Seen, kinds: list[Kind]) -> ndarray | None:
+def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray | None:
     """Returns (heads,), the loss on the typed text when each head is pruned alone; None if that takes too long."""
     values = measures.of_text(lab, before).values.get("loss")
     if values is None:
@@ -156,7 +156,7 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
         TIME: [[its["left"], its["seconds"] / whole["seconds"]] for its in found["costs"]]}
 
 
-def on_this_text(lab: Lab, before: Seen, chosen: Choice) -> Curve:
+def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     """Returns the KL divergence from the baseline prediction on the typed text, for the shown order, cached.
 
     Args:
@@ -180,7 +180,7 @@ def on_this_text(lab: Lab, before: Seen, chosen: Choice) -> Curve:
     return [[left, value] for left, value in enumerate(found.values["kl"].tolist())]
 
 
-def _divergences(lab: Lab, before: Seen, chosen: Choice) -> ndarray:
+def _divergences(lab: Lab, before: AnyTrace, chosen: Choice) -> ndarray:
     """Returns (heads + 1,), the KL divergence with 0, 1, ... heads of the order left."""
     limits.spend(limits.PASSES, len(chosen.order) + 1)
     with serving.computing():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.choice import card
 from app.panels.prompt import forgetting, gates, minimal_heads
@@ -23,7 +23,7 @@ from models.trace import row_entropy
 NAMES = {HEAD: N_("Head"), **SECTIONS}
 
 
-def present(lab: Lab, state: LabState, trace: Seen) -> str:
+def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Returns the section in place of the large map.
 
     Args:
@@ -37,12 +37,12 @@ def present(lab: Lab, state: LabState, trace: Seen) -> str:
     return state.section if state.offers_sections and state.section in _offered(lab, trace) else ""
 
 
-def _offered(lab: Lab, trace: Seen) -> list[str]:
+def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
     offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
     return [name for name in NAMES if offered.get(name, True)]
 
 
-def choose(lab: Lab, state: LabState, trace: Seen) -> str:
+def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Draws the choice of the section.
 
     Args:
@@ -64,7 +64,7 @@ def choose(lab: Lab, state: LabState, trace: Seen) -> str:
     return chosen if chosen in SECTIONS else ""
 
 
-def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
     """Draws a section.
 
     Args:
@@ -89,7 +89,7 @@ def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> 
             st.error(plain(_(str(error))))
 
 
-def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+def _entropy(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
         told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. A "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import streamlit as st
 
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.content import effect as effect_content
 from app.state.handlers import events
 from app.state.lab_state import LAST, LabState
@@ -16,7 +16,7 @@ from models.kind import TEXT
 from models.trace import divergence
 
 
-def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
+def draw(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "effect") -> None:
     """Draws the panel, or a message if a class must guess the prediction first.
 
     Args:
@@ -32,7 +32,7 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
         mount(part(lab, state, before, after, key))
 
 
-def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> Part:
+def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "effect") -> Part:
     """Returns the panel; for a model without predictions, it shows the shift of the output vectors.
 
     Args:
@@ -49,7 +49,7 @@ def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
                        **effect_content.content(lab, state.plan, before, after))
 
 
-def shown_index(state: LabState, before: Seen, after: Seen) -> int:
+def shown_index(state: LabState, before: AnyTrace, after: AnyTrace) -> int:
     """Returns the index of the prediction on display.
 
     Args:

@@ -12,7 +12,7 @@ from functools import partial
 import streamlit as st
 
 from app import compute, exports
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.server import limits
 from app.state import visit
 from app.state.lab_state import LabState
@@ -24,7 +24,7 @@ from models.prompt import Prompt
 TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv"}
 
 
-def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
+def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
     """Draws the download button if an export was requested. The data are computed, or taken from the cache, on a click.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.state.lab_state import FINDS, LabState
 from app.texts import _
 from models import Lab, Trace
@@ -18,7 +18,7 @@ LEAST = 0.4  # smallest mean weight of a found head
 Notes = dict[Address, tuple[str, str]]
 
 
-def found(lab: Lab, state: LabState, trace: Seen) -> tuple[Notes, dict[str, Any] | None]:
+def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any] | None]:
     """Returns the heads with the pattern of the link.
 
     Args:

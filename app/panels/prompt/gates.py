@@ -7,7 +7,7 @@ from statistics import fmean
 import streamlit as st
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.panels.choice.labels import model_label
 from app.panels.prompt.heads import selected
 from app.server import serving
@@ -22,7 +22,7 @@ from models.studies import store
 from models.trace import sink
 
 
-def offered(trace: Seen) -> bool:
+def offered(trace: AnyTrace) -> bool:
     """Returns True if the model computes gates.
 
     Args:
@@ -34,7 +34,7 @@ def offered(trace: Seen) -> bool:
     return bool(trace.gates)
 
 
-def section(lab: Lab, state: LabState, trace: Seen) -> None:
+def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
     """Draws the gates (tokens by heads), and the attention to the first token compared with softmax attention.
 
     Args:
@@ -79,7 +79,7 @@ def _over_texts(name: str) -> float | None:
     return fmean(measured["by_window"]) if measured else None
 
 
-def _without_gates(lab: Lab, trace: Seen) -> dict[str, Seen]:
+def _without_gates(lab: Lab, trace: AnyTrace) -> dict[str, AnyTrace]:
     """Returns the trace of the family's softmax model on the same prompt; empty without such a model."""
     name = f"{lab.task.name}-softmax"
     if name not in catalogue.names() or name == lab.name:

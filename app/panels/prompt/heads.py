@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.content import heads as content
 from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
@@ -18,13 +18,13 @@ from models.plan import Address, HeadPlan
 SENTENCE = 160  # characters of the text in the picture of all heads
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
+def grid(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,
          files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
     """Draws all heads, one grid per attention block; arguments as of `grid_part`."""
     mount(grid_part(lab, state, trace, key, bare, led, files, notes))
 
 
-def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
+def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,
               files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None,
               find: dict[str, Any] | None = None) -> Part:
     """Returns all heads, one grid per attention block, with the controls of the selected heads.
@@ -49,7 +49,7 @@ def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: 
         **content.grids(lab, state.plan, trace, notes))
 
 
-def large_part(lab: Lab, state: LabState, before: Seen, trace: Seen, key: str = "map") -> Part:
+def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key: str = "map") -> Part:
     """Returns the large attention map of the selected head.
 
     Args:
@@ -74,7 +74,7 @@ def large_part(lab: Lab, state: LabState, before: Seen, trace: Seen, key: str = 
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _asked(trace, state)))
 
 
-def _asked(trace: Seen, state: LabState) -> Output | None:
+def _asked(trace: AnyTrace, state: LabState) -> Output | None:
     """Returns the prediction that the effect panel shows."""
     there = -len(trace.outputs) <= state.asked < len(trace.outputs)
     return trace.outputs[state.asked if there else LAST] if trace.outputs else None

@@ -13,7 +13,7 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.panels.page import progress
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
@@ -104,7 +104,7 @@ class Under:
     job: Job[Any]
 
 
-def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
+def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
     """Draws the section: settings, the start button, and the results.
 
     Args:

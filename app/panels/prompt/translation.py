@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from app import compute
-from app.compute import Seen
+from app.compute import AnyTrace
 from app.state.lab_state import LabState
 from components import Part, written
 from models import Lab
 from models.kind import TARGET
 
 
-def is_offered(before: Seen) -> bool:
+def is_offered(before: AnyTrace) -> bool:
     """Returns True for an encoder-decoder model.
 
     Args:
@@ -22,7 +22,7 @@ def is_offered(before: Seen) -> bool:
     return TARGET in before.rows
 
 
-def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "written") -> Part:
+def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "written") -> Part:
     """Returns the panel with the output text of the unmodified model and under the plan.
 
     Args:

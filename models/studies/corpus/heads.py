@@ -24,7 +24,7 @@ from numpy import ndarray
 from models.analysis import dependency_trees, relevance
 from models.analysis.dependency_trees import Sentence
 from models.analysis.head_measures import confidences, text_of_rows
-from models.analysis.roles import Looks, aligned, ranks
+from models.analysis.roles import KeyCounts, aligned, ranks
 from models.catalogue import names
 from models.kind import TEXT
 from models.lab import Lab
@@ -88,7 +88,7 @@ class Watcher:
 
     def __init__(self, lab: Lab, rank: ndarray) -> None:
         self.lab, self.rank = lab, rank
-        self.looks = {kind.name: Looks(kind) for kind in lab.kinds}
+        self.looks = {kind.name: KeyCounts(kind) for kind in lab.kinds}
         self.sure: dict[str, list[ndarray]] = {kind.name: [] for kind in lab.kinds}
         self.seen: list[tuple[Sentence, dict[str, ndarray], Any]] = []
 
