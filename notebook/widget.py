@@ -17,9 +17,9 @@ import traitlets
 from app.content import effect as effect_content
 from app.content import heads as content
 from app.state.pages.selection import Selection
-from components import effect, head_map, heads
+from components import channel, effect, head_map, heads
 from components.channel import Channel
-from components.mounting import Part
+from components.mounting import Part, answer
 from components.payload import pack
 from models import HeadPlan, Lab, Trace
 from models.kind import policies_of
@@ -128,11 +128,12 @@ class HeadsWidget(anywidget.AnyWidget):
         self._send_parts()
 
     def _send_parts(self) -> None:
-        self._channel.begin()
-        parts = [(index, part) for index, lab in enumerate(self.labs) for part in self._parts_of(index, lab)]
-        self._channel.end()
-        self._parts = [{"component": part.component, "key": part.key, "index": index,
-                        "payload": pack(part.header | self._envelope(part.key), part.arrays)} for index, part in parts]
+        with channel.use(self._channel):
+            self._channel.begin()
+            parts = [(index, part) for index, lab in enumerate(self.labs) for part in self._parts_of(index, lab)]
+            self._channel.end()
+            self._parts = [{"component": part.component, "key": part.key, "index": index,
+                            "payload": pack(part.header | answer(part.key), part.arrays)} for index, part in parts]
 
     def _parts_of(self, index: int, lab: Lab) -> list[Part]:
         """Returns the grids, the map and the effect of one model."""
@@ -157,12 +158,6 @@ class HeadsWidget(anywidget.AnyWidget):
         for part in parts:
             self._channel.listen(part.key, part.on_event)
         return parts
-
-    def _envelope(self, key: str) -> dict[str, Any]:
-        """Returns the part of a payload's header that acknowledges events (components/mounting.py)."""
-        now = self._channel
-        return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
-                "serial": now.serial, "direct": False, "text": None, "language": "en"}
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         """Handles the events of a component."""
