@@ -15,6 +15,7 @@ from app import texts
 from app.panels.choice.labels import model_label
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
+from app.state.pages.selection import Selection
 from app.texts import LANGUAGES, _
 from models import HeadPlan
 from tests.e2e.test_explore import named, query
@@ -43,9 +44,9 @@ def linked(page: Page, key: str, value: str) -> None:
     page.wait_for_timeout(150)
 
 
-def tile(page: Page, layer: int, head: int) -> Locator:
+def tile(page: Page, layer: int, head: int, kind: str = "self") -> Locator:
     """Returns the tile of a head (counted from 0), in any language."""
-    return page.locator(f'[role="gridcell"][data-layer="{layer}"][data-head="{head}"]')
+    return page.locator(f'[role="gridcell"][data-kind="{kind}"][data-layer="{layer}"][data-head="{head}"]')
 
 
 def set_plan(page: Page, wanted: HeadPlan) -> None:
@@ -53,13 +54,17 @@ def set_plan(page: Page, wanted: HeadPlan) -> None:
     heads = list(wanted.heads)
     (state,) = {str(its) for its in wanted.heads.values()}
     layers = {layer for _kind, layer, _head in heads}
-    if len(heads) in (32, 4) and len(layers) in (1, 4):
+    kind = heads[0][0]
+    if len(heads) == 24:  # a block of the translator
+        page.locator(f'[data-kind="{kind}"][data-scope="all"]').click()
+        page.get_by_role("button", name=_("Prune"), exact=True).click()
+    elif len(heads) in (32, 4) and len(layers) in (1, 4):
         which = _("All heads") if len(heads) == 32 else _("All heads of layer {layer}", layer=min(layers) + 1)
         page.get_by_role("button", name=which, exact=True).click()
         page.get_by_role("button", name={"c": _("Constant"), "g0": _("Prune")}[state], exact=True).click()
     else:
-        for _kind, layer, head in heads:
-            tile(page, layer, head).click()
+        for kind, layer, head in heads:
+            tile(page, layer, head, kind).click()
             page.keyboard.press({"c": "c", "g0": "p"}.get(state, "-"))
     linked(page, "plan", str(wanted).replace("g0.5", "g0.9"))
 
@@ -73,8 +78,8 @@ def do(page: Page, step: Step) -> None:
     if "plan" in what:
         set_plan(page, HeadPlan.parse(what["plan"]))
     elif "at" in what:
-        layer, head = map(int, what["at"].split("."))
-        tile(page, layer, head).click()
+        at = Selection.parse(what["at"])
+        tile(page, at.layer, at.head, at.kind).click()
         linked(page, "at", what["at"]) if what["at"] != "0.0" else page.wait_for_timeout(600)
     if "text" in what:
         box = page.get_by_label(_("Text"), exact=True)
