@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-_NOTEBOOK = ("compare", "show")  # these names need the extra `notebook`
+_NOTEBOOK = ("compare", "show")  # public names that need the optional part `notebook` of the package
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
            "load_folder", "mean_weights", "names", "run", "show", "study"]
 

@@ -76,7 +76,8 @@ def documents() -> Iterator[Sample]:
     """Yields the paragraphs and list items of the documents."""
     for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]):
         prose = re.sub(r"^```.*?^```|^    .*?$|^\|.*?$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-        yield from ((path.relative_to(ROOT).as_posix(), block) for block in blocks(prose) if not block.startswith("#"))
+        yield from ((path.relative_to(ROOT).as_posix(), block) for block in blocks(prose)
+                    if not block.startswith(("#", "<!--")))
 
 
 def chinese() -> Iterator[Sample]:

@@ -24,7 +24,7 @@ EXPLORE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2
            "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 SIZE = {"width": 1280, "height": 800}
 SHRUNK = (960, 600)
-READING, LOOKING = 2200, 1400  # duration of a frame in ms: a new question; the result of an action
+READING, LOOKING = 2200, 1400  # ms that a picture stays: one with a new question; one with the result of an action
 
 
 STILL = """() => [...document.querySelectorAll('*')].every(element =>

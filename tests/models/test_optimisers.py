@@ -58,7 +58,7 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
     """The parameters that are named as tables are exactly those with one number per position."""
     model = Transformer(make_config(attention, length=23))
     for name, parameter in model.named_parameters():
-        if 23 in parameter.shape and not name.endswith(".weight"):  # W2 is an ordinary matrix
+        if 23 in parameter.shape and not name.endswith(".weight"):  # the matrix W2 of dense Synthesizers is not a table
             assert name.endswith("table"), name
         if name.endswith("table") and not name.endswith(("mixing_table", "bias_table")):
             assert 23 in parameter.shape, name

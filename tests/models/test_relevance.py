@@ -74,13 +74,13 @@ def test_against_the_rules_in_loops():
         scale = (last.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * model.norm.weight
         token = int(model.logits(model.norm(last)).argmax())
         row = model.embedding.weight[token] * model.config.output_scale
-        share = row * scale  # relevance of the last hidden state, divided by it
+        share = row * scale  # ratio of relevance to value, of the last hidden state
         norm = (middle.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * block.mlp_norm.weight
         through = torch.zeros_like(middle)
         for neuron in range(len(up)):  # relevance of each neuron of the MLP, then of its inputs
             arrived = (block.down.weight[:, neuron] * share).sum() * passed[neuron]
             through += arrived * block.up.weight[neuron] * norm
-        # relevance of the state between attention and MLP, divided by it: through the MLP and past it
+        # the same ratio between attention and MLP: through the MLP and past it
         share = share + through
         width = outputs.shape[-1]
         expected = []

@@ -228,7 +228,8 @@ def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
 def counted(found: list[str], references: list[list[str]]) -> float:
     """Computes BLEU for texts without punctuation (Papineni et al. 2002).
 
-    n-grams are clipped by the maximum of any reference; the reference length is the nearest one, the shorter of two.
+    n-grams are clipped by the maximum of any reference. The reference length is the nearest one; of two equally near
+    ones it is the shorter.
     """
     matches, totals, length, best = [0] * 4, [0] * 4, 0, 0
     for text, its in zip(found, references, strict=True):

@@ -73,7 +73,7 @@ def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> bo
 
 
 def _problem(code: int, late: bool, out: bytes, errors: str) -> ForeignError | None:
-    """Returns the refusal that follows from the child's output and exit; None if the folder can be read."""
+    """Returns the refusal that the child's output and exit status indicate; None if the folder can be read."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines() if line.endswith(b"}")]
     file = next((line["reading"] for line in reversed(lines) if "reading" in line), "")
     refusal = next((line for line in lines if "refusal" in line), None)
