@@ -50,6 +50,15 @@ def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
     assert bars["7"]["before"] == pytest.approx(answer(HeadPlan())[1], abs=1e-6)
 
 
+@pytest.mark.parametrize("plan", ["self-3.7g0", "self-1.1g0_self-3.7g0", "self-1.1g0_scale-logn64"])
+def test_a_plan_of_another_model_keeps_the_page(plan: str):
+    """The page has its own model; of another model's plan it keeps the heads that its model has."""
+    app = opened(page="start", model="stories-softmax", plan=plan)
+    assert not app.exception
+    shown = sent(app, "opening")[0]
+    assert shown["answer"] == "7" and shown["changed"] == ("self-1.1g0" in plan)
+
+
 @pytest.mark.parametrize(("plan", "least", "most"), [(WITHOUT_FIRST, 0.31, 0.35), (WITHOUT_READER, 0.27, 1 / 3)])
 def test_without_a_layer_it_guesses(plan: HeadPlan, least: float, most: float):
     """Without a layer the accuracy over all lines of three digits is that of choosing one of the line's digits at
