@@ -104,7 +104,7 @@ def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iter
         weights = softmax(scores, *arguments, **named)
         for head, matrix in (change.constant if change else {}).items():
             weights = weights.clone()
-            weights.view(1, -1, *weights.shape[-2:])[0, head] = matrix
+            weights.view(1, -1, *weights.shape[-2:])[0, head, :, :matrix.shape[-1]] = matrix  # without a sink
         return weights
 
     for kind, attention, output in layers_of(model, bool(model.config.is_encoder_decoder)):

@@ -32,7 +32,7 @@ from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
 
 BASE = 9  # base of log n that is not the length of any text here
 WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
-CAPPED = {"t5gemma"}  # log n multiplies scores before they are capped
+CAPPED = {"t5gemma", "gpt_oss"}  # log n multiplies scores before they are capped, and no sink
 EXACT, WINDOW = {"rtol": 0.0, "atol": 0.0}, {"rtol": 1e-4, "atol": 1e-6}
 # one architecture for each way to compute attention
 FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit", "bloom", "longformer")
@@ -185,7 +185,10 @@ def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
         live = torch.tensor(trace.live[kind])
         assert live.shape[:2] == (layers, heads) and trace.weights[kind] is trace.live[kind]
         assert_close(live, attentions(name, result, kind), **(WINDOW if name in WINDOWED else EXACT))
-        assert_close(torch.tensor(trace.scores[kind]).softmax(-1), live)
+        if name == "gpt_oss":
+            assert not lab.kind(kind).attention.is_distribution and 0.05 < float(live.sum(-1).min()) < 0.99
+        else:
+            assert_close(torch.tensor(trace.scores[kind]).softmax(-1), live)
         hidden = numpy.isneginf(trace.scores[kind])
         assert not trace.live[kind][hidden].any() and (trace.scores[kind][~hidden] > -1e30).all()
         assert len(trace.rows[lab.kind(kind).query_row]) == live.shape[2]

@@ -26,9 +26,11 @@ from models.labs.foreign.running import interception, positions, stateless
 from models.labs.foreign.running.adapters import adapt, reports_windows
 from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.writing import MAX_WRITTEN
+from models.messages import N_
 from models.nets.attention.base import NO_INTERVENTION
 
 SHORT, SHORT_TARGET = 7, 4  # numbers of tokens of the short text and of its decoder tokens
+SINKS = N_("Softmax with a sink"), "A = softmax([q kᵀ · scale + bias, sink]) without the sink's column"
 TOLERANCE = 1e-4  # tolerance relative to the largest value
 EAGER = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions",
          "self": "attentions"}  # block -> name in transformers' outputs
@@ -232,6 +234,8 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
         if len(eager) != len(maps):
             raise refuse("more than softmax", kind=model_type)
         check_close(model_type, torch.stack(maps), torch.stack(eager))
+    if any(float(its.sum(-1).min()) < 1 - 1e-3 for its in maps):
+        kind = replace(kind, attention=replace(kind.attention, title=SINKS[0], formula=SINKS[1], is_distribution=False))
     return replace(kind, layers=len(maps), heads=heads[0],
                    causal=kind.name != "cross" and all(not its.triu(1).any() for its in maps))
 

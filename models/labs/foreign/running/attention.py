@@ -162,7 +162,8 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
            softcap: float | None = None, **others: Any) -> tuple[Tensor, Tensor]:
     """Returns head outputs (B, N, H, D) and the pattern; transformers calls this function.
 
-    `others` are not used. If one of them changed the result, the comparison at opening would find the difference.
+    Of `others`, only the sinks are used. If another one changed the result, the comparison at opening would find the
+    difference.
 
     Args:
         module: the attention module.
@@ -179,18 +180,19 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
     if groups > 1:  # key and value heads that several query heads share are repeated for each query head
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = torch.matmul(query, key.transpose(2, 3)).mul_(query.shape[-1]**-0.5 if scaling is None else scaling)
-    outputs, weights = complete(module, scores, value, attention_mask, position_bias, softcap)
+    outputs, weights = complete(module, scores, value, attention_mask, position_bias, softcap, others.get("s_aux"))
     return outputs.transpose(1, 2).contiguous(), weights
 
 
 def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None = None,
-             softcap: float | None = None) -> tuple[Tensor, Tensor]:
+             softcap: float | None = None, sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Returns the result of `complete_with` for values (B, H, M, D) that the pattern multiplies."""
-    return complete_with(module, scores, lambda weights: torch.matmul(weights, value), mask, bias, softcap)
+    return complete_with(module, scores, lambda weights: torch.matmul(weights, value), mask, bias, softcap, sink)
 
 
 def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor], mask: Tensor | None,
-                  bias: Tensor | None = None, softcap: float | None = None) -> tuple[Tensor, Tensor]:
+                  bias: Tensor | None = None, softcap: float | None = None,
+                  sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Returns the (B, H, N, D) head outputs before W_O, and the pattern after the plan.
 
     Args:
@@ -200,6 +202,7 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
         mask: added to the scores, -inf where a query does not see a key; or None.
         bias: added to the scores; or None.
         softcap: scores become softcap · tanh(scores / softcap); or None.
+        sink: (H,) score of one more key without a value (gpt-oss), whose weight the rows of the pattern lack; or None.
     """
     current = current_pass()
     factor = current.factor(scores, mask)
@@ -211,7 +214,13 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
         scores = scores.add_(bias)
     if mask is not None:
         scores = scores.add_(mask)
-    return current.finish(module, scores, mix)
+    return current.finish(module, scores, mix, None if sink is None else _softmax_with(sink, scores))
+
+
+def _softmax_with(sink: Tensor, scores: Tensor) -> Tensor:
+    """The softmax over the keys and a sink, without the sink's column: the operations of gpt-oss in their order."""
+    every = torch.cat([scores, sink.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)], dim=-1)
+    return (every - every.max(dim=-1, keepdim=True).values).softmax(dim=-1)[..., :-1]
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
