@@ -22,7 +22,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
 from benchmarks.link import cpu_seconds, server_of
-from benchmarks.visitors import FINISHED, WARMUP, WORDS, queries
+from benchmarks.visitors import FINISHED, WORDS, queries
 from components.payload import unpack
 from tests.browser import serve
 
@@ -56,7 +56,7 @@ def measure(address: str, visitors: int, every: float, seconds: float) -> dict[s
         address: address of the app, on this machine.
         visitors: number of visitors.
         every: mean seconds between two events of a visitor.
-        seconds: duration after WARMUP seconds, in which the visitors open their pages.
+        seconds: duration, which begins when all visitors have opened their pages.
 
     Returns:
         One row of a table.
@@ -67,13 +67,12 @@ def measure(address: str, visitors: int, every: float, seconds: float) -> dict[s
 async def _measure(address: str, visitors: int, every: float, seconds: float) -> dict[str, Any]:
     times: list[float] = []
     errors: list[str] = []
-    process = server_of(address)
-    begin = time.perf_counter() + WARMUP + visitors / 20  # a page takes up to 50 ms of processor time to open
+    process, one_by_one, begin = server_of(address), asyncio.Semaphore(2), asyncio.Barrier(visitors + 1)
     limits = httpx2.Limits(max_connections=visitors)
     async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
-        running = [asyncio.create_task(_visit(client, address, every, begin, begin + seconds, place, times, errors))
+        running = [asyncio.create_task(_visit(client, address, every, seconds, one_by_one, begin, place, times, errors))
                    for place in range(visitors)]
-        await asyncio.sleep(begin - time.perf_counter())
+        await begin.wait()
         before = cpu_seconds(process)
         await asyncio.gather(*running)
         used = cpu_seconds(process) - before
@@ -83,17 +82,20 @@ async def _measure(address: str, visitors: int, every: float, seconds: float) ->
             "p95 ms": taken[int(len(taken) * 0.95)], "max ms": taken[-1], "CPU ms per event": used * 1e3 / len(taken)}
 
 
-async def _visit(client: httpx2.AsyncClient, address: str, every: float, begin: float, stop: float, place: int,
-                 times: list[float], errors: list[str]) -> None:
+async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds: float,
+                 one_by_one: asyncio.Semaphore, begin: asyncio.Barrier, place: int, times: list[float],
+                 errors: list[str]) -> None:
     draw = random.Random(place)
-    await asyncio.sleep(draw.uniform(0, begin - time.perf_counter() - WARMUP / 2))
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     try:
         async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
-                                      origin=Origin(address)) as socket:
-            header = await _open(socket, draw.choice(STORIES))
+                                      open_timeout=60, origin=Origin(address)) as socket:
+            async with one_by_one:
+                header = await _open(socket, draw.choice(STORIES))
             seen, coming = header["serial"], events(draw, header["answered"])
-            await asyncio.sleep(max(0.0, begin - time.perf_counter()) + draw.uniform(0, every))
+            await begin.wait()
+            stop = time.perf_counter() + seconds
+            await asyncio.sleep(draw.uniform(0, every))
             while time.perf_counter() < stop:
                 began = time.perf_counter()
                 answer = await client.post(f"/lab/visits/{header['visit']}/events",
@@ -108,6 +110,7 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, begin: 
                 await asyncio.sleep(draw.expovariate(1 / every))
     except (TimeoutError, OSError, websockets.WebSocketException, httpx2.HTTPError) as error:
         errors.append(repr(error)[:120])  # an interrupted visitor is a result of the measurement
+        await begin.abort()
 
 
 async def _open(socket: Any, query: str) -> dict[str, Any]:
