@@ -91,9 +91,8 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
     assert set(NUMBER.findall(said)) <= known
 
 
-PENDING = {f"{family}-{name}" for family in ("summary", "dialogue")
-           # models that have a recipe and are not trained yet
-           for name in ("random", "dense", "dense-softmax", "random-softmax")}
+PENDING = {"summary-dense-softmax", "summary-random-softmax", "dialogue-random", "dialogue-dense",
+           "dialogue-dense-softmax", "dialogue-random-softmax"}  # have a recipe and are not trained yet
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
