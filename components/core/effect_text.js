@@ -97,7 +97,7 @@ function oldRank(row, rows, least) {
   if (Math.max(row.before, row.after) < SMALLEST) return '';
   const [old, now] = ['before', 'after'].map(when => 1 + rows.filter(other => other[when] > row[when]).length);
   // Tokens that are not shown have at most `least`, before and after.
-  if (row.before < least) return NEW;
+  if (row.before < least) return row.before < least / 4 ? NEW : ''; // between: the rank is not known
   return old === now ? '' : String(old);
 }
 
