@@ -188,7 +188,7 @@ class Visitor:
         status, answer = await asyncio.wait_for(route.post(f"/lab/visits/{self._page.visit}/events", body), PATIENCE)
         self.record.times.append((time.perf_counter() - began) * 1e3)
         if status == 410 and self.may_be_cut:
-            raise ConnectionError("the visit has ended")  # a browser then begins another one
+            raise ConnectionError("the visit has ended")  # a browser then begins a new visit
         if status != 200:
             self.record.errors.append(f"events: status {status}")
         elif unpack(answer[4:4 + int.from_bytes(answer[:4], "little")])[0]["answered"] < self._sequence:

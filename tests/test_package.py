@@ -105,7 +105,7 @@ def test_the_wheel_is_small_and_complete(wheel: Path):
         sources = {name: file.read(name).decode() for name in names if name.endswith(".py")}
         released = json.loads(file.read("attention_lab/models/checkpoints/released.json"))
     assert "attention_lab/py.typed" in names
-    assert any(name.endswith("licenses/app/static/LICENSES.txt") for name in names)  # of Vega
+    assert any(name.endswith("licenses/app/static/LICENSES.txt") for name in names)  # the licences of Vega
     packaged = {name.split("/")[3] for name in names if name.endswith("/model.safetensors")}
     assert {name.split("-")[0] for name in packaged} == {name.split("-")[0] for name in models.names()}
     assert set(released) == set(models.names())
@@ -187,7 +187,7 @@ def test_the_readmes_python_prints_what_it_shows(python: Path):
 
 @pytest.mark.parametrize("path", sorted(notebooks.FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs_with_the_wheel(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path):
-    """Its kernel has the wheel and runs outside of the repository; Streamlit is not needed."""
+    """A notebook runs in a kernel that has only the wheel, outside of the repository and without Streamlit."""
     kernel = tmp_path / "kernels" / "wheel" / "kernel.json"
     kernel.parent.mkdir(parents=True)
     code = "import sys; sys.modules['streamlit'] = None; from ipykernel import kernelapp as k; k.launch_new_instance()"

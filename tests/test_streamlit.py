@@ -73,7 +73,7 @@ def test_no_other_file_uses_them(path):
     assert path == SCRIPT or not PRIVATE.search(path.read_text("utf-8"))
 
 
-# Of Streamlit's Python code: undocumented modules, of which only app/server/streamlit_internals.py imports.
+# Undocumented modules of Streamlit's Python code, which only app/server/streamlit_internals.py imports.
 UNDOCUMENTED = re.compile(r"^\s*(?:from|import) streamlit\.(?:proto|runtime|web)\b", re.MULTILINE)
 WIDGETS = {"app/panels/prompt/picture.py"}  # imports the type of an uploaded file, for an annotation
 
@@ -104,7 +104,7 @@ def test_the_names_of_sessions_and_uploads_exist():
 
 
 def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
-    """Those over the limit only, each once."""
+    """Only sessions over the limit are ended, each once."""
     from types import SimpleNamespace
 
     from streamlit.runtime.memory_session_storage import MemorySessionStorage

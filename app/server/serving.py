@@ -74,7 +74,7 @@ def aside(page: bool = False) -> Iterator[None]:
 
 
 class OvertakenError(Exception):
-    """A newer request of the same visit made this one's result unnecessary before its computation began."""
+    """A newer request of the same visit made this request unnecessary before its computation began."""
 
 
 _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)

@@ -70,7 +70,7 @@ export function createWordsPanel(state, readout, legend) {
 
   const panel = {
     element,
-    shown: null, // what is painted, for the download
+    shown: null, // the painted content, for the download
     show() {
       const { data, dark, view } = state;
       now = tinted(state);

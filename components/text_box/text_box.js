@@ -1,4 +1,4 @@
-// The text box. It shows what was typed until Python has answered it, and Python's text otherwise.
+// The text box. It shows the typed text until Python has answered it, and Python's text otherwise.
 
 import { cutText } from '../core/format.js';
 import { _ } from '../core/texts.js';

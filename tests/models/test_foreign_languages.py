@@ -99,7 +99,7 @@ def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
 
 
 def test_a_choice_of_language_is_the_first_token_that_is_written(m2m: ForeignLab):
-    """And stays so under a plan. The tokens of the text are those without the choice."""
+    """The first output token is the chosen language, also under a plan; the choice does not change the input tokens."""
     codes = m2m.task.languages.ids
     assert {"en", "fr", "de"} <= set(codes)
     plain, chosen = m2m.read("The cat sat."), m2m.read(" >>fr<< The cat sat.")

@@ -27,7 +27,7 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.trace import Trace
 
 PRUNED = {0: [1], 1: [0, 3]}
-HEADS, SIZE = 4, 32  # of the tiny models
+HEADS, SIZE = 4, 32  # heads per layer and width of the tiny models
 
 
 def kept(layer: int, groups: int = 1) -> torch.Tensor:

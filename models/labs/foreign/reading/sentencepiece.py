@@ -18,7 +18,7 @@ from tokenizers.models import BPE, Unigram
 
 MODELS = {"marian": "source.spm", "m2m_100": "sentencepiece.bpe.model"}  # model type -> file
 CODE = re.compile(r">>[^<>\s]+<<")  # a target language, in front of a text for opus-mt
-LANGUAGES = {  # of M2M100, whose tokens follow those of vocab.json in this order
+LANGUAGES = {  # languages of M2M100, whose tokens follow those of vocab.json in this order
     "m2m100": ("af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi "
                "hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc "
                "or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"),

@@ -65,7 +65,7 @@ def whole() -> Iterator[None]:
 def body_of(model: Any) -> nn.Module | None:
     """Returns the module whose last hidden states the model's head reads; None if the model has no head."""
     if model.config.is_encoder_decoder:
-        decoder = model.get_decoder()  # with a head of its own in an EncoderDecoderModel
+        decoder = model.get_decoder()  # the decoder of an EncoderDecoderModel has its own head
         body = getattr(decoder, "base_model", decoder)
     else:
         body = model.base_model
