@@ -43,7 +43,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
     Raises:
         LimitError: the visitor is over the limit of passes.
     """
-    plan = usable(lab, plan)
+    plan = usable(lab, plan, prompt)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
@@ -135,7 +135,7 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
     """
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
-    plan = usable(lab, plan)
+    plan = usable(lab, plan, seen.prompt)
     key = (lab.identity, seen.prompt, plan, kind, layer)
     found = caches.layers.find(key)
     if found is None:
@@ -192,7 +192,7 @@ def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None
     Raises:
         LimitError: the visitor is over the limit of passes.
     """
-    return _facts(lab.name, prompt, plan)
+    return _facts(lab.name, prompt, usable(lab, plan, prompt))
 
 
 @caches.remembered()

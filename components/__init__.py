@@ -3,11 +3,13 @@
 from components.chart import chart
 from components.chooser import catalogue, chooser
 from components.comparison import comparison
+from components.contributions import contributions
 from components.dial import dial, table
 from components.effect import effect
 from components.figure import figure, spec_of
 from components.head_map import head_map
 from components.heads import Grid, heads
+from components.lens import lens
 from components.lesson import lesson
 from components.library import library
 from components.mounting import Part, answering, mount, page_style
@@ -18,6 +20,6 @@ from components.text_box import text_box
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "figure",
-           "head_map", "heads", "lesson", "library", "mount", "navigation", "notice", "opening", "page_style",
-           "spec_of", "table", "text_box", "toolbar", "written"]
+__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "contributions", "dial",
+           "effect", "figure", "head_map", "heads", "lens", "lesson", "library", "mount", "navigation", "notice",
+           "opening", "page_style", "spec_of", "table", "text_box", "toolbar", "written"]

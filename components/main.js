@@ -3,12 +3,14 @@
 import { chart } from './chart/chart.js';
 import { catalogue, chooser } from './chooser/chooser.js';
 import { comparison } from './comparison/comparison.js';
+import { contributions } from './contributions/contributions.js';
 import { pageData } from './core/page_data.js';
 import { dial } from './dial/dial.js';
 import { effect } from './effect/effect.js';
 import { figure } from './figure/figure.js';
 import { head_map } from './head_map/head_map.js';
 import { heads } from './heads/heads.js';
+import { lens } from './lens/lens.js';
 import { lesson } from './lesson/lesson.js';
 import { navigation } from './navigation/navigation.js';
 import { notice } from './notice/notice.js';
@@ -25,11 +27,13 @@ const components = {
   chart,
   chooser,
   comparison,
+  contributions,
   dial,
   effect,
   figure,
   head_map,
   heads,
+  lens,
   lesson,
   navigation,
   notice,

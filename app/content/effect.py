@@ -26,7 +26,7 @@ def content(lab: Lab, plan: HeadPlan, before: AnyTrace, after: AnyTrace) -> dict
     """
     shown = {"tokens": token_losses(lab, before, after)} if before.vectors is None else in_vectors(before, after)
     return {"predictions": predictions(lab, before, after), "loss_before": mean_loss(before),
-            "loss_after": mean_loss(after), "changed": bool(usable(lab, plan))} | shown
+            "loss_after": mean_loss(after), "changed": bool(usable(lab, plan, before.prompt))} | shown
 
 
 def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from components import Grid
 from models import HeadPlan, Kind, Lab, Output, Trace
 from models.kind import policies_of
 from models.plan import MIN_BASE, Address, HeadState, Scale
+from models.prompt import Prompt
 from models.thumbnails import thumbnails
 from models.trace import Layer, Sketch
 
@@ -120,7 +121,7 @@ def state_of(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
     return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
-def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
+def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
     """Returns the part of a plan that the model can compute.
 
     Args:
@@ -130,6 +131,8 @@ def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
     Returns:
         The plan; without its constant heads if the model has no constant matrices yet.
     """
+    if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
+        plan = plan.without_patches()
     if lab.constant is not None:
         return plan
     return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)

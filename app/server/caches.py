@@ -21,6 +21,7 @@ from models.trace import Layer, Sketch
 TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # bytes of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 MEASURED_BYTES = 2**20  # bytes of the measures of heads on input texts
+ANSWER_BYTES = 4 * 2**20  # bytes of lenses, attributions and patchings
 WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
 
@@ -126,3 +127,4 @@ measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)
+answers: ByteCache[Any] = ByteCache(ANSWER_BYTES, most=4 * TEXTS)

@@ -25,6 +25,7 @@ from app.state.lab_state import (
     example_text,
 )
 from app.state.lessons.lesson_files import CHOICES, Place, step_at
+from app.state.pages.answer_view import AnswerView
 from app.state.pages.constant_view import ConstantView
 from app.state.pages.heads_view import HeadsView
 from app.state.pages.pruning_view import PruningView
@@ -119,8 +120,8 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
     return parse
 
 
-def _by(problem: str, its: type[Search] | type[HeadsView] | type[ConstantView] | type[PruningView] | type[Sampling],
-        ) -> Callable[[str, LabState], Read]:
+def _by(problem: str, its: type[Search] | type[AnswerView] | type[HeadsView] | type[ConstantView] |
+        type[PruningView] | type[Sampling]) -> Callable[[str, LabState], Read]:
     """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
@@ -289,6 +290,9 @@ FIELDS = (
         "This link asks the Constant page for “{text}”, which is not there."), ConstantView)),
     Field("order", "pruning", _by(N_("This link prunes heads in an order “{text}”, which is not here."), PruningView)),
     Field("term", "term", _one_of(N_("This link compares heads by “{text}”, which is not here."), TERMS)),
+    Field("source", "source", _parse_text, carry=_kept_in_family),
+    Field("tokens", "asking", _by(N_("This link asks for tokens “{text}”, which are not here."), AnswerView),
+          carry=_kept_in_family),
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
     Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
           is_setting=True),

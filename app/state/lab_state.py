@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.lessons.lesson_files import Place, step_at
+from app.state.pages.answer_view import AnswerView
 from app.state.pages.constant_view import ConstantView
 from app.state.pages.heads_view import HeadsView
 from app.state.pages.pruning_view import PruningView
@@ -30,6 +31,7 @@ CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
 HEAD = "head"
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
+            "layers": N_("By layer"), "writers": N_("Who wrote it"), "pair": N_("Two prompts"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}
@@ -124,6 +126,8 @@ class LabState:
         pruning: settings of the Pruning page.
         find: pattern of the heads that are marked on the Explore page, a key of FINDS; empty for none.
         term: the disagreement term of the Heads page, a key of TERMS.
+        source: the second prompt, which patched heads take their values from; empty for none.
+        asking: settings of the sections about the answer.
     """
 
     model: str = field(default_factory=default_model)
@@ -151,6 +155,8 @@ class LabState:
     term: str = next(iter(TERMS))
     sampling: Sampling = Sampling()
     part: str = "map"
+    source: str = ""
+    asking: AnswerView = AnswerView()
     find: str = ""
 
     def __post_init__(self) -> None:

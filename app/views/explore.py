@@ -34,7 +34,8 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     now = visit.current()
     before, after = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
     section = sections.present(lab, state, after)
-    return (section, section and (state, reading.prompt), state.hides_answer, state.offers_sections,
+    is_drawn = section not in ("", *sections.LIVE)  # by Streamlit
+    return (section, is_drawn and (state, reading.prompt), state.hides_answer, state.offers_sections,
             translation.is_offered(before), state.sampling, state.budgets,
             lab.task.writes and continuation.refusal(lab, reading), now.download,
             now.continuation and continuation.key_of(reading, state))
@@ -47,8 +48,12 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     state = replace(state, asked=effect.shown_index(state, before, after))
     notes, find = finding.found(lab, state, after)
     found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
-    if not sections.present(lab, state, after):
-        found.append(heads.large_part(lab, state, before, after))
+    section = sections.present(lab, state, after)
+    middle = sections.part(section, lab, state, before, after)
+    if not section:
+        middle = heads.large_part(lab, state, before, after)
+    if middle is not None:
+        found.append(middle)
     if not state.hides_answer:
         found.append(effect.part(lab, state, before, after))
     return found
@@ -78,7 +83,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         mount(shown["heads"])
     with middle:
         section = sections.choose(lab, state, after)
-        if section:
+        if section in sections.LIVE:
+            mount(shown[section])
+        elif section:
             sections.draw(section, lab, state, before, after)
         else:
             mount(shown["map"])

@@ -7,6 +7,7 @@ import streamlit as st
 from app import compute
 from app.compute import AnyTrace
 from app.markdown import plain
+from app.panels.answer import by_layer, pair, writers
 from app.panels.choice import card
 from app.panels.prompt import forgetting, gates, minimal_heads
 from app.panels.prompt.heads import selected
@@ -14,13 +15,14 @@ from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _, tip
-from components import chart
+from components import Part, chart
 from components.charts import entropy_chart
 from models import HeadPlan, Lab
 from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
+LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part}  # answered by the events route
 
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
@@ -39,6 +41,7 @@ def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 
 def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
     offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
+    offered |= dict.fromkeys(LIVE, bool(trace.outputs))
     return [name for name in NAMES if offered.get(name, True)]
 
 
@@ -62,6 +65,11 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
                                       key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
                                       required=True)
     return chosen if chosen in SECTIONS else ""
+
+
+def part(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part | None:
+    """Returns a section that is one component; None for a section that Streamlit draws. Arguments as of `draw`."""
+    return LIVE[section](lab, state, before, after) if section in LIVE else None
 
 
 def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:

@@ -62,12 +62,22 @@ def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Rea
     if lab.task.sees:
         return _picture(lab, limit)
     try:
-        prompt = compute.read(lab, text, limit)
+        prompt = _with_source(lab, compute.read(lab, text, limit), history.present, limit)
     except InputError as error:
         last = history.last_readable(lab.name)
         return Reading(compute.read(lab, last, limit), last, limit, error)
     history.remember_readable(lab.task.name, text)
     return Reading(prompt, text, limit)
+
+
+def _with_source(lab: Lab, prompt: Prompt, state: LabState, limit: int) -> Prompt:
+    """Adds the second prompt if the plan patches heads; without one that fits, pages leave the patches out."""
+    if not (state.source and state.plan.patches):
+        return prompt
+    try:
+        return prompt.with_source(compute.read(lab, state.source, limit))
+    except ValueError:  # the section Two prompts gives the reason
+        return prompt
 
 
 def _picture(lab: Lab, limit: int) -> Reading:

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
+from app import compute
 from app.panels.page import text
 from app.panels.page.text import Reading
 from app.panels.prompt import forgetting
@@ -164,6 +165,7 @@ def refusal(lab: Lab, reading: Reading) -> str | None:
 def _begun(lab: Lab, key: tuple) -> Continuation:
     """Returns a new continuation; `refused` is set if it cannot start."""
     _model, prompt, plan, budgets, sampling = key
+    plan = compute.usable(lab, plan, prompt)
     plans = [HeadPlan(), plan] if plan else [plan]
     count = min(MOST, lab.limit - len(prompt.ids))
     try:
@@ -172,7 +174,7 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
         return Continuation(key, count, running=False, refused=str(error))
     now = Continuation(key, count, steps=[lab.generate(prompt, its, count, sampling) for its in plans])
     if budgets:
-        now.memory = lab.write_within(prompt, budgets, plan, count, sampling)
+        now.memory = lab.write_within(prompt, budgets, plan.without_patches(), count, sampling)
     return now
 
 

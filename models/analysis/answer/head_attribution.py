@@ -42,6 +42,11 @@ class HeadAttribution:
     against: int | None
     position: int
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(values.nbytes for values in self.heads.values())
+
 
 def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
                      against: str | int | None = None, position: int = -1,

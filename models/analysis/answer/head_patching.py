@@ -46,6 +46,11 @@ class HeadPatching:
     position: int
 
     @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(values.nbytes for its in (self.restored, self.difference) for values in its.values())
+
+    @property
     def ranked(self) -> list[tuple[Address, float]]:
         """Returns heads and their shares, the largest first."""
         return sorted((((kind, layer, head), float(values[layer, head])) for kind, values in self.restored.items()

@@ -1,0 +1,46 @@
+"""Lens, attribution and patching of the page's prompt: cached, charged and computed in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from app.server import caches, limits, serving
+from models import HeadAttribution, HeadPlan, Lab, LogitLens
+from models.analysis.answer.head_attribution import attribution_of
+from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.analysis.answer.logit_lens import lens_of
+from models.prompt import Prompt
+
+LIGHT = 128  # tokens of one unit of the limit of passes
+
+
+def lens(lab: Lab, prompt: Prompt, plan: HeadPlan) -> LogitLens:
+    """Returns the logit lens of a prompt under a plan; see models.logit_lens."""
+    return _remembered("lens", lab, prompt, (plan,), lambda: lens_of(lab, prompt, plan), 2)
+
+
+def attribution(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, against: int | None,
+                position: int) -> HeadAttribution:
+    """Returns the attribution of a logit to all heads; see models.head_attribution."""
+    return _remembered("attribution", lab, prompt, (plan, token, against, position),
+                       lambda: attribution_of(lab, prompt, plan, token, against, position), 1)
+
+
+def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadPatching:
+    """Returns the effect of patching each head alone; `prompt` has its second prompt."""
+    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
+    return _remembered("patching", lab, prompt, (what, position),
+                       lambda: patching_of(lab, prompt, what, position=position), 2 + heads // 8)
+
+
+def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], compute: Callable[[], Any],
+                passes: int) -> Any:
+    key = (name, lab.identity, prompt, *given)
+    found = caches.answers.find(key)
+    if found is None:
+        limits.spend(limits.PASSES, passes * -(-len(prompt.ids) // LIGHT))
+        with serving.computing():
+            found = compute()
+        caches.answers.keep(key, found)
+    return found

@@ -1,0 +1,49 @@
+"""Event handlers of the sections about the answer: its tokens, the second prompt, and patches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from app.state.fields import MAX_LINK_TEXT
+from app.state.handlers.head_events import on_heads
+from app.state.pages.answer_view import NONE
+from app.state.session import history, is_index
+from app.state.shared import fit
+from models.plan import OUTPUT, PATTERN
+
+MOST_TOKENS = 10**7  # ids of any vocabulary are below
+
+
+def on_answer(event: dict[str, Any]) -> None:
+    """Handles an event of a section about the answer.
+
+    Args:
+        event: the component's event, untrusted: `select` a head, `patch` a head, `choose` a token or what a patch
+            takes, or type the second prompt (`source`).
+    """
+    past = history()
+    present = past.present
+    match event.get("type"):
+        case "select":
+            on_heads(event | {"scope": "head"})
+        case "patch":
+            shape = present.shape
+            kind, layer, head = (event.get(name) for name in ("kind", "layer", "head"))
+            if kind in [*shape] and is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1]):
+                what = present.asking.what if event.get("on") is True else ""
+                past.do(replace(present, plan=fit(present.plan.patch(kind, layer, head, what), present.models)[0]))
+        case "choose" if event.get("name") in ("token", "against"):
+            token = event.get("value")
+            if token == NONE or is_index(token, MOST_TOKENS):
+                change: dict[str, Any] = {event["name"]: token}
+                past.do(replace(present, asking=replace(present.asking, **change)), merge="viewing")
+        case "choose" if event.get("name") == "what" and event.get("value") in (OUTPUT, PATTERN):
+            heads = [address for address, state in present.plan.heads.items() if state.patch]
+            past.do(replace(present, asking=replace(present.asking, what=event["value"]),
+                            plan=present.plan.with_heads(heads, patch=event["value"])), merge="viewing")
+        case "source" if isinstance(event.get("text"), str):
+            past.do(replace(present, source=event["text"][:MAX_LINK_TEXT]), merge="second prompt")
+        case "pair" if isinstance(event.get("text"), str) and isinstance(event.get("source"), str):
+            past.do(replace(present, text=event["text"][:MAX_LINK_TEXT], source=event["source"][:MAX_LINK_TEXT],
+                            plan=present.plan.without_patches()))

@@ -1,0 +1,34 @@
+"""Sorted bars of what heads and other parts contribute, with choices above them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from components.mounting import Content, OnEvent, component
+
+
+@component("contributions")
+def contributions(*, key: str, title: str, about: str = "", total: str = "", unit: str = "",
+                  bars: Sequence[dict[str, Any]] = (), choices: Sequence[dict[str, Any]] = (),
+                  field: dict[str, Any] | None = None, message: str = "", model: str = "",
+                  on_event: OnEvent | None = None) -> Content:
+    """Draws the bars, the largest absolute value first.
+
+    Args:
+        key: of the mount.
+        title: heading.
+        about: a sentence below it.
+        total: a sentence about the sum.
+        unit: of the values, `%` or a word.
+        bars: each with label, value and optionally head (block, layer, head, counted from 0) and patched, whether the
+            plan patches this head.
+        choices: lists to choose from, each with name, label, value and options of value and text.
+        field: a text field with label, value and examples, pairs of a text and a second one; None for none.
+        message: shown in place of bars.
+        model: title of the model, for downloads.
+        on_event: called with {type: select, kind, layer, head}, {type: patch, kind, layer, head, on},
+            {type: choose, name, value}, {type: source, text} or {type: pair, text, source}, each with `sequence`.
+    """
+    return {"title": title, "about": about, "total": total, "unit": unit, "bars": list(bars), "choices": list(choices),
+            "field": field, "message": message, "model": model}, {}

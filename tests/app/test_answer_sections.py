@@ -1,0 +1,119 @@
+"""Tests of the sections about the answer: by layer, who wrote it, two prompts.
+
+    pytest tests/app/test_answer_sections.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import models
+from app.state.pages.answer_view import AnswerView
+from models.analysis.answer.head_patching import head_patching
+from models.plan import HeadPlan
+from tests.app.test_pages import opened
+from tests.app.test_route import content, mounted, post
+
+TEXT, SOURCE = "The girl was sad because", "The boy was sad because"
+PLAN = HeadPlan().gate("self", 2, 3, 0.0)
+
+
+def event(key: str, sequence: int, **fields: Any) -> dict[str, Any]:
+    return {"key": key, "sequence": sequence} | fields
+
+
+def test_by_layer_shows_the_lens_before_and_after_the_plan():
+    app = opened(model="stories-softmax", text=TEXT, plan=str(PLAN), open="layers")
+    header, arrays = mounted(app)["layers"]
+    lab = models.load("stories-softmax")
+    for which, plan in (("before", HeadPlan()), ("after", PLAN)):
+        lens = models.logit_lens(lab, TEXT, plan)
+        numpy.testing.assert_allclose(arrays[f"{which} probabilities"], lens.probabilities, atol=1e-6)
+        words = [header["words"][i] for i in arrays[f"{which} ids"].flat]
+        assert words == [str(label) for label in lens.labels.flat]
+    assert header["first"] == models.logit_lens(lab, TEXT, PLAN).first.tolist()
+    assert "map" not in mounted(app)
+
+
+def test_who_wrote_the_answer_sums_to_the_logit():
+    app = opened(model="stories-softmax", text=TEXT, open="writers")
+    header, _ = mounted(app)["writers"]
+    found = models.head_attribution(models.load("stories-softmax"), TEXT)
+    assert sum(bar["value"] for bar in header["bars"]) == pytest.approx(found.total, abs=1e-4)
+    assert len(header["bars"]) == 32 + 5
+    now = app.session_state["visit"]
+    against = header["choices"][1]["options"][2]["value"]
+    about, parts = post(now, [event("writers", 1, type="choose", name="against", value=against)])
+    assert not about["layout"]
+    pair = models.head_attribution(models.load("stories-softmax"), TEXT, token=found.token, against=against)
+    assert sum(bar["value"] for bar in parts["writers"][0]["bars"]) == pytest.approx(pair.total, abs=1e-4)
+    app.run()
+    assert content(parts["writers"]) == content(mounted(app)["writers"])
+
+
+def test_two_prompts_patch_each_head_and_the_plan():
+    app = opened(model="stories-softmax", text=TEXT, source=SOURCE, open="pair")
+    header, _ = mounted(app)["pair"]
+    found = head_patching(models.load("stories-softmax"), TEXT, SOURCE)
+    best, share = found.ranked[0]
+    assert header["bars"][0]["head"] == list(best) and header["bars"][0]["value"] == pytest.approx(100 * share, abs=0.1)
+    now = app.session_state["visit"]
+    _, parts = post(now, [event("pair", 1, type="patch", kind=best[0], layer=best[1], head=best[2], on=True)])
+    assert now.history.present.plan == HeadPlan().patch(*best)
+    assert parts["pair"][0]["bars"][0]["patched"]
+    rows = {row["label"]: row["after"] for row in parts["effect"][0]["predictions"][0]["rows"]}
+    trace = models.run(models.load("stories-softmax"), TEXT, HeadPlan().patch(*best), SOURCE)
+    assert rows[trace.output.labels[0]] == pytest.approx(float(trace.output.probabilities[0]), abs=1e-5)
+
+
+def test_a_second_prompt_that_does_not_fit_is_named_and_its_patches_wait():
+    plan = HeadPlan().patch("self", 2, 3)
+    app = opened(model="stories-softmax", text=TEXT, source="The boy", plan=str(plan), open="pair")
+    assert not app.exception
+    parts = mounted(app)
+    assert "one length" in parts["pair"][0]["message"]
+    assert not parts["effect"][0]["changed"]
+    assert app.session_state["visit"].history.present.plan == plan
+
+
+@pytest.mark.parametrize("name", ["masked-softmax", "translation-softmax", "assignment-softmax"])
+@pytest.mark.parametrize("section", ["layers", "writers", "pair"])
+def test_every_family(name: str, section: str):
+    from app.panels.answer.pair import PAIRS
+
+    task = models.load(name).task.name
+    text, source = PAIRS[task][0]
+    app = opened(model=name, text=text, source=source, open=section)
+    assert not app.exception
+    assert not mounted(app)[section][0]["message"]
+
+
+@pytest.mark.parametrize("family", ["assignment", "stories", "masked", "translation", "dialogue"])
+def test_every_pair_has_two_answers_and_one_length(family: str):
+    from app.panels.answer.pair import PAIRS
+
+    lab = models.load(f"{family}-softmax")
+    for text, source in PAIRS[family]:
+        found = head_patching(lab, text, source)
+        assert found.token != found.against and max(share for _, share in found.ranked) > 0.2
+
+
+def test_forged_events_change_nothing():
+    app = opened(model="stories-softmax", text=TEXT, open="pair")
+    now = app.session_state["visit"]
+    before = now.history.present
+    post(now, [event("pair", i, **fields) for i, fields in enumerate((
+        {"type": "patch", "kind": "self", "layer": 99, "head": 0, "on": True}, {"type": "patch", "kind": [], "on": 1},
+        {"type": "choose", "name": "token", "value": "x"}, {"type": "choose", "name": "what", "value": []},
+        {"type": "source", "text": 3}, {"type": "pair", "text": None}, {"type": []}), 1)])
+    assert now.history.present == before
+
+
+@pytest.mark.parametrize("text", [".", "262.17", ".9a", "3.", "3.4a"])
+def test_the_links_field(text: str):
+    assert str(AnswerView.parse(text)) == text
+    with pytest.raises(ValueError, match="names no tokens"):
+        AnswerView.parse(text + "!")
