@@ -22,7 +22,7 @@ from pathlib import Path
 import attention_lab
 
 STUDIES = {  # name -> the module that `python -m` runs
-    "blimp": "models.studies.corpus.blimp", "choices": "models.studies.corpus.choices",
+    "blimp": "models.studies.zero_shot.blimp", "choices": "models.studies.zero_shot.choices",
     "claims": "models.studies.claims",
     "disagreement": "models.studies.corpus.disagreement", "forgetting": "models.studies.corpus.forgetting",
     "heads": "models.studies.corpus.heads", "lengths": "models.studies.corpus.lengths",

@@ -147,7 +147,7 @@ def test_every_command_that_is_named_exists():
     """The module of a command can be run and accepts the command's options; models in the command have a recipe."""
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
-    assert {"models.training", "models.training.evaluate", "models.training.sweep", "models.studies.corpus.lengths",
+    assert {"models.training", "models.training.evaluate", "models.training.sweeps", "models.studies.corpus.lengths",
             "benchmarks"} <= modules
     for where, command in named:
         module, *rest = command.split()

@@ -1,6 +1,6 @@
 """The command line of the studies: parses names of models and writes NAME.KIND.json for each.
 
-    python -m models.studies.corpus.blimp stories-softmax stories-gated [--pairs P] [--processes N | --ray [HOST:PORT]]
+    python -m models.studies.zero_shot.blimp stories-softmax stories-gated [--processes N | --ray [HOST:PORT]]
 
 Each model is a job of models/training/executor.py. Its file is written as soon as it is measured, so that a stopped
 command keeps what is done.

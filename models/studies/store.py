@@ -89,9 +89,9 @@ def found(name: str, kind: str) -> dict[str, Any] | None:
 # type of measurement -> the module whose command measures it, given the model's name; later types may depend on earlier
 # ones
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
-    "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "corpus.blimp", "choices": "corpus.choices",
-    "sink": "corpus.sinks", "memory": "corpus.forgetting", "pieces": "corpus.word_pieces",
-    "sentences": "corpus.sentences",
+    "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "zero_shot.blimp",
+    "choices": "zero_shot.choices", "sink": "corpus.sinks", "memory": "corpus.forgetting",
+    "pieces": "corpus.word_pieces", "sentences": "corpus.sentences",
     "disagreement": "corpus.disagreement", "heads": "corpus.heads", "pruning": "corpus.pruning",
     "needs": "corpus.minimal_heads", "papa": "papa"}.items()}
 

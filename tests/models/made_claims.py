@@ -12,10 +12,10 @@ from models.studies import pace, seeds, store
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.judge import judge
 from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
-from models.studies.corpus import choices
 from models.studies.papa.tasks.corpora import CORPORA
 from models.studies.per_text import ASKED, RIGHT
 from models.studies.transfer import transfer_study
+from models.studies.zero_shot import choices
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from tests.made_papa import made as a_study
 from tests.made_papa import needing_heads

@@ -13,8 +13,8 @@ import torch
 
 from models.loading import own
 from models.storage.datasets import DATA
-from models.studies.corpus import blimp
-from models.studies.corpus.blimp import accuracy, log_probabilities, measure, read_pairs
+from models.studies.zero_shot import blimp
+from models.studies.zero_shot.blimp import accuracy, log_probabilities, measure, read_pairs
 from models.tasks.stories import StoriesReader
 
 

@@ -13,8 +13,8 @@ import torch
 
 from models.loading import own
 from models.storage.datasets import DATA
-from models.studies.corpus import choices
-from models.studies.corpus.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
+from models.studies.zero_shot import choices
+from models.studies.zero_shot.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
 from models.tasks.stories import StoriesReader
 
 

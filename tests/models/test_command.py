@@ -50,7 +50,7 @@ def test_every_model_is_written_with_its_weights(run: Any):
     assert list(written) == ["a.blimp.json", "b.blimp.json"]
     assert written["b.blimp.json"] == {
         "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"},
-        "command": "python -m models.studies.corpus.blimp b",
+        "command": "python -m models.studies.zero_shot.blimp b",
         "task": f"task of b from {Path('D').absolute()}, {Path('R').absolute()}",
         "pairs": 100, "windows": None}
 
@@ -59,7 +59,7 @@ def test_every_model_is_written_with_its_weights(run: Any):
     (("--pairs", "7"), " --pairs 7"), (("--pairs", "100"), ""), (("--minutes", "1"), ""),
     (("--windows", "4", "--bound", "0.5"), " --bound 0.5 --windows 4")])
 def test_the_command_repeats_what_is_not_usual(run: Any, given: tuple[str, ...], repeated: str):
-    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.corpus.blimp a{repeated}"
+    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.zero_shot.blimp a{repeated}"
 
 
 @pytest.mark.parametrize(("given", "told"), [

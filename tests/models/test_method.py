@@ -14,7 +14,7 @@ from models.studies import bootstrap, seeds
 from models.studies.claims import method
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.verdict import TOLERANCE
-from models.studies.corpus import blimp
+from models.studies.zero_shot import blimp
 from models.tasks import masked
 from models.training import sweeps
 

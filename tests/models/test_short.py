@@ -15,8 +15,9 @@ import torch
 
 from models.studies import seeds
 from models.tasks import assignment
-from models.training import sweep, sweeps, trainer
+from models.training import sweeps, trainer
 from models.training.recipes import RECIPES, SHORT, short_recipe
+from models.training.sweeps import __main__ as sweep
 
 
 def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from models.tasks import TASKS, assignment
-from models.training import recipes, sweep, sweeps
+from models.training import recipes, sweeps
 from models.training.recipes import RECIPES, SHORT
+from models.training.sweeps import __main__ as sweep
 from models.training.trainer import train, validation_loss
 
 RATES = sweeps.PLANS["stories"].rates

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from models.errors import StructureError
-from models.kind import SELF
+from models.kind import SELF, Kind
 from models.lab import position_among, predicting_positions
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader
 from models.labs.foreign.running import residual
@@ -22,8 +22,24 @@ from models.nets.residual import Residuals, Writes
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 
-if TYPE_CHECKING:
-    from models.labs.foreign.lab import ForeignLab
+
+class OpenedLab(Protocol):
+    """What this module reads of a ForeignLab, which imports it. The members are described there."""
+
+    model: Any
+    body: Any
+    task: Any
+    kinds: tuple[Kind, ...]
+    sites: Any
+
+    def check(self, plan: HeadPlan) -> None:
+        ...
+
+    def forward(self, *arguments: Any) -> Any:
+        ...
+
+    def source_values(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan) -> Any:
+        ...
 
 MOST_NUMBERS = 2**20  # limit of the numbers in the hidden states, or in one head's maps, per batch
 
@@ -31,7 +47,7 @@ MOST_NUMBERS = 2**20  # limit of the numbers in the hidden states, or in one hea
 class _Pass:
     """One recorded pass: the states, the heads' outputs and the head of the model."""
 
-    def __init__(self, lab: ForeignLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
+    def __init__(self, lab: OpenedLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
         assert lab.body is not None
         residual.listen(lab.model, lab.sites)
         self.outputs: list[Tensor] = []
@@ -49,7 +65,7 @@ class _Pass:
         self.head = residual.head_of(lab.model, lab.body, inputs, body._output, self.states[-1], positions)
 
 
-def _check(lab: ForeignLab) -> None:
+def _check(lab: OpenedLab) -> None:
     if len(lab.kinds) > 1:
         raise StructureError(message("this is not available for imported models with an encoder and a decoder"))
     if not isinstance(lab.task, (CausalReader, MaskedReader)):
@@ -59,7 +75,7 @@ def _check(lab: ForeignLab) -> None:
 
 
 @torch.inference_mode()
-def residuals(lab: ForeignLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+def residuals(lab: OpenedLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
     """Returns the result of Lab.residuals."""
     _check(lab)
     lab.check(plan)
@@ -69,7 +85,7 @@ def residuals(lab: ForeignLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residual
 
 
 @torch.no_grad()
-def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
+def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
     """Returns the result of Lab.writes."""
     _check(lab)
     lab.check(plan)
@@ -94,7 +110,7 @@ def writes(lab: ForeignLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wr
 
 
 @torch.inference_mode()
-def patched_logits(lab: ForeignLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+def patched_logits(lab: OpenedLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                    position: int) -> Tensor:
     """Returns the result of Lab.patched_logits."""
     _check(lab)

@@ -4,7 +4,7 @@
         {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
         {"attention": "softmax", "learning_rate": 0.008, "table_rate": 10.0, "loss": 3.6, "steps": 1200}, ...]}
 
-There is one file per family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweep`. Every
+There is one file per family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweeps`. Every
 attention type of a family is trained with the same rates, the same steps and the same seed; its score is the loss on
 the validation split in nats.
 

@@ -171,7 +171,7 @@ def _blimp(evidence: Evidence) -> Statement:
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
-        f"python -m models.studies.corpus.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
+        f"python -m models.studies.zero_shot.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
         message("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
 
 
@@ -208,7 +208,7 @@ def _choices(evidence: Evidence) -> Statement:
         conclude([below_in_texts(message("selective above softmax in the next sentences"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
-        f"python -m models.studies.corpus.choices {' '.join(f'stories-{name}' for name in results or BLIMP)}",
+        f"python -m models.studies.zero_shot.choices {' '.join(f'stories-{name}' for name in results or BLIMP)}",
         message("The context of a choice is four sentences, which leaves little to forget."), verified=False)
 
 

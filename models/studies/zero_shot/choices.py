@@ -1,6 +1,6 @@
 """Multiple choice: which of four endings continues a text, without any training for it.
 
-    python -m models.studies.corpus.choices stories-softmax stories-selective [--items N]
+    python -m models.studies.zero_shot.choices stories-softmax stories-selective [--items N]
 
 Two data sets: the next sentence of a story (made for these models from held-out TinyStories), and the ActivityNet half
 of HellaSwag (Zellers et al. 2019, arXiv 1905.07830), whose texts differ much from what the models have read. The model

@@ -1,6 +1,6 @@
 """Accuracy on BLiMP, pairs of sentences of which one is grammatical (Warstadt et al. 2020, TACL 8, arXiv 1912.00582).
 
-    python -m models.studies.corpus.blimp stories-softmax stories-selective [--pairs P]
+    python -m models.studies.zero_shot.blimp stories-softmax stories-selective [--pairs P]
 
 A pair is right if the model gives the grammatical sentence the higher probability, summed over all tokens: log p(token
 | previous tokens, BOS first). This is the source's "simple LM method"; its baseline accuracy is one half. Nothing is

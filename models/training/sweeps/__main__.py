@@ -1,8 +1,8 @@
 """Trains every attention type of a family briefly at the same rates and stores the validation losses.
 
-    python -m models.training.sweep stories
-    python -m models.training.sweep stories --types softmax selective
-    python -m models.training.sweep stories --types softmax-wide      # a model that differs in more than its attention
+    python -m models.training.sweeps stories
+    python -m models.training.sweeps stories --types softmax selective
+    python -m models.training.sweeps stories --types softmax-wide      # a model that differs in more than its attention
 
 A stopped sweep resumes; trials that are in models/training/sweeps/FAMILY.json are skipped.
 models/training/sweeps/__init__.py has the rates, the budgets and the rule by which recipes choose.

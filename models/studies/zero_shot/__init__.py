@@ -1,0 +1,1 @@
+"""Tests that no model was trained for: pairs of sentences, and multiple choice."""
