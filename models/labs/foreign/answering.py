@@ -26,20 +26,26 @@ from models.prompt import Prompt
 class OpenedLab(Protocol):
     """What this module reads of a ForeignLab, which imports it. The members are described there."""
 
-    model: Any
-    body: Any
-    task: Any
-    kinds: tuple[Kind, ...]
-    sites: Any
+    @property
+    def model(self) -> Any: ...
 
-    def check(self, plan: HeadPlan) -> None:
-        ...
+    @property
+    def body(self) -> Any: ...
 
-    def forward(self, *arguments: Any) -> Any:
-        ...
+    @property
+    def task(self) -> Any: ...
 
-    def source_values(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan) -> Any:
-        ...
+    @property
+    def kinds(self) -> Sequence[Kind]: ...
+
+    @property
+    def sites(self) -> Any: ...
+
+    def check(self, plan: HeadPlan) -> None: ...
+
+    def forward(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan, sink: Any) -> Any: ...
+
+    def source_values(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan) -> Any: ...
 
 MOST_NUMBERS = 2**20  # limit of the numbers in the hidden states, or in one head's maps, per batch
 
