@@ -39,10 +39,10 @@ def test_assignment_says_what_is_wrong_and_keeps_the_picture(visit, text, told):
     expect(alert(page).locator(".excerpt")).to_have_count(1 if text else 0)
     expect(page.get_by_label("Text", exact=True)).to_have_value(text)
     expect(page.get_by_role("gridcell")).to_have_count(12)
-    expect(page.locator(".right")).to_contain_text("4")
+    expect(page.locator(".row.right")).to_contain_text("4")
     fill(page, "k=7; k=?")
     expect(alert(page)).to_be_empty()
-    expect(page.locator(".right")).to_contain_text("7")
+    expect(page.locator(".row.right")).to_contain_text("7")
 
 
 @pytest.mark.parametrize("text", [

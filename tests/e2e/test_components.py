@@ -177,7 +177,7 @@ def test_the_effect_of_a_prediction(visit):
     page = visit(case="one")
     named(page, "layer 1, head 1, live").click()
     page.keyboard.press("p")
-    row = page.locator(".right")
+    row = page.locator(".row.right")
     expect(row).to_contain_text("cat ✓")
     expect(row).to_contain_text("75.0 → 50.0%")
     expect(row).to_contain_text("−25.0")

@@ -27,7 +27,7 @@ def test_typing_answers_without_enter(visit):
     type_text(page, "q=4; q=8; q=?")
     expect(page.get_by_text("8 tokens")).not_to_be_visible()
     expect(page.get_by_text(re.compile(r"^6 tokens"))).to_be_visible()
-    right = page.locator(".right")
+    right = page.locator(".row.right")
     expect(right).to_contain_text("8")
     assert query(page)["text"] == "q=4; q=8; q=?"
 
@@ -71,7 +71,7 @@ def test_rows_columns_and_all_at_once(visit, button, plan):
 
 def test_all_heads_constant_costs_the_answer(visit):
     page = visit(text="y=7; x=1; x=3; z=5; x=?", **SELECTIVE)
-    right = page.locator(".right")
+    right = page.locator(".row.right")
     expect(right).to_contain_text("3")
     page.get_by_role("button", name="All heads", exact=True).click()
     page.get_by_role("button", name="Constant", exact=True).click()
@@ -219,12 +219,12 @@ def test_what_is_written_does_not_push_the_page_about(visit):
 
 def test_several_questions_are_shown_one_at_a_time(visit):
     page = visit(text="k=4; m=9; k=?; k=2; m=?; k=?", **SELECTIVE)
-    expect(page.locator(".right")).to_contain_text("2")
+    expect(page.locator(".row.right")).to_contain_text("2")
     page.get_by_role("button", name="Previous prediction").click()
-    expect(page.locator(".right")).to_contain_text("9")
+    expect(page.locator(".row.right")).to_contain_text("9")
     page.wait_for_function("location.search.includes('ask=1')")
     page.reload()
-    expect(page.locator(".right")).to_contain_text("9")
+    expect(page.locator(".row.right")).to_contain_text("9")
 
 
 def test_rapid_keys_do_not_lose_the_connection(visit):

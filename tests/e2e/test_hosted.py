@@ -86,7 +86,7 @@ def test_what_is_typed_and_the_page_that_is_left_for_both_arrive(visit):
                                arg=[text, None if name == "Explore" else name.lower()])
         expect(page.get_by_label("Text", exact=True)).to_have_value(text)
         if name == "Explore":
-            expect(page.locator(".right")).to_contain_text(str((i + 3) % 10))
+            expect(page.locator(".row.right")).to_contain_text(str((i + 3) % 10))
     expect(page.get_by_role("gridcell")).to_have_count(12)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
