@@ -19,8 +19,8 @@ HEAD = """# Architectures
 Written by `python -m tests.architectures` with transformers {version}. A small version of each model below is built
 from its config and opened. Its attention maps equal `output_attentions`; a gate of 0 gives the same result as setting
 the head to zero before W_O; a gate of 1 changes no bit (`tests/models/test_foreign.py`). Any other model opens if its
-attention goes through transformers' AttentionInterface and passes the comparison that every model passes when it is
-opened.
+attention goes through transformers' AttentionInterface or calls softmax itself, and if it passes the comparison that
+every model passes when it is opened.
 
 | architecture | opens as | attention blocks |
 |---|---|---|
