@@ -145,11 +145,13 @@ def test_each_hostile_folder_has_its_own_reason(name: str, folder: Path):
     assert time.monotonic() - began < child.SECONDS
 
 
-@pytest.mark.parametrize("limit", ["SECONDS", "PROCESSOR_SECONDS"])
-def test_a_file_that_takes_too_long_is_given_up(limit: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(child, limit, 5)
+# On a loaded machine the child needs some seconds before it comes to the tokenizer.
+@pytest.mark.parametrize(("limit", "seconds"), [("SECONDS", 15), ("PROCESSOR_SECONDS", 5)])
+def test_a_file_that_takes_too_long_is_given_up(limit: str, seconds: int, folder: Path,
+                                                monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(child, limit, seconds)
     SLOW(folder)
-    with pytest.raises(ForeignError, match=r"reading tokenizer\.json takes more than 5 s"):
+    with pytest.raises(ForeignError, match=rf"reading tokenizer\.json takes more than {seconds} s"):
         models.load_folder(folder)
 
 
