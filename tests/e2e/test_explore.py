@@ -292,8 +292,8 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     dialog.get_by_role("link", name=re.compile("^Softmax")).click()
     page.wait_for_function("location.search.includes('model=assignment-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("y=7; x=1; x=3; z=5; x=?")
-    page.keyboard.press("c")  # all dialogs are closed
-    expect(named(page, "layer 1, head 1, constant")).to_be_visible()
+    page.keyboard.press("p")  # all dialogs are closed; the link's constant head is selected
+    expect(named(page, "layer 2, head 2, pruned")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Model: Variables, Softmax")).press("Enter")
     dialog.get_by_role("tab", name="Variables").focus()
     page.keyboard.press("ArrowLeft")
@@ -302,7 +302,7 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     dialog.get_by_role("link", name=re.compile("^Softmax Each word")).click()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
-    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    expect(named(page, "layer 2, head 2, pruned")).to_be_visible()
     expect(page.get_by_role("gridcell", name=re.compile("pruned"))).to_have_count(0)
 
 
@@ -324,7 +324,7 @@ def test_what_a_press_does_is_on_the_screen_that_it_is_pressed_on(visit, phone):
         page.set_viewport_size({"width": 853, "height": 800})  # a screen of 1280 px at 150%
     page.wait_for_timeout(300)
     press = page.get_by_role("button", name="Constant", exact=True)
-    effect = page.locator(".rows")
+    effect = page.locator('[data-part="effect"] .answer')
     assert effect.bounding_box()["y"] - press.bounding_box()["y"] < 300
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
