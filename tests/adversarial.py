@@ -139,7 +139,9 @@ def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any]
         state: dict[Any, Any] = {}
         with ExitStack() as stack:
             stack.enter_context(visit.use(Visit(history=History(start))))
-            for module in (session, picture, mounting):
+            # mounting imports Streamlit only when a component is mounted
+            stack.enter_context(mock.patch("streamlit.session_state", state))
+            for module in (session, picture):
                 stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
             check(state, case)
             told(session.history().problems)

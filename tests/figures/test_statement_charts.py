@@ -1,6 +1,6 @@
 """Tests of the charts of the Results page, and of properties that all line charts share.
 
-    pytest tests/figures/test_claims.py
+    pytest tests/figures/test_statement_charts.py
 """
 
 from __future__ import annotations
