@@ -23,13 +23,14 @@ from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
 from app import route  # noqa: E402
-from app.server import connections, gate, health, logs  # noqa: E402
+from app.server import connections, gate, health, logs, streamlit_internals  # noqa: E402
 from components.library import source  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
 source()  # joins the modules now, not for the first visitor
 connections.bound_server()
+streamlit_internals.draw_for_pages_of_lost_sessions()
 
 
 @asynccontextmanager

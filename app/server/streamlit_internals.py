@@ -7,6 +7,7 @@ other modules import them from here only.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -14,7 +15,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-__all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "end_expired_sessions", "index_page",
+__all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "draw_for_pages_of_lost_sessions",
+           "end_expired_sessions", "index_page",
            "is_connected", "session_id", "uploaded_bytes", "went_back_or_forward"]
 
 UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
@@ -41,6 +43,25 @@ def active_sessions() -> int:
         return 0
     found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
     return sum(int(getattr(stat, "value", 0)) for stats in found.values() for stat in stats)
+
+
+def draw_for_pages_of_lost_sessions() -> None:
+    """Makes the script run for a page whose session this server does not know, for example after a restart.
+
+    Streamlit's page asks for a run only when it is loaded. Without this, the page would show the state of the lost
+    session, and its events would name fragments that the new session does not have.
+    """
+    connect = Runtime.connect_session
+
+    def connect_session(runtime: Runtime, client: Any, user_info: Any, existing_session_id: str | None = None,
+                        session_id_override: str | None = None) -> str:
+        known = connect(runtime, client, user_info, existing_session_id, session_id_override)
+        found = runtime._session_mgr.get_active_session_info(known)
+        if existing_session_id and known != existing_session_id and found:
+            found.session.request_rerun(None)
+        return known
+
+    Runtime.connect_session = connect_session  # type: ignore[method-assign]
 
 
 def end_expired_sessions() -> int:
