@@ -61,7 +61,7 @@ def draw_for_pages_of_lost_sessions() -> None:
             found.session.request_rerun(None)
         return known
 
-    Runtime.connect_session = connect_session  # type: ignore[method-assign]
+    Runtime.connect_session = connect_session  # type: ignore[assignment, method-assign]
 
 
 def end_expired_sessions() -> int:
