@@ -51,7 +51,7 @@ def told(root: ElementTree.Element, tag: str) -> list[str]:
 
 @pytest.fixture
 def page(visit) -> Page:
-    return visit(model="stories-softmax", text=TEXT, plan=PLAN)
+    return visit(model="stories-softmax", text=TEXT, plan=PLAN, **{"as": "matrix"})  # not words
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_map_as_a_picture_holds_every_token_and_cell(page, trace, tmp_path):
 
 
 def test_a_picture_in_pixels_is_light_and_twice_as_large(visit, tmp_path):
-    page = visit(dark=True, model="stories-softmax", text="Once upon a time")
+    page = visit(dark=True, model="stories-softmax", text="Once upon a time", **{"as": "matrix"})
     vector = ElementTree.parse(take(page, "head_map", "SVG", tmp_path)).getroot()
     picture = Image.open(take(page, "head_map", "PNG", tmp_path))
     assert picture.size == (2 * int(vector.get("width") or 0), 2 * int(vector.get("height") or 0))
