@@ -83,7 +83,7 @@ def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Cal
     """
     page = visit(page="explore", model="masked-gau-relu2-mixed")
     name = page.locator(".st-key-model .title")
-    for width, title in ((1360, "GAU relu²/n, mixed lengths"), (1000, "Gated attention unit, relu²/n, mixed lengths")):
+    for width, title in ((1280, "GAU relu²/n, mixed lengths"), (1000, "Gated attention unit, relu²/n, mixed lengths")):
         page.set_viewport_size({"width": width, "height": 900})
         expect(name).to_have_text(title)
         assert name.evaluate("its => its.scrollHeight - its.clientHeight") <= 1
