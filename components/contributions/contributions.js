@@ -112,14 +112,16 @@ function barElement(state, { label, value, head, patched }, most, { unit, field 
     },
     onclick: () => state.send({ type: 'patch', kind, layer, head: index, on: !patched }),
   });
-  return make(
+  const row = make(
     'div',
-    { className: patched ? 'bar patched' : 'bar', attributes: { role: 'listitem' } },
+    { className: 'bar', attributes: { role: 'listitem' } },
     name,
     make('span', { className: 'track', attributes: { 'aria-hidden': true } }, bar),
     make('span', { className: 'value', textContent: barValue(value, unit) }),
     ...(field && head ? [patch] : []),
   );
+  row.classList.toggle('patched', patched);
+  return row;
 }
 
 function offer({ data }) {

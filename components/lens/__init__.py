@@ -34,8 +34,8 @@ def lens(*, key: str, tokens: Sequence[str] = (), words: Sequence[str] = (),
     arrays: dict[str, ndarray] = {}
     for name, values in (("before", before), ("after", after)):
         if values is not None:
-            arrays |= {f"{name} ids": numpy.asarray(values[0], numpy.int32),
-                       f"{name} probabilities": numpy.asarray(values[1], numpy.float32)}
+            arrays |= {f"{name}_ids": numpy.asarray(values[0], numpy.int32),
+                       f"{name}_probabilities": numpy.asarray(values[1], numpy.float32)}
     header: dict[str, Any] = {"tokens": list(tokens), "words": list(words), "first": list(first), "at": int(at),
                               "message": message, "model": model,
                               "shape": list(before[0].shape) if before is not None else [0, 0, 0]}

@@ -58,8 +58,8 @@ function update(state, data) {
 }
 
 /** Returns ids and probabilities under the plan, or of the unmodified model. */
-const numbersOf = ({ arrays }, which = arrays['after ids'] ? 'after' : 'before') =>
-  ['ids', 'probabilities'].map(name => arrays[`${which} ${name}`].data);
+const numbersOf = ({ arrays }, which = arrays.after_ids ? 'after' : 'before') =>
+  ['ids', 'probabilities'].map(name => arrays[`${which}_${name}`].data);
 
 function topTokens(data, which, layer, place) {
   const [ids, probabilities] = numbersOf(data, which);
@@ -67,7 +67,7 @@ function topTokens(data, which, layer, place) {
 }
 
 function topChanged(data, layer, place) {
-  if (!data.arrays['after ids']) return false;
+  if (!data.arrays.after_ids) return false;
   const [old, now] = ['before', 'after'].map(which => topTokens(data, which, layer, place)[0].word);
   return old !== now;
 }
@@ -123,7 +123,7 @@ function show(state, layer, place) {
         make('li', {}, tokenElement(word), ' ', make('span', { textContent: formatPercent(probability) })),
       ),
     );
-  const after = data.arrays['after ids'];
+  const after = data.arrays.after_ids;
   state.readout.replaceChildren(
     make('b', {}, tokenElement(data.tokens[place]), ` · ${lensRow(layer)}`),
     make(

@@ -36,7 +36,8 @@ from models.tasks.assignment import AssignmentReader
 from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")
-FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # foreign models that predict something
+BARE = {"bert-bare", "deberta-v3", "dinov2-registers", "dinov3", "siglip-vision"}  # they predict nothing
+FOREIGN = sorted(set(ARCHITECTURES) - BARE)
 
 
 def stack(attention: str) -> StackLab:
@@ -94,12 +95,14 @@ def test_gates_of_foreign_models_are_plans(name: str):
     same_as_plans(lab, prompt)
 
 
-def test_a_model_that_predicts_nothing_says_so():
-    lab = lab_of("bert-bare")
+@pytest.mark.parametrize("name", sorted(BARE))
+def test_a_model_that_predicts_nothing_says_so(name: str):
+    lab = lab_of(name)
+    prompt = lab.read_picture(picture()) if isinstance(lab.task, PictureReader) else lab.read(TEXT)
     with pytest.raises(ValueError, match="predicts nothing"):
-        lab.gated_log_probabilities(lab.read(TEXT))
+        lab.gated_log_probabilities(prompt)
     with pytest.raises(ValueError, match="no prediction"):
-        Question.of(run_prompt(lab, lab.read(TEXT)))
+        Question.of(run_prompt(lab, prompt))
 
 
 def test_questions():

@@ -209,7 +209,7 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
     if factor is not None:
         scores = scores.mul_(factor)
     if softcap is not None:
-        scores = (scores / softcap).tanh_().mul_(softcap)
+        scores = (scores / softcap).tanh_() * softcap  # not in place: the gradient of tanh needs its result
     if bias is not None:
         scores = scores.add_(bias)
     if mask is not None:

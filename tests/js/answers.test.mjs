@@ -1,0 +1,94 @@
+// What the downloads of the predictions by layer and of the bars hold.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  barsPicture,
+  barsTable,
+  barValue,
+  lensCell,
+  lensPicture,
+  lensRow,
+  lensTable,
+  sortedBars,
+} from '../../components/core/picture/answers.js';
+import './harness.mjs';
+
+// two rows (embedding, layer 1), three positions, two top tokens of a cell
+const DATA = { tokens: ['a', 'b', 'c'], words: ['x', 'y', 'z', '<b>'], shape: [2, 3, 2] };
+const IDS = [0, 1, 1, 2, 2, 3, 3, 0, 0, 2, 1, 3];
+const PROBABILITIES = [0.9, 0.05, 0.6, 0.3, 0.5, 0.25, 0.8, 0.1, 0.7, 0.2, 0.4, 0.35];
+
+const texts = ({ nodes }) => nodes.filter(([name]) => name === 'text').map(node => node[2]);
+
+test('a cell has its own tokens', () => {
+  assert.deepEqual(lensCell(DATA, IDS, PROBABILITIES, 1, 2), [
+    { word: 'y', probability: 0.4 },
+    { word: '<b>', probability: 0.35 },
+  ]);
+});
+
+test('rows are the embedding and layers counted from 1', () => {
+  assert.deepEqual([0, 1, 2].map(lensRow), ['embedding', 'layer 1', 'layer 2']);
+});
+
+test('the table has one row for each layer and position', () => {
+  const { columns, rows } = lensTable(DATA, IDS, PROBABILITIES);
+  assert.deepEqual(columns, ['layer', 'position', 'token 1', 'probability 1', 'token 2', 'probability 2']);
+  assert.equal(rows.length, 6);
+  assert.deepEqual(rows[3], [1, 'a', '<b>', 0.8, 'x', 0.1]);
+});
+
+test('the picture has a cell for each layer and position, darker for a higher probability', () => {
+  const picture = lensPicture(DATA, IDS, PROBABILITIES);
+  const cells = picture.nodes.filter(([name]) => name === 'rect');
+  assert.equal(cells.length, 6);
+  for (const [, { x, y, width, height }] of cells) {
+    assert.ok(x >= 0 && x + width <= picture.width && y + height <= picture.height);
+  }
+  const light = ([, { fill }]) => Number.parseInt(fill.slice(1), 16);
+  assert.ok(light(cells[0]) < light(cells[5])); // 0.9 against 0.4
+  const shown = texts(picture).join('|');
+  for (const word of ['embedding', 'layer 1', '<b>']) assert.ok(shown.includes(word), word);
+});
+
+const BARS = {
+  unit: '%',
+  bars: [
+    { label: 'one', value: 3 },
+    { label: 'two', value: -40 },
+    { label: 'three', value: 12 },
+  ],
+};
+
+test('bars are sorted by their size, without changing the data', () => {
+  assert.deepEqual(
+    sortedBars(BARS.bars).map(({ label }) => label),
+    ['two', 'three', 'one'],
+  );
+  assert.equal(BARS.bars[0].label, 'one');
+  assert.deepEqual(barsTable(BARS), {
+    columns: ['part', '%'],
+    rows: [
+      ['two', -40],
+      ['three', 12],
+      ['one', 3],
+    ],
+  });
+});
+
+test('values have signs and units', () => {
+  assert.equal(barValue(-40.4, '%'), '−40%');
+  assert.equal(barValue(1.234, 'logit'), '+1.23');
+});
+
+test('lengths of bars in the picture are proportional to their values', () => {
+  const picture = barsPicture(BARS);
+  const widths = picture.nodes.filter(([name]) => name === 'rect').map(([, { width }]) => width);
+  assert.equal(widths[0], 320);
+  assert.ok(Math.abs(widths[1] - 96) < 0.01 && Math.abs(widths[2] - 24) < 0.01);
+  assert.deepEqual(
+    texts(picture).filter((_, i) => i % 2 === 0),
+    ['two', 'three', 'one'],
+  );
+});
