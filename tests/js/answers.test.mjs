@@ -84,7 +84,7 @@ test('values have signs and units', () => {
 
 test('lengths of bars in the picture are proportional to their values', () => {
   const picture = barsPicture(BARS);
-  const widths = picture.nodes.filter(([name]) => name === 'rect').map(([, { width }]) => width);
+  const widths = picture.nodes.filter(([name]) => name === 'rect').map(([, { width }]) => Number(width));
   assert.equal(widths[0], 320);
   assert.ok(Math.abs(widths[1] - 96) < 0.01 && Math.abs(widths[2] - 24) < 0.01);
   assert.deepEqual(
