@@ -83,7 +83,8 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
 @dataclass(frozen=True)
 class _Job:
     """A model to measure. Another process gets the functions by their names, because a module that runs as a command is
-    called __main__ only in the first process."""
+    called __main__ only in the first process.
+    """
 
     kind: str
     name: str

@@ -62,6 +62,7 @@ def _why(path: Path, kind: str, card: Path) -> str:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     for name, kind, why in stale():
         print(f"# {name}.{kind}.json: {why}\npython -m {store.COMMANDS[kind]} {name}")
 

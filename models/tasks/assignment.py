@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.errors import InputError
 from models.generate.sampling import generator
@@ -44,6 +45,8 @@ SET, ASK, DIGIT = 1, 27, 53  # first token id of `a=`, of `a=?`, and of `0`
 
 
 class AssignmentReader(Reader):
+    """Reads programs such as `x=7; y=3; x=`; the model predicts the value at the end."""
+
     name = "assignment"
     title = N_("Variables")
     line = N_("Says which value a variable has now.")
@@ -60,6 +63,7 @@ class AssignmentReader(Reader):
     )
     data = ({"name": N_("none: texts are drawn at random while training"), "licence": "", "attribution": ""},)
 
+    @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit, text = limit or self.limit, text[:LONGEST_TEXT]
         ids, targets = [START], [-1]
@@ -100,9 +104,11 @@ class AssignmentReader(Reader):
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
                       left_out, read_chars, hint)
 
+    @override
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
 
+    @override
     def headline(self, output: Output, token: str) -> str:
         return message("Answer to {token}", token=token)
 
@@ -131,6 +137,7 @@ class AssignmentCorpus(Corpus):
         return [Batch(*draw(times * VALIDATION_TEXTS, events, generator(VALIDATION_SEED, events)))
                 for events in (TRAINED_EVENTS // 4, TRAINED_EVENTS // 2, TRAINED_EVENTS)]
 
+    @override
     def typical(self, count: int) -> Tensor:
         # The texts are longer than any training text, so that the constant matrices cover every input text.
         events = (self.reader.limit + 1) // 2
@@ -152,6 +159,7 @@ class AssignmentMetric(Metric):
             result[events] = Answered(events, tokens, answers, guesses == answers)
         return result
 
+    @override
     def evaluate(self, model: Transformer) -> dict[str, Any]:
         return self.scores_of(self.answered(model))
 
@@ -182,6 +190,7 @@ class AssignmentMetric(Metric):
                 "blind": blind, "texts_per_length": TEST_TEXTS}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_events"]
         return message("right answers at {shares}", shares=listed(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
+from typing_extensions import override
 
 from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
@@ -35,6 +36,8 @@ TOKENS = 3072  # number of tokens of profiles and turns per step
 
 
 class DialogueReader(PairReader):
+    """Reads a persona and a conversation; the decoder writes the next turn."""
+
     name = "dialogue"
     title = N_("Small talk")
     line = N_("Replies in small talk as a person with a given profile. The training texts are synthetic: a language "
@@ -95,6 +98,7 @@ class DialogueCorpus(PairCorpus):
     shapes = SHAPES
     step_tokens = TOKENS
 
+    @override
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data, split)
 
@@ -113,6 +117,7 @@ class DialogueMetric(PairMetric):
         return result | {"beam": BEAM, "texts": len(texts), "references": sum(map(len, references))}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         return message("BLEU-1 {one}, BLEU-4 {four}, ROUGE-L {longest}", one=metric["bleu1"], four=metric["bleu4"],
                        longest=metric["rougeL"])

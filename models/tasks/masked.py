@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.errors import InputError
 from models.generate.sampling import generator
@@ -57,10 +58,13 @@ class Guessed(NamedTuple):
 
     @property
     def accuracy(self) -> float:
+        """Share of the hidden tokens that the model predicts as its top-1 token."""
         return round(float(self.right.float().mean()), 4)
 
 
 class MaskedReader(HidesWords, StoriesReader):
+    """Reads story texts with hidden words, which the model predicts from both sides."""
+
     name = "masked"
     title = N_("Hidden word")
     line = N_("Guesses the words that are hidden from it.")
@@ -80,9 +84,11 @@ class MaskedReader(HidesWords, StoriesReader):
     unsaid = ""
 
     @functools.cached_property
+    @override
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
 
+    @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
         valid = readable(text)
@@ -150,6 +156,7 @@ class MaskedCorpus(StoriesCorpus):
         super().__init__(reader, data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
         self.lengths, self._tokens = lengths, tokens
 
+    @override
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)
         length = self.lengths[int(torch.randint(len(self.lengths), (), generator=random))]
@@ -216,6 +223,7 @@ class MaskedMetric(Metric):
         """
         return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
 
+    @override
     def evaluate(self, model: Transformer) -> dict[str, Any]:
         return self.scores_of(self.guessed(model))
 
@@ -228,6 +236,7 @@ class MaskedMetric(Metric):
                 "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_length"]
         return message("hidden tokens guessed right at {shares}", shares=listed(

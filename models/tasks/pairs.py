@@ -20,6 +20,7 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
 from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.errors import InputError
 from models.generate.sampling import generator
@@ -56,11 +57,13 @@ class PairReader(Reader):
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
+        """Tokenizer of the texts; it is read from its file when it is first used."""
         tokenizer = tokenizer_from(self.tokenizer_file)
         tokenizer.encode_special_tokens = True  # a typed <|end|> is ordinary text
         return tokenizer
 
     @functools.cached_property
+    @override
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return token_labels(self.tokenizer, (message("start"), message("end"), message("padding")))
 
@@ -68,6 +71,7 @@ class PairReader(Reader):
         """Returns a text of the data set, or an input text, in the characters of the training data."""
         return clean(text)
 
+    @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         valid = readable(text)
         cleaned = self.clean(valid)
@@ -98,12 +102,15 @@ class PairReader(Reader):
         """Returns the text of the decoder's tokens, without `start` and `end`."""
         return self.tokenizer.decode([i for i in ids if i > PADDING]).strip()
 
+    @override
     def join(self, tokens: Sequence[str]) -> str:
         return "".join(tokens).strip()
 
+    @override
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
         return tuple(i > PADDING for i in ids)
 
+    @override
     def headline(self, output: Output, token: str) -> str:
         return message("After {token}", token=token.strip())
 

@@ -21,6 +21,7 @@ from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, trainer
 from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.errors import InputError
 from models.generate.sampling import generator
@@ -54,6 +55,8 @@ VALIDATION_STORY = 10
 
 
 class StoriesReader(Reader):
+    """Reads story texts; the model predicts the token after each token."""
+
     name = "stories"
     title = N_("Next word")
     line = N_("Continues a children’s story, word by word.")
@@ -87,6 +90,7 @@ class StoriesReader(Reader):
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
+        """Tokenizer of the texts; it is read from its file when it is first used."""
         tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True  # a typed <|endoftext|> is text, not BOS
         return tokenizer
@@ -103,9 +107,11 @@ class StoriesReader(Reader):
         return tokenizer
 
     @functools.cached_property
+    @override
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
         return token_labels(self.tokenizer)
 
+    @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
         encoding = self.typed.encode(readable(text), add_special_tokens=False)
@@ -137,6 +143,7 @@ class StoriesCorpus(Corpus):
         self.trained_length = context
         self._streams: dict[tuple[str, str], Tensor] = {}
 
+    @override
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random, context = generator(seed, step), self.trained_length
         windows = []
@@ -147,6 +154,7 @@ class StoriesCorpus(Corpus):
         targets = torch.stack(windows).long()
         return Batch(functional.pad(targets, (1, -1), value=0), targets)
 
+    @override
     def validation(self, times: int = 1) -> list[Batch]:
         parts, count = [], times * self.validation_tokens // 2 // self.trained_length
         for corpus in ("books", "stories"):
@@ -160,6 +168,7 @@ class StoriesCorpus(Corpus):
         stream, context = self.stream(corpus, split), self.trained_length
         return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
 
+    @override
     def typical(self, count: int) -> Tensor:
         random = generator(1)
         streams = [self.stream(corpus, "train") for corpus in ("books", "stories")]
@@ -236,6 +245,7 @@ class StoriesMetric(Metric):
                 "tokens": len(together) * self.corpus.trained_length, "window": self.corpus.trained_length}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         return message("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
                        books=metric["perplexity_books"], stories=metric["perplexity_stories"])
@@ -246,6 +256,7 @@ STORY_SPLITS = {0: "test", VALIDATION_STORY: "validation"}
 
 
 def book_split(title: str) -> str:
+    """Returns the part of the corpus that a book belongs to: "train", "validation" or "test"."""
     if title in HELD_OUT_BOOKS:
         return "test"
     return "validation" if title in VALIDATION_BOOKS else "train"

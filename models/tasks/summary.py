@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
+from typing_extensions import override
 
 from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
@@ -32,6 +33,8 @@ NEAREST, RANDOM = (38.0, 19.0, 32.9), (25.2, 7.9, 21.4)
 
 
 class SummaryReader(PairReader):
+    """Reads accident reports; the decoder writes the probable cause."""
+
     name = "summary"
     title = N_("Accident report to cause")
     line = N_("Names the probable cause of an aircraft accident from its report. The texts are real accident reports.")
@@ -71,6 +74,7 @@ class SummaryCorpus(PairCorpus):
     shapes = SHAPES
     step_tokens = TOKENS
 
+    @override
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data, split)
 
@@ -87,6 +91,7 @@ class SummaryMetric(PairMetric):
                 "beam": BEAM, "texts": len(texts)}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         return message("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (the nearest training report's cause: "
                        "{nearest})",

@@ -19,6 +19,7 @@ def made(data: Path) -> dict[Path, str]:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_option(parser)
     for path, text in made(parser.parse_args().data).items():

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
+from typing_extensions import override
 
 from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
@@ -35,6 +36,8 @@ TEST, VALIDATION = 2000, 1000  # numbers of English sentences
 
 
 class TranslationReader(PairReader):
+    """Reads English sentences; the decoder writes their German translation."""
+
     name = "translation"
     title = N_("English to German")
     line = N_("Translates an English sentence.")
@@ -65,9 +68,11 @@ class TranslationCorpus(PairCorpus):
     shapes = tuple((length, length) for length in LENGTHS)
     step_tokens = TOKENS
 
+    @override
     def fit(self, ids: Sequence[int]) -> list[int] | None:
         return list(ids) if len(ids) <= self.trained_length - 2 else None
 
+    @override
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data)[split]
 
@@ -87,6 +92,7 @@ class TranslationMetric(PairMetric):
                 "sentences": len(texts), "references": sum(map(len, references)), "signature": result["signature"]}
 
     @staticmethod
+    @override
     def describe(metric: dict[str, Any]) -> str:
         return message("BLEU {bleu} with {beam} beams, {greedy} with one", bleu=metric["bleu"], beam=metric["beam"],
                        greedy=metric["bleu_greedy"])

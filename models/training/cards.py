@@ -144,6 +144,7 @@ def seconds_of(folder: Path) -> float:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
     add_data_option(parser)

@@ -18,6 +18,7 @@ from models.training.recipes import task_of
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=names(), metavar="NAME", help=", ".join(names()))
     add_data_option(parser)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
@@ -29,6 +30,7 @@ class Muon(torch.optim.Muon):
         super().__init__(groups, lr=lr, adjust_lr_fn="match_rms_adamw")
 
     @torch.no_grad()
+    @override
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # no caller passes a closure
         for group in self.param_groups:
             for weight in group["params"]:

@@ -95,6 +95,7 @@ class Pruning:
 
     @property
     def folder(self) -> str:
+        """Name of the folder of the run."""
         return f"gates-{'-'.join(self.kinds)}-{self.strength:g}-seed-{self.seed}"
 
     @property
@@ -244,6 +245,7 @@ def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="translation-softmax", metavar="NAME", help="a converged model that ships")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[ENCODER])

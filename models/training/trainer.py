@@ -295,6 +295,7 @@ def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
     add_data_option(parser)

@@ -21,6 +21,7 @@ from models.studies.store import MEASUREMENTS
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     from models.studies.claims.judge import judge
     from models.studies.claims.measure import PARTS
 

@@ -250,6 +250,7 @@ def _even(text: str) -> int:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("memory", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
         Option("windows", None, f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer",
                _even),

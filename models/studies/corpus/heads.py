@@ -259,6 +259,7 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("heads", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
           [Option("sentences", SENTENCES, "of the treebank")])
 

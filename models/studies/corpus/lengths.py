@@ -229,6 +229,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("length", __doc__, names(), own, _study)
 
 

@@ -159,6 +159,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("needs", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
         Option("texts", TEXTS, "half of books and half of stories"),
         Option("tokens", TOKENS, "of each, BOS included"),

@@ -46,6 +46,7 @@ def _spread(count: int) -> ndarray:
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*")
     for name in parser.parse_args().names or catalogue.names():

@@ -325,6 +325,7 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("pruning", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study, [
         Option("minutes", MINUTES, "of each model", float, repeats=False),
         Option("tokens", held_out.TOKENS, "of test texts, about"),

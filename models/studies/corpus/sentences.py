@@ -115,6 +115,7 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("sentences", __doc__, [name for name in names() if name.startswith("translation-")], load, measure)
 
 

@@ -101,6 +101,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("pieces", __doc__, [name for name in names() if name.startswith("stories-selective")], own, _study)
 
 

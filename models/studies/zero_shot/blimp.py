@@ -134,6 +134,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("blimp", __doc__, [name for name in names() if name.startswith("stories-")], own, _study,
           [Option("pairs", PAIRS, "of each paradigm")])
 

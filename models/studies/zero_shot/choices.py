@@ -164,6 +164,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     study("choices", __doc__, [name for name in names() if name.startswith("stories-")], own, _study,
           [Option("items", None, "of each data set, from its beginning; all if left out")])
 

@@ -76,6 +76,7 @@ def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
 
 
 def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
+    """Returns (attention type, learning rate, rate of tables, steps) of a trial, which identify it."""
     return trial["attention"], trial["learning_rate"], trial["table_rate"], trial.get("steps", 0)
 
 

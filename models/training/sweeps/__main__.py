@@ -37,6 +37,7 @@ def types_of(family: str) -> list[str]:
 
 
 def has_tables(recipe: Recipe) -> bool:
+    """Returns True if a model of the recipe learns attention tables, which have a learning rate of their own."""
     with torch.device("meta"):
         return any(name.endswith("table") for name, _ in build(recipe.config).named_parameters())
 
@@ -88,6 +89,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
 
 
 def main() -> None:
+    """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=sweeps.PLANS)
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
