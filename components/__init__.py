@@ -9,6 +9,7 @@ from components.effect import effect
 from components.figure import figure, spec_of
 from components.head_map import head_map
 from components.heads import Grid, heads
+from components.hiding import hiding
 from components.lens import lens
 from components.lesson import lesson
 from components.library import library
@@ -21,5 +22,5 @@ from components.toolbar import toolbar
 from components.written import written
 
 __all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "contributions", "dial",
-           "effect", "figure", "head_map", "heads", "lens", "lesson", "library", "mount", "navigation", "notice",
-           "opening", "page_style", "spec_of", "table", "text_box", "toolbar", "written"]
+           "effect", "figure", "head_map", "heads", "hiding", "lens", "lesson", "library", "mount", "navigation",
+           "notice", "opening", "page_style", "spec_of", "table", "text_box", "toolbar", "written"]

@@ -10,6 +10,7 @@ import { effect } from './effect/effect.js';
 import { figure } from './figure/figure.js';
 import { head_map } from './head_map/head_map.js';
 import { heads } from './heads/heads.js';
+import { hiding } from './hiding/hiding.js';
 import { lens } from './lens/lens.js';
 import { lesson } from './lesson/lesson.js';
 import { navigation } from './navigation/navigation.js';
@@ -33,6 +34,7 @@ const components = {
   figure,
   head_map,
   heads,
+  hiding,
   lens,
   lesson,
   navigation,

@@ -3,7 +3,7 @@
 /** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open'];
+const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open', 'hide'];
 // event types of which only the newest waiting event counts, since each replaces the whole value
 const ONE = [
   'text',

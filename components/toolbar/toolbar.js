@@ -1,6 +1,7 @@
 // Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. If the app is embedded in
 // another page, the toolbar is a link to the full app.
 
+import { createAddressWriter } from '../core/address.js';
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, questions } from '../runtime/stale.js';
@@ -68,7 +69,10 @@ function create(state) {
   // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
-  document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
+  const { signal } = state.root.keys;
+  document.addEventListener('keydown', event => press(state, event), { signal });
+  window.addEventListener('popstate', address.drop, { signal });
+  window.addEventListener('pagehide', address.flush, { signal });
   const showConnection = isThere => {
     lost.hidden = isThere;
     setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
@@ -142,8 +146,9 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   // A new session has opened the address that the page was loaded with; changes since then are in the page's present
   // address.
   const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
-  if ((isNew && location.search !== wanted) || (!page.attentionLabVisit && isUnheard(location.search)))
-    page.attentionLabAddress = { query: location.search, sequence: Infinity };
+  const present = newestQuery();
+  if ((isNew && present !== wanted) || (!page.attentionLabVisit && isUnheard(present)))
+    page.attentionLabAddress = { query: present, sequence: Infinity };
   page.attentionLabVisit = visit;
   if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
     const { query: own } = page.attentionLabAddress;
@@ -155,16 +160,23 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
     return;
   }
   page.attentionLabAddress = null;
-  if (location.search !== wanted) write(wanted, mode === 'push' && !embedded);
+  if (newestQuery() !== wanted) address.put(wanted, mode === 'push' && !embedded);
   setAttribute(state.link, 'href', stateLink());
 }
 
-/** Writes the address: as a new entry of the browser's history, or in place of the present entry. */
-function write(wanted, isNew) {
-  const address = root() + wanted + location.hash;
-  if (isNew) history.pushState({}, '', address);
-  else history.replaceState({}, '', address);
-}
+const address = createAddressWriter({
+  write(query, isNew) {
+    const url = root() + query + location.hash;
+    if (isNew) history.pushState({}, '', url);
+    else history.replaceState({}, '', url);
+  },
+  now: () => performance.now(),
+  later: setTimeout,
+  cancel: clearTimeout,
+});
+
+/** Returns the query of the newest address, which may wait to be written. */
+const newestQuery = () => address.waiting() ?? location.search;
 
 /** Returns Streamlit's own parameters of the address, which control embedding in another page. */
 function embedding() {
@@ -202,6 +214,7 @@ const isBehind = ({ data }) =>
 async function copyLink(state) {
   const until = performance.now() + PATIENCE;
   while (isBehind(state) && performance.now() < until) await new Promise(done => setTimeout(done, 30));
+  address.flush();
   await copyText(state, location.href);
 }
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.panels.page import hiding
+from app.markdown import literal
 from app.panels.prompt import picture
 from app.state import session, visitor_models
 from app.state.handlers import events
@@ -31,7 +32,7 @@ WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
-    session.TOP_P: events.on_sampling, session.SEED: events.on_sampling, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
+    session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),
 }
 # forged values of the right type have an effect: any text is an input, and a list of unknown names selects nothing
@@ -40,7 +41,6 @@ MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
     (session.TEMPERATURE, float): lambda value: {"sampling": _sampled(temperature=value)},
     (session.TOP_P, float): lambda value: {"sampling": _sampled(top_p=value)},
     (session.COMPARED, list): lambda value: {"compared": ()},
-    (session.HIDDEN, list): lambda value: {"text": TEXT.replace("[sat]", "sat")},
 }
 
 
@@ -83,6 +83,14 @@ def test_a_forged_text_is_the_text_or_changes_nothing(value: Any, visitor):
     events.on_text({"type": "text", "text": value, "count": value})
     events.on_text({"type": value, "text": "another"})
     assert visitor["visit"].history.present == expected
+
+
+@pytest.mark.parametrize("word", ["**bold**", "$x^2$", ":smile:", "https://example.org", "<b>a</b>", "a_b_c"])
+def test_a_visitors_words_are_not_read_as_markdown(word: str):
+    shown = literal(word)
+    assert shown.replace("\\", "").replace("\u2060", "") == word
+    assert not re.search(r"(?<!\\)[*_$<>`]", shown)
+    assert not re.search("https://|:smile:", shown.replace("\\", ""))
 
 
 @pytest.mark.parametrize("value", FORGED, ids=named)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.markdown import literal
-from app.panels.page.hiding import MOST_WORDS, carried, labels, newly_asked, with_hidden, words
+from app.panels.page.hiding import MOST_WORDS, newly_asked, with_hidden, words
+from app.state import visit
 from app.state.lab_state import LAST
+from app.state.visit import Visit
 from models.catalogue import find
 from tests.app.test_pages import opened, sent
+from tests.app.test_route import post
 
 TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
 
@@ -28,13 +30,6 @@ def test_choosing_and_taking_back():
         ("The", False), ("cat", False), ("sat", True), ("on", False), ("the", False)]
     assert with_hidden(text, {1}) == "The [cat] sat on the [MASK]."
     assert with_hidden(with_hidden(text, {1}), {2}) == text
-
-
-@given(TEXTS | st.lists(st.sampled_from(["cat", "the", "[cat]", "a.b", "x"])).map(" ".join))
-def test_no_two_buttons_have_one_label(text: str):
-    """Labels are unique: for equal labels Streamlit reports the last one, and the wrong word would be hidden."""
-    found = [its[2] for its in words(text)]
-    assert len(set(labels(found))) == len(labels(found)) == len(found)
 
 
 @pytest.mark.parametrize("word", ["cafe\u0301", "हिन्दी", "می\u200cخواهم", "שָׁלוֹם"])
@@ -59,15 +54,6 @@ def test_a_long_text_offers_some_of_its_words():
     assert with_hidden("word " * 500, {0}).count("[") == 1
 
 
-@pytest.mark.parametrize("word", ["**bold**", "$x^2$", ":smile:", "https://example.org", "<b>a</b>", "a_b_c"])
-def test_words_are_shown_as_they_are(word: str):
-    """Nothing in a visitor's text is read as Markdown, although the labels of buttons are Markdown."""
-    shown = literal(word)
-    assert bare(shown.replace("\\", "").replace("\u2060", "")) == word
-    assert not re.search(r"(?<!\\)[*_$<>`]", shown)
-    assert not re.search("https://|:smile:", shown.replace("\\", ""))
-
-
 @pytest.mark.parametrize(("text", "word", "asked"), [
     ("There was a time in the house.", "house", 0), ("There was a time in the [house].", "time", 0),
     ("There was a [time] in the house.", "house", 1), ("[There] was a time in the [house].", "time", 1),
@@ -85,25 +71,53 @@ def test_a_word_that_is_shown_again_leaves_the_last_prediction():
     assert newly_asked(find("masked-softmax").task, text, [6]) == LAST
 
 
+def hide(now: Visit, word: str, hidden: Any = True, index: Any = None) -> None:
+    """Sends the event of a click on a word's button."""
+    found = [its for *_at, its, _hidden in words(now.history.present.text)]
+    with visit.use(now):
+        now.channel.receive([("hiding", {"type": "hide", "index": found.index(word) if index is None else index,
+                                         "word": word, "hidden": hidden, "sequence": now.channel.newest + 1})])
+
+
 def test_hiding_a_second_word_before_the_first_shows_the_second():
     app = opened(model="masked-softmax", text="There was a time in the house.")
-    pills = app.button_group(key="hidden")
     for word in ("house", "time"):
-        pills = app.button_group(key="hidden")
-        pills.set_value([*pills.value, pills.options.index(word)]).run()
+        hide(app.session_state["visit"], word)
+        app.run()
         effect = sent(app, "effect")[0]
         assert effect["predictions"][effect["index"]]["title"] == f"Hidden: {word}"
+    assert [word for word, hidden in sent(app, "hiding")[0]["words"] if hidden] == ["time", "house"]
+    hide(app.session_state["visit"], "time", hidden=False)
+    assert app.session_state["visit"].history.present.text == "There was a time in the [house]."
 
 
-def test_what_was_typed_since_the_buttons_were_drawn_stays():
-    """A press keeps words typed after the buttons were drawn: the box reports its text only every 200 ms."""
-    assert carried("The cat sat.", "The cat sat on a [mat].", [1]) == [1, 5]
-    assert with_hidden("The cat sat on a [mat].", carried("The cat sa", "The cat sat on a [mat].", [1])) == \
-        "The [cat] sat on a [mat]."
-    assert carried("The cat sat.", "A dog sat.", [1]) is None
-    app = opened(model="masked-softmax", text="The cat sat.")
-    pills = app.button_group(key="hidden")
-    history = app.session_state["visit"].history
-    history.do(replace(history.present, text="The cat sat on the mat."))
-    pills.set_value([pills.options.index("cat")]).run()
-    assert app.session_state["visit"].history.present.text == "The [cat] sat on the mat."
+def test_the_text_may_have_changed_since_the_buttons_were_drawn():
+    """The last word may have grown; a click on a word that is no longer there changes nothing."""
+    now = opened(model="masked-softmax", text="The cat sat.").session_state["visit"]
+    now.history.do(replace(now.history.present, text="The cats sat on a [mat]."))
+    hide(now, "cat", index=1)
+    assert now.history.present.text == "The [cats] sat on a [mat]."
+    hide(now, "dog", index=0)
+    assert now.history.present.text == "The [cats] sat on a [mat]."
+
+
+@pytest.mark.parametrize("change", [{"index": -1}, {"index": 9}, {"index": True}, {"index": "1"}, {"word": ""},
+                                    {"word": None}, {"type": "text"}, {"index": None}])
+def test_a_forged_click_changes_nothing(change: dict[str, Any]):
+    now = opened(model="masked-softmax", text="The cat sat.").session_state["visit"]
+    event = {"type": "hide", "index": 1, "word": "cat", "hidden": True, "sequence": 1} | change
+    with visit.use(now):
+        now.channel.receive([("hiding", event)])
+    assert now.history.present.text == "The cat sat."
+
+
+def test_a_letter_and_a_hidden_word_are_answered_by_the_route():
+    now = opened(model="masked-softmax", text="There was a time in the [house].").session_state["visit"]
+    typed = {"key": "text", "type": "text", "sequence": 1}
+    about, parts = post(now, [typed | {"text": "There was a time in the [house]. So"}])
+    assert not about["layout"] and parts["hiding"][0]["words"][-1] == ["So", False]
+    click = {"key": "hiding", "type": "hide", "sequence": 2}
+    about, parts = post(now, [click | {"index": 3, "word": "time", "hidden": True}])
+    assert not about["layout"] and parts["text"][0]["text"] == "There was a [time] in the [house]. So"
+    about, parts = post(now, [typed | {"text": "", "sequence": 3}])  # a text without tokens
+    assert not about["layout"] and parts["hiding"][0]["words"] == []

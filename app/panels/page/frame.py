@@ -80,7 +80,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             else:
                 _report(problems)
             drawn = draw(lab, reading, state)
-            now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
+            now.layout = direct and (_frame(lab, state), direct.depends(lab, reading, state))
             now.channel.end()
             return drawn
         except LimitError as error:  # the elements drawn so far and the visitor's state are kept
@@ -108,17 +108,17 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
     now = visit.current()
     lab = visitor_models.opened(state.model)
     reading = text.read(lab, now.history, state.text)
-    if now.layout is None or now.layout != (_frame(lab, reading, state), page.depends(lab, reading, state)):
+    if now.layout is None or now.layout != (_frame(lab, state), page.depends(lab, reading, state)):
         return None
     found = [*lesson.parts(lab, reading, state), *text.parts(lab, reading, state, problems),
              *page.parts(lab, reading, state)]
     return [*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state)
 
 
-def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+def _frame(lab: Lab, state: LabState) -> Hashable:
     """Returns a key of everything that the Streamlit elements around a page depend on."""
     step = state.lesson is not None
-    box = text.layout(lab, reading, state)
+    box = text.layout(lab, state)
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from typing import Any
 
-import streamlit as st
-
-from app.markdown import literal
 from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import LAST
-from app.texts import _
+from components import Part
+from components import hiding as buttons
 from models import catalogue
 from models.errors import InputError
 from models.tasks.base import Reader
 from models.tasks.masked import MASK
 
-# a space of no width that makes labels unique; word joiners, which `literal` uses, could make two labels equal
-UNSEEN = "\u200b"
 MOST_WORDS = 80  # largest number of words with a button; the other words can be hidden by typing brackets
 
 # Accents and vowel signs that follow their letter, which `\w` does not match, and the joiners between them.
@@ -59,69 +55,38 @@ def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = 
     return "".join([*parts, text[last:]])
 
 
-def labels(found: Iterable[str]) -> list[str]:
-    """Returns a unique button label for each word, because Streamlit identifies buttons by their labels.
-
-    Args:
-        found: words; a word can occur several times.
-
-    Returns:
-        The words as Markdown; repeated words have additional invisible characters.
-    """
-    shown, before = [], Counter[str]()
-    for word in found:
-        shown.append(literal(word) + UNSEEN * before[word])
-        before[word] += 1
-    return shown
-
-
-def draw(text: str, controls: Collection[str] = ()) -> None:
-    """Draws one button per word.
+def part(text: str, offered: bool, controls: Collection[str] = ()) -> Part:
+    """Returns the buttons.
 
     Args:
         text: as it was typed.
-        controls: as in `words`.
-    """
-    found = words(text, controls)
-    shown = labels(word for _start, _stop, word, _hidden in found)
-    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
-    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
-             format_func=lambda i: shown[i] if i < len(shown) else "", on_change=on_hidden, args=(text,))
-
-
-def on_hidden(shown: str) -> None:
-    """Handles a click on the buttons.
-
-    Args:
-        shown: the text whose words were on the buttons; the text box can already contain a longer text.
-    """
-    chosen, text = session.widget(session.HIDDEN, list), session.history().present.text
-    if chosen is None:
-        return
-    reader = catalogue.find(session.history().present.model).task
-    chosen = carried(shown, text, chosen, reader.controls)
-    if chosen is not None:
-        events.set_text(with_hidden(text, chosen, reader.controls), asked=newly_asked(reader, text, chosen))
-
-
-def carried(shown: str, text: str, chosen: Collection[int],
-            controls: Collection[str] = ()) -> Collection[int] | None:
-    """Returns the hidden words of a text that has grown since the buttons were drawn.
-
-    Args:
-        shown: the text whose words were on the buttons.
-        text: the current text.
-        chosen: indices of the chosen words of `shown`.
+        offered: False for no buttons.
         controls: as in `words`.
 
     Returns:
-        `chosen`, and those new words that are in brackets; None if the old words have changed.
+        The component.
     """
-    old, new = words(shown, controls), words(text, controls)
-    # the last old word is not compared, because it may have grown
-    if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:
-        return None
-    return [*chosen, *(i for i in range(len(old), len(new)) if new[i][3])]
+    found = words(text, controls) if offered else []
+    return buttons.part(key="hiding", words=[(word, hidden) for *_at, word, hidden in found], on_event=on_hide)
+
+
+def on_hide(event: dict[str, Any]) -> None:
+    """Handles a click on a button.
+
+    Args:
+        event: the component's event, untrusted. It names the word, because the text can have changed since the buttons
+            were drawn; the last word can have grown.
+    """
+    text, reader = session.history().present.text, catalogue.find(session.history().present.model).task
+    found = words(text, reader.controls)
+    index, word = event.get("index"), event.get("word")
+    if event.get("type") != "hide" or not session.is_index(index, len(found)) or not isinstance(word, str):
+        return
+    if not (reader.hides and word and found[index][2].startswith(word)):
+        return
+    chosen = {i for i, (*_at, hidden) in enumerate(found) if hidden} - {index}
+    chosen |= {index} if event.get("hidden") is True else set()
+    events.set_text(with_hidden(text, chosen, reader.controls), asked=newly_asked(reader, text, chosen))
 
 
 def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:

@@ -108,21 +108,20 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                      label_visibility="collapsed")
     mount(part(lab, reading, state, problems))
-    if offers_hiding(lab, reading, state):
-        hiding.draw(state.text, lab.task.controls)
+    if lab.task.hides:
+        mount(hiding_part(lab, reading, state))
 
 
 def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> list[Part]:
-    """Returns the box, if the model reads text, and the line below it; arguments as of `part`."""
+    """Returns the box, if the model reads text, the line below it and the words to hide; arguments as of `part`."""
     box = [] if lab.task.sees else [box_part(reading, state)]
-    return [*box, part(lab, reading, state, problems)]
+    words = [hiding_part(lab, reading, state)] if lab.task.hides else []
+    return [*box, part(lab, reading, state, problems), *words]
 
 
-def layout(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+def layout(lab: Lab, state: LabState) -> Hashable:
     """Returns a key of everything that the Streamlit elements around the box depend on; arguments as of `part`."""
-    if lab.task.sees:
-        return state
-    return offers_hiding(lab, reading, state) and state.text
+    return state if lab.task.sees else None
 
 
 def box_part(reading: Reading, state: LabState) -> Part:
@@ -139,18 +138,19 @@ def box_part(reading: Reading, state: LabState) -> Part:
                          on_event=events.on_text)
 
 
-def offers_hiding(lab: Lab, reading: Reading, state: LabState) -> bool:
-    """Returns True if the page has one button per word that hides the word; False in the classroom display.
+def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
+    """Returns one button per word that hides the word from the model.
 
     Args:
-        lab: the page's model.
+        lab: the page's model, of a task that hides words.
         reading: the tokenized text.
         state: the visitor's state.
 
     Returns:
-        True or False.
+        The component; it is empty in the classroom display, and for a text that cannot be tokenized.
     """
-    return lab.task.hides and reading.error is None and not (state.teach and state.lesson)
+    offered = reading.error is None and not (state.teach and state.lesson)
+    return hiding.part(state.text, offered, lab.task.controls)
 
 
 def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
