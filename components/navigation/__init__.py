@@ -8,15 +8,17 @@ from components.mounting import Content, OnEvent, component
 
 
 @component("navigation")
-def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, on_event: OnEvent) -> Content:
+def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, section: str = "",
+               on_event: OnEvent) -> Content:
     """Draws the links.
 
     Args:
         key: of the mount.
         pages: key -> title.
         present: key of the current page.
+        section: key of the page that the current page belongs to, if the current page has no link of its own.
         query: the state's query without `?`, which is part of each link.
         on_event: called with {type: page, page, sequence}.
     """
-    header = {"pages": list(pages.items()), "present": present, "query": query}
+    header = {"pages": list(pages.items()), "present": present, "query": query, "section": section}
     return header, {}

@@ -34,7 +34,7 @@ const address = (query, page, first) => {
   return `?${linkQuery(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 
-function update(state, { pages, query }) {
+function update(state, { pages, query, section }) {
   const present = shown(state);
   const [first] = pages[0];
   // Elements are reused, so that the focus stays.
@@ -43,6 +43,7 @@ function update(state, { pages, query }) {
   for (const link of state.list.children) {
     setAttribute(link, 'href', address(query, link.dataset.page, first));
     if (link.dataset.page === present) setAttribute(link, 'aria-current', 'page');
+    else if (link.dataset.page === section) setAttribute(link, 'aria-current', 'true');
     else link.removeAttribute('aria-current');
   }
   const title = pages.find(([page]) => page === present)?.[1];

@@ -31,8 +31,8 @@ def test_by_layer_shows_the_lens_before_and_after_the_plan():
     lab = models.load("stories-softmax")
     for which, plan in (("before", HeadPlan()), ("after", PLAN)):
         lens = models.logit_lens(lab, TEXT, plan)
-        numpy.testing.assert_allclose(arrays[f"{which} probabilities"], lens.probabilities, atol=1e-6)
-        words = [header["words"][i] for i in arrays[f"{which} ids"].flat]
+        numpy.testing.assert_allclose(arrays[f"{which}_probabilities"], lens.probabilities, atol=1e-6)
+        words = [header["words"][i] for i in arrays[f"{which}_ids"].flat]
         assert words == [str(label) for label in lens.labels.flat]
     assert header["first"] == models.logit_lens(lab, TEXT, PLAN).first.tolist()
     assert "map" not in mounted(app)

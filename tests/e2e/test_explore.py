@@ -302,7 +302,7 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     dialog.get_by_role("link", name=re.compile("^Softmax Each word")).click()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
-    expect(named(page, "layer 2, head 2, pruned")).to_be_visible()
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
     expect(page.get_by_role("gridcell", name=re.compile("pruned"))).to_have_count(0)
 
 

@@ -56,6 +56,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
         return found
     pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
     found.append(navigation.part(key="navigation", pages=pages, present=state.page,
+                                 section="lessons" if state.page == TEACHERS else "",
                                  query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL:
         found.append(choosing.part(state.model))
