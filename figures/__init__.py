@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from figures.claims import dots, learning_curves, seed_lines
     from figures.export import save
-    from figures.series import Series, of_model
+    from figures.lines import Series, of_model
 
 _MODULES = {
     "dots": "figures.claims",
     "learning_curves": "figures.claims",
     "seed_lines": "figures.claims",
     "save": "figures.export",
-    "Series": "figures.series",
-    "of_model": "figures.series",
+    "Series": "figures.lines",
+    "of_model": "figures.lines",
 }
 
 __all__ = ["Series", "dots", "learning_curves", "of_model", "save", "seed_lines"]

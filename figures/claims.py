@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from figures.lines import Layout, Panel, Point, Rule, line_chart
-from figures.series import Series
-from figures.tables import Column, finished, format_value, sentence
-from figures.theme import SHAPES, Theme, colour
+from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
+from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.theme import Theme
 from models.messages import message
 
-if TYPE_CHECKING:
-    import altair as alt
-
-SOURCE = "source"  # value of `which` for the source's numbers
-_SOURCE = ("accent", 1)  # colour and shape of the source's dots
+SOURCE = "source"  # `which` of the source's numbers
+_SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
 
+@charted
 def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str] | None = None,
-         percent: bool = False, names: Mapping[str, str] | None = None, theme: Theme = "light") -> alt.TopLevelMixin:
+         percent: bool = False, names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
     """Returns a row of dots for each name: the source's number and ours, with intervals over several values.
 
     Values of one name and one origin are joined by a bar from the least to the greatest, and their mean is a large dot.
@@ -34,50 +31,33 @@ def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str
         names: name or which -> text in the reader's language.
         theme: see figures.theme.
     """
-    import altair as alt
-
     word = dict(names or {})
     rows = [{"name": word.get(p["name"], p["name"]), "which": word.get(p["which"], p["which"]), "value": p["value"],
              "shown": format_value(p["value"], percent)} for p in points]
     whiches = list(dict.fromkeys(p["which"] for p in points))
     ours = [which for which in whiches if which != SOURCE]
-    styles = [_SOURCE if which == SOURCE else _OURS[min(ours.index(which), len(_OURS) - 1)] for which in whiches]
-    shown = [word.get(which, which) for which in whiches]
-    order = list(dict.fromkeys(row["name"] for row in rows))
-    picked = alt.selection_point(name="picked", fields=["which"], bind="legend")
-    legend = alt.Legend(title=None, symbolSize=90)
-    base = alt.Chart(alt.NamedData(name="rows0")).encode(
-        y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True, labelLimit=260,
-                                                                 titleX=0)),
-        x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True),
-                axis=alt.Axis(format=".2~%", tickCount=8) if percent else alt.Axis(tickCount=8)),
-        color=alt.Color("which:N", legend=legend, scale=alt.Scale(
-            domain=shown, range=[colour(which, theme) for which, _shape in styles])),
-        opacity=alt.condition(picked, alt.value(1), alt.value(0.12)))
-    layers: list[Any] = []
-    if rule is not None:
-        line = alt.Chart(alt.InlineData(values=[{"label": word.get(rule[1], rule[1])}])).encode(x=alt.datum(rule[0]))
-        layers += [line.mark_rule(style="reference", strokeDash=[5, 4]),
-                   line.mark_text(style="reference-label", align="left", baseline="bottom", dx=4, dy=-2).encode(
-                       y=alt.value(0), text="label:N")]
-    layers.append(base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("min(value):Q", title=title), x2="max(value):Q", detail="which:N"))
-    layers.append(base.mark_point(filled=True, size=80).encode(
-        shape=alt.Shape("which:N", legend=legend, scale=alt.Scale(
-            domain=shown, range=[SHAPES[shape] for _colour, shape in styles])),
-        tooltip=[alt.Tooltip("name:N", title=message("of")), alt.Tooltip("which:N", title=message("from")),
-                 alt.Tooltip("shown:N", title=title)]).add_params(picked))
-    chart = alt.layer(*layers).properties(width=480, height=alt.Step(26))
+    styles = {word.get(which, which): _SOURCE if which == SOURCE else _OURS[min(ours.index(which), len(_OURS) - 1)]
+              for which in whiches}
+    order = tuple(dict.fromkeys(row["name"] for row in rows))
+    marked = None if rule is None else (rule[0], word.get(rule[1], rule[1]))
+    key = ("dots", order, tuple(styles.items()), title, marked, percent, theme)
+
+    def build() -> Any:
+        from figures.plots import dot_plot  # imports altair
+
+        return dot_plot(order, styles, title, marked, percent, theme)
+
     parts = [message("{name}, {which}: {value}", name=row["name"], which=row["which"], value=row["shown"])
              for row in rows]
-    return finished(chart, {"rows0": rows}, [Column("name", message("name")), Column("which", message("origin")),
-                                             Column("value", title)],
-                    title=title, about=sentence(title, "", parts), theme=theme, usermeta={"columns": 1, "least": 300})
+    return Parts(key, build, {"rows0": rows}, [Column("name", message("name")), Column("which", message("origin")),
+                                               Column("value", title)],
+                 title, sentence(title, "", parts), theme, {"columns": 1, "least": 300})
 
 
+@charted
 def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, styles: Mapping[str, Mapping[str, Any]],
                rule: tuple[float, str] | None = None, percent: bool = False, scattered: bool = False,
-               names: Mapping[str, str] | None = None, theme: Theme = "light") -> alt.TopLevelMixin:
+               names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
     """Returns the mean over seeds as a line for each name, with each seed as a small mark.
 
     Args:
@@ -104,15 +84,16 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
             seeds += [Point(index, x, p["value"], note=message("seed {seed}", seed=p["seed"])) for p in its
                       if len(its) > 1]
     rules = [] if rule is None else [Rule(word.get(rule[1], rule[1]), y=rule[0])]
-    return line_chart([Series.of_style(word.get(name, name), styles[name]) for name in order],
+    return line_parts([Series.of_style(word.get(name, name), styles[name]) for name in order],
                       [Panel(title, lines=lines, dots=seeds, rules=rules, percent=percent)],
                       Layout(across, "linear" if scattered else "band", height=280), title, theme)
 
 
+@charted
 def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str,
                     styles: Mapping[str, Mapping[str, Any]], names: Mapping[str, str] | None = None,
-                    theme: Theme = "light") -> alt.TopLevelMixin:
-    """Returns the validation loss during training, one line per model, with the steps on a logarithmic axis.
+                    theme: Theme = "light") -> Parts:
+    """Returns the validation loss during training, one line a model, with the steps on a logarithmic axis.
 
     Args:
         points: name, x (training steps), value (nats), seed.
@@ -121,6 +102,6 @@ def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str
     word = dict(names or {})
     order = list(dict.fromkeys(p["name"] for p in points))
     lines = [Point(order.index(p["name"]), p["x"], p["value"]) for p in points]
-    return line_chart([Series.of_style(word.get(name, name), styles[name]) for name in order],
+    return line_parts([Series.of_style(word.get(name, name), styles[name]) for name in order],
                       [Panel(title, lines=sorted(lines, key=lambda its: (its.series, its.x)))],
                       Layout(across, "log2", height=300), title, theme)

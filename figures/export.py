@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-LINE = 17  # height in px of a line of the caption
-CHARACTERS = 110  # number of characters of a line of the caption
+FOLDER = Path(__file__).resolve().parents[1] / "app" / "static"  # Streamlit serves it
+LINE = 17  # px of a line of the caption
+CHARACTERS = 110  # of a line of the caption
 CAPTION = {"type": "text", "align": "left", "baseline": "top", "style": "reference-label"}
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
@@ -50,9 +53,7 @@ def save(chart: Any, path: str | Path, title: str = "", caption: Sequence[str] =
     if path.suffix == ".json":
         path.write_text(json.dumps(spec, ensure_ascii=False), "utf-8")
     elif path.suffix == ".html":
-        from figures import scripts
-
-        script = scripts.vega().read_text("utf-8").replace("</script", "<\\/script")
+        script = vega_script().read_text("utf-8").replace("</script", "<\\/script")
         path.write_text(PAGE.format(spec=json.dumps(spec).replace("<", "\\u003c"), script=script), "utf-8")
     elif path.suffix in (".svg", ".png"):
         import vl_convert
@@ -116,13 +117,25 @@ def _save_plotly(figure: Any, path: Path, title: str, caption: Sequence[str], li
     if path.suffix == ".json":
         path.write_text(framed_figure.to_json(), "utf-8")
         return
-    below = "".join(f"<p>{_escaped(sentence)}</p>" for sentence in caption)
-    below += f'<p><a href="{_escaped(link)}">{_escaped(link)}</a></p>' if link else ""
+    below = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in caption)
+    below += f'<p><a href="{html.escape(link)}">{html.escape(link)}</a></p>' if link else ""
     page = framed_figure.to_html(include_plotlyjs=True, full_html=True)
     path.write_text(page.replace("</body>", f"{below}</body>"), "utf-8")
 
 
-def _escaped(text: str) -> str:
-    import html
+def script_path(version: str) -> Path:
+    """Returns the path of the script of a version of Vega, which tools/vega.py writes."""
+    return FOLDER / f"vega-{version}.js"
 
-    return html.escape(text)
+
+@cache
+def vega_script() -> Path:
+    """Returns the path of the script with which the browser draws charts.
+
+    Raises:
+        FileNotFoundError: it is missing; the message has the command that writes it.
+    """
+    found = sorted(FOLDER.glob("vega-*.js"))
+    if not found:
+        raise FileNotFoundError("app/static has no vega-*.js: run python -m tools.vega")
+    return found[-1]

@@ -1,22 +1,62 @@
-"""Line charts in one or several panels, of which all charts of one quantity against another are made."""
+"""Data of line charts: series, points, panels. All charts of one quantity against another are made of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from figures.series import Series
-from figures.tables import Column, describe, finished, format_value
-from figures.theme import DASHES, SHAPES, Theme, colour
+from figures.tables import Column, Parts, charted, describe, format_value
+from figures.theme import SHAPES, Theme
 from models.messages import message
 
-if TYPE_CHECKING:
-    import altair as alt
-
-MANY = 24  # number of points of a line above which they are not marked
+MANY = 24  # points of a line, above which they are not marked
 Scale = Literal["linear", "log2", "symlog", "band"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series of a chart.
+
+    Attributes:
+        name: in the legend and the tooltips; distinct within a chart.
+        colour: index of a model's colour, or a role of figures.theme.
+        dash: index of its dashes and of the shape of its points, so that colour is never the only difference.
+        marked: True draws its points.
+        quiet: True draws it thin, as a line that others are compared with.
+    """
+
+    name: str
+    colour: int | str = "ink"
+    dash: int = 0
+    marked: bool = True
+    quiet: bool = False
+
+    @classmethod
+    def of_style(cls, name: str, style: Mapping[str, Any], quiet: bool = False) -> Series:
+        """Makes a series with the style of models.studies.series.style.
+
+        Args:
+            name: of the series.
+            style: colour, dash and, for a line without points, kind "plain".
+            quiet: see Series.
+        """
+        return cls(name, style["colour"], style["dash"], style.get("kind") != "plain", quiet)
+
+
+def of_model(name: str, reading: int = 0) -> Series:
+    """Returns the series of a model, with the colour and the dash of its ModelInfo.
+
+    Args:
+        name: like "stories-selective".
+        reading: 0 for the model as trained; another inference setting has other dashes.
+    """
+    from models import catalogue  # here, so that charts of other data do not read the catalogue
+    from models.studies.series import style
+
+    info = catalogue.describe(name)
+    return Series.of_style(name if info is None else info.label, style(name, reading))
 
 
 @dataclass(frozen=True)
@@ -77,6 +117,27 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """A panel without its points: what its plot is made of.
+
+    Attributes:
+        title, heading, percent, rules: see Panel.
+        lines, dots, rings, spread: True if there are such points, or error bars.
+        shown: series with values.
+    """
+
+    title: str
+    heading: str
+    percent: bool
+    rules: tuple[Rule, ...]
+    lines: bool
+    dots: bool
+    rings: bool
+    spread: bool
+    shown: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Layout:
     """The layout of the panels.
 
@@ -90,8 +151,10 @@ class Layout:
         columns: the largest number of panels in a row.
         width, height: px of one panel; the app sets the width to the page's.
         least: px, the smallest width of a panel in the app.
+        ringed: True draws rings of rows that are added to the datasets later.
         chooses: True marks a position, which the parameter `at` moves; a click on a value chooses it.
         at: the marked position.
+        beside: px of a panel's axis and margin, for the app.
         values: ticks of x; empty for automatic ticks.
     """
 
@@ -105,14 +168,16 @@ class Layout:
     width: int = 600
     height: int = 240
     least: int = 320
+    ringed: bool = False
     chooses: bool = False
     at: float | None = None
+    beside: int = 64
     values: Sequence[float] = field(default_factory=tuple)
 
 
-def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
-               theme: Theme = "light") -> alt.TopLevelMixin:
-    """Returns lines of several series in one or more panels.
+def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
+          theme: Theme = "light") -> Parts:
+    """Returns the parts of a chart with lines of several series in one or more panels.
 
     The legend toggles series (shift adds one). Pointing at a plot shows the values of all series at the nearest x.
 
@@ -124,161 +189,70 @@ def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
         theme: see figures.theme.
 
     Returns:
-        An altair chart with a dataset per panel, `rows0`, `rows1`, ..., and its description.
+        Parts with datasets `rows0`, `rows1`, ..., one per panel, and `pointed0`, ..., the values per x.
 
     Raises:
         ValueError: two series have the same name.
     """
-    import altair as alt
-
     if len({one.name for one in series}) < len(series):
         raise ValueError("two series have the same name")
-    drawing = _Drawing(series, panels, layout, theme)
-    plots = [drawing.plot(index, panel) for index, panel in enumerate(panels)]
-    chart: Any = plots[0] if len(plots) == 1 else alt.concat(*plots, columns=layout.columns, spacing={"row": 14})
-    if layout.together and len(plots) > 1:
-        chart = chart.resolve_scale(y="shared")
-    if layout.chooses:
-        chart = chart.add_params(alt.param(name="at", value=layout.at))
-    columns = [Column("series", message("series")), Column("x", layout.x), Column("y", message("value")),
-               Column("spread", "±"), Column("note", message("note"))]
-    if len(panels) > 1:
-        columns.insert(0, Column("panel", message("panel")))
-    if len(panels) == 1:
-        columns = [Column(its.field, panels[0].title if its.field == "y" and panels[0].title else its.title)
-                   for its in columns]
-    return finished(chart, drawing.datasets, columns, title=title, about=describe(title, layout.x, series, panels),
-                    theme=theme, usermeta={"columns": layout.columns, "least": layout.least,
-                                           "chooses": layout.chooses})
+    counts = Counter((index, point.series) for index, panel in enumerate(panels) for point in panel.lines)
+    sparse = [all(counts[index, number] <= MANY for index in range(len(panels))) for number in range(len(series))]
+    datasets: dict[str, list[dict[str, Any]]] = {}
+    outlines = []
+    for index, panel in enumerate(panels):
+        name = (panel.heading or panel.title) if len(panels) > 1 else ""
+        forms = (("line", panel.lines), ("dot", panel.dots), ("ring", panel.rings))
+        datasets[f"rows{index}"] = [_row(series[point.series], point, form, order, sparse[point.series], name)
+                                    for form, points in forms for order, point in enumerate(points)]
+        shown, datasets[f"pointed{index}"] = _values_at(panel, len(series))
+        outlines.append(Outline(panel.title, panel.heading, panel.percent, tuple(panel.rules), bool(panel.lines),
+                                bool(panel.dots), bool(panel.rings) or layout.ringed,
+                                any(point.spread for point in panel.lines), shown))
+    key = (tuple(series), tuple(outlines), replace(layout, values=tuple(layout.values)), theme)
+    value = panels[0].title if len(panels) == 1 and panels[0].title else message("value")
+    columns = [Column("panel", message("panel"))] if len(panels) > 1 else []
+    columns += [Column("series", message("series")), Column("x", layout.x), Column("y", value), Column("spread", "±"),
+                Column("note", message("note"))]
+
+    def build() -> Any:
+        from figures.plots import line_plots  # imports altair
+
+        return line_plots(*key)
+
+    return Parts(key, build, datasets, columns, title, describe(title, layout.x, series, panels), theme,
+                 {"columns": layout.columns, "least": layout.least, "beside": layout.beside,
+                  "chooses": layout.chooses})
 
 
-class _Drawing:
-    """Makes the plots of one chart and collects their datasets."""
+@charted
+def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
+               theme: Theme = "light") -> Parts:
+    """Returns a chart of `line_parts`, as altair chart."""
+    return line_parts(series, panels, layout, title, theme)
 
-    def __init__(self, series: Sequence[Series], panels: Sequence[Panel], layout: Layout, theme: Theme) -> None:
-        import altair as alt
 
-        self.series, self.panels, self.layout = series, panels, layout
-        self.datasets: dict[str, list[dict[str, Any]]] = {}
-        names = [one.name for one in series]
-        legend = alt.Legend(title=None, symbolType="stroke", symbolSize=700) if len(series) > 1 else None
-        kind: Literal["ordinal", "quantitative"] = "ordinal" if layout.scale == "band" else "quantitative"
-        self.kind = kind
-        scales = {"log2": alt.Scale(type="log", base=2, nice=False), "linear": alt.Scale(zero=False, nice=False,
-                                                                                         padding=8)}
-        axis = alt.Axis(values=list(layout.values)) if layout.values else alt.Axis(
-            labelAngle=0) if layout.scale == "band" else alt.Axis(tickCount=8)
-        self.x = alt.X("x", type=kind, title=layout.x, scale=scales.get(layout.scale, alt.Undefined), axis=axis)
-        scale = alt.Scale(domain=names, range=[colour(one.colour, theme) for one in series])
-        self.colour = alt.Color("series:N", legend=legend, scale=scale)
-        self.dash = alt.StrokeDash("series:N", legend=legend, scale=alt.Scale(
-            domain=names, range=[DASHES[one.dash % len(DASHES)] for one in series]))
-        # no scale: each row has its shape, so that the legend shows lines and not shapes
-        self.shape = alt.Shape("shape:N", scale=None)
-        self.width = alt.StrokeWidth("width:Q", scale=None)
-        self.picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
-        self.opacity = alt.condition(self.picked, alt.value(1), alt.value(0.12))
-        lengths = Counter((index, point.series) for index, panel in enumerate(panels) for point in panel.lines)
-        self.sparse = [max((n for (_, its), n in lengths.items() if its == number), default=0) <= MANY
-                       for number in range(len(series))]
+def _row(one: Series, point: Point, form: str, order: int, sparse: bool, panel: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"series": one.name, "x": point.x, "y": point.y, "form": form, "note": point.note,
+                           "shape": SHAPES[one.dash % len(SHAPES)]}
+    if panel:
+        row["panel"] = panel
+    if form == "line":
+        row |= {"marked": one.marked and not one.quiet and sparse, "order": order, "width": 1.5 if one.quiet else 2.5}
+    if point.spread:
+        row |= {"spread": point.spread, "low": point.y - point.spread, "high": point.y + point.spread}
+    return row
 
-    def plot(self, index: int, panel: Panel) -> Any:
-        """Returns a panel as layers: rules, error bars, lines, points, the marked position, and the values at the
-        pointer.
-        """
-        import altair as alt
 
-        name = f"rows{index}"
-        self.datasets[name] = [self._row(index, point, form) for form, points in (
-            ("line", panel.lines), ("dot", panel.dots), ("ring", panel.rings)) for point in points]
-        base = alt.Chart(alt.NamedData(name=name)).encode(x=self.x, y=self._y(panel), color=self.colour)
-        forms = {form for form, points in (("line", panel.lines), ("dot", panel.dots), ("ring", panel.rings)) if points}
-        layers: list[Any] = [*self._rules(panel)]
-        if any(point.spread for point in panel.lines):
-            layers.append(base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5).encode(
-                y=alt.Y("low:Q"), y2="high:Q", opacity=self.opacity))
-        if "line" in forms:
-            # The legend belongs to the lines; a series with one point has no line, so its point is always drawn.
-            layers.append(base.transform_filter("datum.form == 'line'").mark_line(clip=True).encode(
-                strokeDash=self.dash, strokeWidth=self.width, opacity=self.opacity,
-                order=alt.Order("order:Q")).add_params(self.picked))
-            layers.append(base.transform_filter("datum.form == 'line' && datum.marked").mark_point(
-                filled=True, size=46, opacity=1).encode(shape=self.shape, opacity=self.opacity))
-        if "dot" in forms:
-            layers.append(base.transform_filter("datum.form == 'dot'").mark_point(size=34, strokeWidth=1.2).encode(
-                shape=self.shape, opacity=self.opacity))
-        if "ring" in forms:
-            layers.append(base.transform_filter("datum.form == 'ring'").mark_point(
-                size=150, strokeWidth=2.5, clip=True, shape="circle").encode(opacity=self.opacity))
-        if self.layout.chooses:
-            layers.append(base.transform_filter("datum.form == 'line' && datum.x == at").mark_point(
-                filled=True, size=110).encode(opacity=self.opacity))
-            layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(
-                style="position", strokeWidth=1.5).encode(x=alt.XDatum(alt.expr("at"), type="quantitative")))
-        layers.append(self._pointed(index, panel))
-        chart = alt.layer(*layers).properties(width=self.layout.width, height=self.layout.height)
-        if panel.heading:
-            chart = chart.properties(title=alt.Title(panel.heading, fontSize=13))
-        return chart
-
-    def _row(self, index: int, point: Point, form: str) -> dict[str, Any]:
-        one = self.series[point.series]
-        row: dict[str, Any] = {"series": one.name, "x": point.x, "y": point.y, "form": form, "note": point.note,
-                               "shape": SHAPES[one.dash % len(SHAPES)]}
-        if len(self.panels) > 1:
-            row["panel"] = self.panels[index].heading or self.panels[index].title
-        if form == "line":
-            row |= {"marked": one.marked and not one.quiet and self.sparse[point.series], "order": point.x,
-                    "width": 1.5 if one.quiet else 2.5}
-        if point.spread:
-            row |= {"spread": point.spread, "low": point.y - point.spread, "high": point.y + point.spread}
-        return row
-
-    def _y(self, panel: Panel) -> alt.Y:
-        import altair as alt
-
-        layout = self.layout
-        scale = alt.Scale(zero=layout.zero, nice=True) if layout.y_scale == "linear" else alt.Scale(
-            type="log") if layout.y_scale == "log" else alt.Scale(type="symlog", constant=layout.bend)
-        axis = alt.Axis(format=".2~%", tickCount=5) if panel.percent else alt.Axis(tickCount=5)
-        return alt.Y("y:Q", title=panel.title, scale=scale, axis=axis)
-
-    def _rules(self, panel: Panel) -> list[Any]:
-        import altair as alt
-
-        layers: list[Any] = []
-        for rule in panel.rules:
-            dash = [5, 4] if rule.dashed else [1, 0]
-            line = alt.Chart(alt.InlineData(values=[{"label": rule.label}]))
-            if rule.x is not None:
-                at: dict[str, Any] = {"x": alt.XDatum(rule.x, type="quantitative")}
-                text = line.mark_text(style="reference-label", align="left", baseline="top", dx=5).encode(
-                    **at, y=alt.value(0), text="label:N")
-            else:
-                at = {"y": alt.YDatum(rule.y, type="quantitative")}
-                text = line.mark_text(style="reference-label", align="right", baseline="bottom", dy=-3).encode(
-                    **at, x=alt.value("width"), text="label:N")
-            layers += [line.mark_rule(style="reference", strokeDash=dash).encode(**at), text]
-        return layers
-
-    def _pointed(self, index: int, panel: Panel) -> alt.Chart:
-        """Returns the rule at the nearest x, whose tooltip has the values of all series there."""
-        import altair as alt
-
-        name = f"pointed{index}"
-        at: dict[float, dict[str, str]] = {}
-        for point in (*panel.lines, *panel.rings, *panel.dots):
-            text = format_value(point.y, panel.percent)
-            text += f" ± {format_value(point.spread, panel.percent)}" if point.spread else ""
-            text += f" ({point.note})" if point.note else ""
-            field = f"v{point.series}"
-            values = at.setdefault(point.x, {})
-            values[field] = f"{values[field]}; {text}" if field in values else text
-        shown = [number for number in range(len(self.series)) if any(f"v{number}" in values for values in at.values())]
-        self.datasets[name] = [{"x": x, **{f"v{number}": "–" for number in shown}, **at[x]} for x in sorted(at)]
-        pointer = alt.selection_point(name=f"pointer{index}", on="pointerover", clear="pointerout", nearest=True,
-                                      encodings=["x"], empty=False)
-        tips = [alt.Tooltip("x", type=self.kind, title=self.layout.x),
-                *(alt.Tooltip(f"v{number}:N", title=self.series[number].name) for number in shown)]
-        return alt.Chart(alt.NamedData(name=name)).mark_rule(style="reference").encode(
-            x=self.x, tooltip=tips, opacity=alt.condition(pointer, alt.value(0.7), alt.value(0))).add_params(pointer)
+def _values_at(panel: Panel, count: int) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
+    """Returns the series with values in a panel, and for each x the values of all of them as text."""
+    at: dict[float, dict[str, str]] = {}
+    for point in (*panel.lines, *panel.rings, *panel.dots):
+        text = format_value(point.y, panel.percent)
+        text += f" ± {format_value(point.spread, panel.percent)}" if point.spread else ""
+        text += f" ({point.note})" if point.note else ""
+        field = f"v{point.series}"
+        values = at.setdefault(point.x, {})
+        values[field] = f"{values[field]}; {text}" if field in values else text
+    shown = tuple(number for number in range(count) if any(f"v{number}" in values for values in at.values()))
+    return shown, [{"x": x, **{f"v{number}": "–" for number in shown}, **at[x]} for x in sorted(at)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec
 
 from figures.theme import Theme, config
 from models.messages import N_, listed, message
 
 if TYPE_CHECKING:
-    from figures.lines import Panel
-    from figures.series import Series
+    from figures.lines import Panel, Series
 
 
 class Column(NamedTuple):
@@ -28,12 +29,13 @@ def format_value(value: float | None, percent: bool = False) -> str:
     return text.replace("-", "−")
 
 
-def finished(chart: Any, datasets: Mapping[str, list[dict[str, Any]]], columns: Sequence[Column], title: str,
-             about: str, theme: Theme, usermeta: Mapping[str, Any]) -> Any:
-    """Returns a chart with datasets, theme, description and the columns of its table.
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A chart before altair makes it. The app caches what altair makes, which takes 20 to 400 ms.
 
-    Args:
-        chart: an altair chart whose data are names of `datasets`.
+    Attributes:
+        key: everything that `build` depends on; hashable.
+        build: returns an altair chart whose data are names of `datasets`.
         datasets: name -> rows; those called rows... are the table.
         columns: of the table.
         title: of the chart.
@@ -41,10 +43,64 @@ def finished(chart: Any, datasets: Mapping[str, list[dict[str, Any]]], columns: 
         theme: see figures.theme.
         usermeta: further values for the component that draws the chart.
     """
-    # Attributes, because `properties` validates each value, which takes 70 ms for a theme.
-    chart.datasets, chart.description, chart.config = dict(datasets), about, config(theme)
-    chart.usermeta = {**usermeta, "title": title, "table": [[column.field, column.title] for column in columns]}
-    return chart
+
+    key: Hashable
+    build: Callable[[], Any]
+    datasets: dict[str, list[dict[str, Any]]]
+    columns: Sequence[Column]
+    title: str
+    about: str
+    theme: Theme
+    usermeta: dict[str, Any]
+
+    def chart(self) -> Any:
+        """Returns the altair chart."""
+        chart = self.build()
+        # Attributes, because `properties` validates each value, which takes 70 ms for a theme.
+        chart.datasets, chart.description, chart.config = self.datasets, self.about, config(self.theme)
+        chart.usermeta = self._usermeta()
+        return chart
+
+    def spec(self) -> dict[str, Any]:
+        """Returns the Vega-Lite specification without its config; `build` is called once per key."""
+        frame = _frames.get(self.key)
+        if frame is None:
+            if len(_frames) >= MOST_FRAMES:
+                _frames.clear()
+            frame = _frames[self.key] = self.build().to_dict(validate=False)
+        # The frame's own datasets are the labels of reference lines.
+        return {**frame, "datasets": {**frame.get("datasets", {}), **self.datasets}, "description": self.about, "usermeta": self._usermeta(),
+                "config": {}}
+
+    def _usermeta(self) -> dict[str, Any]:
+        return {**self.usermeta, "title": self.title,
+                "table": [[column.field, column.title] for column in self.columns]}
+
+
+_frames: dict[Hashable, dict[str, Any]] = {}
+MOST_FRAMES = 256
+P = ParamSpec("P")
+
+
+class Charted(Generic[P]):
+    """A function that returns an altair chart; its `spec` returns the Vega-Lite specification sooner."""
+
+    def __init__(self, parts: Callable[P, Parts]) -> None:
+        self._parts = parts
+        functools.update_wrapper(self, parts)
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> Any:
+        """Returns the chart."""
+        return self._parts(*args, **named).chart()
+
+    def spec(self, *args: P.args, **named: P.kwargs) -> dict[str, Any]:
+        """Returns the specification of the same chart, see Parts.spec."""
+        return self._parts(*args, **named).spec()
+
+
+def charted(parts: Callable[P, Parts]) -> Charted[P]:
+    """Makes a function that returns a chart from one that returns its parts."""
+    return Charted(parts)
 
 
 def describe(title: str, x: str, series: Sequence[Series], panels: Sequence[Panel]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import vl_convert
 
-from figures.scripts import FOLDER, path
+from figures.export import FOLDER, script_path
 
 SNIPPET = "globalThis.attentionLabVega = { vegaEmbed };"
 LICENCE = "/* Vega, Vega-Lite, Vega-Embed and D3, from vl-convert-python {version}: BSD-3-Clause and ISC licences. */\n"
@@ -24,7 +24,7 @@ def script() -> str:
 def main() -> None:
     """Writes the script, and removes those of other versions."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    target: Path = path(vl_convert.get_vega_version())
+    target: Path = script_path(vl_convert.get_vega_version())
     for old in FOLDER.glob("vega-*.js"):
         old.unlink()
     target.write_text(script(), "utf-8")

@@ -28,9 +28,10 @@ from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
-from components import Part, chart, comparison, mount
-from components.charts import row_entropy_chart
+from components import Part, comparison, figure, mount, spec_of
 from components.comparison import Answer, Row
+from figures.lengths import entropy_of_queries
+from figures.lines import Series
 from models import Lab, Output, catalogue
 from models.errors import InputError
 from models.labs.foreign import ForeignError
@@ -165,10 +166,11 @@ def _entropies(there: Sequence[Compared]) -> None:
     st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
                   heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
     causal = heads.selected(there[0].lab, there[0].state)[0].causal
-    series = [{"name": model_label(name), **style(name)} for name in rows]
-    chart(key="entropies", spec=row_entropy_chart(series, [*rows.values()], causal), models=list(rows), what="entropy",
-          title=_("Entropy of each row, nats"), about=[where(one) for one in there],
-          alt=_("Entropy of each query's row in nats, a line a model; last: {values}", values=last))
+    series = [Series.of_style(model_label(name), style(name)) for name in rows]
+    spec = entropy_of_queries.spec(series, [*rows.values()], causal)
+    figure(key="entropies", spec=spec_of(spec), models=list(rows), what="entropy",
+           title=_("Entropy of each row, nats"), about=[where(one) for one in there],
+           alt=_("Entropy of each query's row in nats, a line a model; last: {values}", values=last))
 
 
 def read(name: str, state: LabState, shown: str) -> Compared | str:

@@ -23,10 +23,10 @@ from app.state.handlers.events import take_model
 from app.state.lab_state import LabState
 from app.state.pages.constant_view import ConstantView
 from app.texts import N_, _, number, tip
-from components import chart, dial
-from components.charts import Spec
-from components.constant_charts import WAYS, Curve, drop_chart, task_chart
+from components import dial, figure, spec_of
+from components.figure import Spec
 from components.mounting import OnEvent
+from figures.constants import WAYS, Curve, drop_curves, task_curves
 from models import Lab, catalogue
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
@@ -170,13 +170,14 @@ def _hear(study: Study) -> OnEvent:
 
 def _curves(study: Study, count: int) -> None:
     stamp = store.stamp(study.name, KIND)
-    chart(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
-          title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant",
-          alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
+    figure(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
+           title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name],
+           what="constant",
+           alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
     st.caption(" ".join((_(ABOUT), _(RULE), _left_out(study))), help="\n\n".join(map(tip, ("probe", "score"))))
-    chart(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
-          title=_("Scores by task"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
-          alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
+    figure(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
+           title=_("Scores by task"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
+           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
                         for task in study.tasks.values()), on_event=_hear(study))
 
 
@@ -196,7 +197,7 @@ def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
         means = {count: study.mean_drop(mode, count) for count in study.counts}
         curves[mode] = [(count, mean, deviation(study.mean_drop_by_seed(mode, count))) for count, mean in means.items()
                         if mean is not None and study.has(mode)]
-    return drop_chart(curves, _("Relative drop, mean of the tasks"), AVERAGE, MOST)
+    return spec_of(drop_curves.spec(curves, _("Relative drop, mean of the tasks"), AVERAGE, MOST, 0))
 
 
 @caches.remembered(worded=True)
@@ -206,8 +207,9 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     for task in study.tasks.values():
         curves = {mode: [(count, fmean(scores), deviation(scores)) for count in study.counts
                          if (scores := task.at(mode, count, study.heads)) and study.has(mode)] for mode in WAYS}
-        panels.append((_(task.title), _(METRICS[task.stored["metric"]]), curves))
-    return task_chart(panels)
+        title = _("{title}, {unit}", title=_(task.title), unit=_(METRICS[task.stored["metric"]]))
+        panels.append((title, curves))
+    return spec_of(task_curves.spec(panels, 0))
 
 
 @caches.remembered(worded=True)

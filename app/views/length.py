@@ -24,8 +24,11 @@ from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
-from components import chart
-from components.charts import Spec, head_chart, length_chart
+from components import figure, spec_of
+from components.figure import Spec
+from figures.lengths import length_curves
+from figures.lines import Panel, Point, Series
+from figures.squares import Field, head_squares
 from models import Lab, catalogue
 from models.errors import InputError
 from models.storage.checkpoint import CheckpointError
@@ -125,10 +128,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         serving.give_way()
         trained = tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
         about = _about(curves, trained)
-        chart(key="length charts", spec=_with_rings(_spec(curves, length, trained), curves, points),
-              title=_("Effect of text length"), about=[about], models=list(found), what="length",
-              alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
-              on_event=events.on_length_chart)
+        figure(key="length charts", spec=_with_rings(_spec(curves, trained), curves, points), at=length,
+               title=_("Effect of text length"), about=[about], models=list(found), what="length",
+               alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
+               on_event=events.on_length_chart)
         st.caption(plain(about))
         for name, limit in unread:
             st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
@@ -140,17 +143,17 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the "
                       "last query.", length=length, most=math.log(length)))
         serving.give_way()
-        chart(key="length heads", spec=_heads_spec(curves, length), models=list(found), what=f"heads-at-{length}",
-              title=_("Mean entropy of each head at {length} tokens", length=length),
-              alt=_told(curves, ENTROPY, length))
+        figure(key="length heads", spec=_heads_spec(curves, length), models=list(found), what=f"heads-at-{length}",
+               title=_("Mean entropy of each head at {length} tokens", length=length),
+               alt=_told(curves, ENTROPY, length))
 
 
 def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
     return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over at most "
              "{captured:,} tokens. The models were trained at {trained} tokens. Bars: ± one standard error over "
              "texts, and the standard deviation over seeds where several were trained. Rings: the text in the box, "
-             "with your changes; a ring at the edge is outside the chart. Thin lines: a model with another scale than"
-             " in training. Point at a line or a name to see it alone; click to choose the length.",
+             "with your changes. Thin lines: a model with another scale than in training. Click a name in the legend "
+             "to see its line alone; click in a chart to choose the length.",
              predictions=_predictions(curves), captured=CAPTURED,
              trained=", ".join(map(str, trained)))
 
@@ -202,51 +205,57 @@ def _predictions(curves: Sequence[Curve]) -> str:
 
 
 @caches.remembered(worded=True)
-def _spec(curves: tuple[Curve, ...], length: int, trained: tuple[int, ...]) -> Spec:
+def _spec(curves: tuple[Curve, ...], trained: tuple[int, ...]) -> Spec:
     """Returns the charts without the rings of the input text."""
-    longest = max(n for curve in curves for n in curve.by_length)
     panels = []
     for quantity in QUANTITIES:
-        lines = []
-        for index, curve in enumerate(curves):
-            known = {n: curve.value(n, quantity.key) for n in sorted(curve.by_length)}
-            points = [[n, value, curve.spread.get((quantity.key, n))] for n, value in known.items()
-                      if value is not None]
-            lines += [{"series": index, "points": points}] if points else []
-        panels.append({"title": _(quantity.title), "unit": _(quantity.unit), "percent": quantity.percent,
-                       "lines": lines})
+        lines = [Point(index, n, value, curve.spread.get((quantity.key, n))) for index, curve in enumerate(curves)
+                 for n in sorted(curve.by_length) if (value := curve.value(n, quantity.key)) is not None]
+        panels.append(Panel(_title(quantity), lines, percent=quantity.percent))
+    return spec_of(length_curves.spec(_series(curves), panels, 0, trained))
+
+
+def _title(quantity: Quantity) -> str:
+    return _("{title}, {unit}", title=_(quantity.title), unit=_(quantity.unit))
+
+
+def _series(curves: Sequence[Curve]) -> list[Series]:
+    longest = max(n for curve in curves for n in curve.by_length)
     readings: dict[str, int] = {}
     series = []
     for curve in curves:
         reading = readings[curve.model] = readings.get(curve.model, -1) + 1
         last = max(curve.by_length)
         name = curve.label if last == longest else _("{name}, up to {n}", name=curve.label, n=last)
-        # another inference setting of the same model is drawn behind the trained one
-        series.append({"name": name, **style(curve.model, reading), "quiet": reading > 0})
-    return length_chart(series, panels, length, trained)
+        # Another inference setting of the same model is drawn thin.
+        series.append(Series.of_style(name, style(curve.model, reading), quiet=reading > 0))
+    return series
 
 
 def _with_rings(spec: Spec, curves: Sequence[Curve], points: Sequence[dict[str, Any]]) -> Spec:
     """Returns the charts with the values of the input text for each model under the plan."""
     indices = {(curve.model, curve.policy): index for index, curve in enumerate(curves)}
-    panels = []
-    for panel, quantity in zip(spec["panels"], QUANTITIES, strict=True):
-        rings = [{"series": indices[point["model"], point["policy"]], "x": point["n"], "y": point[quantity.key],
-                  "note": _("the text in the box")} for point in points
-                 if point[quantity.key] is not None and (point["model"], point["policy"]) in indices]
-        panels.append(panel | {"rings": rings})
-    return spec | {"panels": panels}
+    series, known = _series(curves), [p for p in points if (p["model"], p["policy"]) in indices]
+    note = _("the text in the box")
+    datasets = dict(spec["datasets"])
+    for number, quantity in enumerate(QUANTITIES):
+        datasets[f"rows{number}"] = [*datasets[f"rows{number}"], *(
+            {"series": series[indices[point["model"], point["policy"]]].name, "x": point["n"], "form": "ring",
+             "y": point[quantity.key], "note": note, "panel": _title(quantity)}
+            for point in known if point[quantity.key] is not None)]
+    return spec | {"datasets": datasets}
 
 
 @caches.remembered(worded=True)
 def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
-    panels = []
+    fields = []
     for curve in curves:
         values = curve.by_length.get(length, {}).get("entropy")
         note = _("It reads at most {n} tokens, the size of its tables.", n=max(curve.by_length)) \
             if length > max(curve.by_length) else _("Not measured at this length.")
-        panels.append({"title": curve.label, "values": values, "note": "" if values else note})
-    return head_chart(panels, _("nats"))
+        fields.append(Field(curve.label, values or (), "" if values else note))
+    title = _("Mean entropy of each head at {length} tokens", length=length)
+    return spec_of(head_squares.spec(fields, _("nats"), title))
 
 
 def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:

@@ -25,9 +25,9 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.pruning_view import ALL, ORDERS
 from app.texts import _, tip
-from components import chart, dial, mount
+from components import dial, figure, mount, spec_of
 from components.mounting import OnEvent
-from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
+from figures.pruning import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_curves
 from models import Lab
 from models.analysis.pruning_orders import RANDOM, follows, left_of
 
@@ -104,28 +104,26 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
 
 def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], left: int) -> None:
     """Draws the loss and the saving at each number of heads, on held-out texts and on the input text."""
-    panels: list[dict[str, Any]] = []
+    panels: list[tuple[str, bool, dict[str, Curve]]] = []
     if found:
         its = pruning.curves(found)
-        panels.append({"title": _("Loss on held-out texts"), "unit": _("nats"), "percent": False,
-                       "curves": {name: its.get(name, []) for name in ORDERS}})
+        panels.append((_("Loss on held-out texts, nats"), False, {name: its.get(name, []) for name in ORDERS}))
         scores = found.get("bleu", {}).get("points", [])
         if scores:
-            panels.append({"title": "BLEU", "unit": "", "percent": False, "curves": {
-                found["main"]: scores, TRAINED_ON: pruning.trained_on(lab, chosen)}})
-        panels.append({"title": _("Cost of a pass"), "unit": "", "percent": True,
-                       "curves": {name: its[name] for name in (MULTIPLICATIONS, TIME)}})
+            panels.append(("BLEU", False, {found["main"]: scores, TRAINED_ON: pruning.trained_on(lab, chosen)}))
+        panels.append((_("Cost of a pass, share of all heads"), True,
+                       {name: its[name] for name in (MULTIPLICATIONS, TIME)}))
     serving.give_way()
     typed = pruning.on_this_text(lab, before, chosen)
     if typed:
-        panels.append({"title": _("KL on this text"), "unit": _("nats"), "percent": False,
-                       "curves": {chosen.name: typed}})
+        panels.append((_("KL divergence on this text, nats"), False, {chosen.name: typed}))
     if panels:
         about = [_measured(found)] if found else []
         about += [_("KL on this text: from the unmodified predictions, in the chosen order.")] if typed else []
-        chart(key="pruning chart", spec=pruning_chart(panels), models=[lab.name], what="pruning",
-              title=_("Effect of pruning in this order"), about=about, alt=_told(found, typed, left),
-              group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
+        title = _("Effect of pruning in this order")
+        figure(key="pruning chart", spec=spec_of(pruning_curves.spec(panels, 0, title)), models=[lab.name],
+               what="pruning", title=title, about=about, alt=_told(found, typed, left),
+               group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
         st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *about])),
                    help=tip("bleu") if "bleu" in found else None)
     if found:

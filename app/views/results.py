@@ -176,7 +176,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
     if statement.chart is not None and spec is not None:
         what = _(statement.chart.title)
         figure(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
-              what="results", about=[what], alt=_(statement.chart.alt))
+               what="results", about=[what], alt=_(statement.chart.alt))
     with st.container(horizontal=True, vertical_alignment="top"):
         st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
                            mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
@@ -210,11 +210,11 @@ def drawn(its: Chart, learning: bool = False) -> Spec:
     rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
     percent, title = its.form.endswith("%"), _(its.title)
     if its.kind == "dots":
-        return spec_of(claim_charts.dots(its.points, title, rule, percent, words))
+        return spec_of(claim_charts.dots.spec(its.points, title, rule, percent, words))
     styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
     if learning:
-        return spec_of(claim_charts.learning_curves(its.points, title, _(its.across), styles, words))
-    return spec_of(claim_charts.seed_lines(its.points, title, _(its.across), styles, rule, percent,
+        return spec_of(claim_charts.learning_curves.spec(its.points, title, _(its.across), styles, words))
+    return spec_of(claim_charts.seed_lines.spec(its.points, title, _(its.across), styles, rule, percent,
                                            its.kind == "scatter", words))
 
 

@@ -55,14 +55,25 @@ function update(state, { spec, title, alt }) {
   const shown = state.fresh ? JSON.stringify([spec, state.dark]) : state.shown;
   if (state.shown === shown) return mark(state);
   state.shown = shown;
+  if (!state.wide.hidden) showTable(state, true);
+  const { datasets, ...rest } = spec;
+  const frame = JSON.stringify([rest, Object.keys(datasets), state.dark]);
+  if (state.drawnFrame === frame) return replaceRows(state, datasets);
+  Object.assign(state, { frame, drawnFrame: null });
   state.width = 0;
   state.take.rename(_('Download: {title}', { title }));
   setAttribute(state.switcher, 'aria-label', _('Table: {title}', { title }));
-  if (!state.wide.hidden) showTable(state, true);
   draw(state);
 }
 
-/** Returns the position that the chart marks: that of its group, or the one that Python sent. */
+/** Gives a drawn chart other rows, when nothing else of it has changed. */
+function replaceRows(state, datasets) {
+  for (const [name, rows] of Object.entries(datasets)) state.result.view.data(name, rows);
+  state.result.view.run();
+  mark(state);
+}
+
+/** The position that the chart marks: of its group, or the one that Python sent. */
 const position = ({ data }) => (data.group ? groupPosition(data) : data.at);
 
 /** Moves the mark of a drawn chart to its position, within this frame. */
@@ -80,6 +91,7 @@ async function draw(state) {
   if (!data || !width || width === state.width) return;
   state.width = width;
   const turn = (state.turn += 1);
+  const { frame } = state;
   const theme = dark ? 'dark' : 'light';
   const { themes, recolouring } = pageData.figures;
   const font = getComputedStyle(state.root).fontFamily;
@@ -104,7 +116,7 @@ async function draw(state) {
     }
     if (turn !== state.turn) return void result.finalize();
     state.result?.finalize();
-    Object.assign(state, { result });
+    Object.assign(state, { result, drawnFrame: frame });
     plot.replaceChildren(place);
     plot.dataset.x = chooses ? position(state) : '';
     plot.dataset.charts = state.turn;

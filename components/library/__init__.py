@@ -12,7 +12,7 @@ from components.colours import COLOURS
 from components.library.bundle import bundle
 from components.library.citation import bibtex
 from components.mounting import FOLDER, styles
-from figures import scripts, theme
+from figures import export, theme
 
 ENTRY = FOLDER / "main.js"
 
@@ -44,7 +44,7 @@ export default () => undefined;
 
 def _figures() -> dict[str, Any]:
     """Returns what the browser needs to draw charts: the address of Vega, the themes, and the colours that differ."""
-    return {"script": f"app/static/{scripts.vega().name}", "recolouring": theme.recolouring("dark"),
+    return {"script": f"app/static/{export.vega_script().name}", "recolouring": theme.recolouring("dark"),
             "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
 
 

@@ -14,9 +14,8 @@ import pytest
 import vl_convert
 
 import figures
-from figures import scripts
-from figures.lines import Layout, Panel, Point, line_chart
-from figures.series import Series
+from figures import export
+from figures.lines import Layout, Panel, Point, Series, line_chart
 from tools import vega
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -63,5 +62,5 @@ def test_another_ending_is_refused(tmp_path: Path):
 
 
 def test_the_script_is_that_of_the_pinned_version():
-    assert scripts.vega() == scripts.path(vl_convert.get_vega_version())
-    assert scripts.vega().read_text("utf-8") == vega.script(), "run python -m tools.vega"
+    assert export.vega_script() == export.script_path(vl_convert.get_vega_version())
+    assert export.vega_script().read_text("utf-8") == vega.script(), "run python -m tools.vega"

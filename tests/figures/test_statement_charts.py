@@ -12,8 +12,7 @@ import pytest
 import vl_convert
 
 from figures import claims, theme
-from figures.lines import Layout, Panel, Point, Rule, line_chart
-from figures.series import Series, of_model
+from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
 from models import catalogue
 from tests.figures.specs import labels, looks, rows, table, titles
 

@@ -11,9 +11,9 @@ from app.markdown import plain
 from app.panels.choice.labels import model_label
 from app.server import caches
 from app.texts import _, number
-from components import chart, table
-from components.charts import Spec
-from components.constant_charts import loss_chart
+from components import figure, spec_of, table
+from components.figure import Spec
+from figures.constants import loss_by_score
 from models.storage.damage import CheckpointError
 from models.studies import series, store
 from models.studies.papa import results
@@ -45,8 +45,8 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
         st.markdown(f"**{_('Do better models lose more?')}**")
         st.caption(caption)
         return
-    chart(key="constant loss", spec=spec, title=_("Do better models lose more?"),
-          models=[study.name for study in studies], what="constant-loss", alt=alt)
+    figure(key="constant loss", spec=spec, title=_("Do better models lose more?"),
+           models=[study.name for study in studies], what="constant-loss", alt=alt)
     st.caption(caption)
 
 
@@ -70,7 +70,7 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
         caption.append(_("A line joins the checkpoints of one training. masked-small, masked-middle and masked-large "
                          "(2, 4 and 5 layers) were trained only for this chart: {command}", command=f"`{ENCODERS}`"))
     styles = {name: series.style(name) for name, *_numbers in points}
-    return loss_chart(points, styles), alt, " ".join(caption)
+    return spec_of(loss_by_score.spec(points, styles)), alt, " ".join(caption)
 
 
 def _commands(commands: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from app.panels.choice.labels import model_label
 from app.server import caches, limits, serving
 from app.state.handlers import head_events
 from app.texts import _, ngettext
-from components import chart, table
-from components.constant_charts import distance_chart
+from components import figure, spec_of, table
+from figures.squares import Field, head_squares
 from models import HeadPlan, Lab, catalogue
 from models.plan import Address
 from models.studies.papa import prompt_study, shipped
@@ -111,11 +111,13 @@ def _label(label: str, probability: float) -> str:
 
 def _distances(study: Study, result: PromptResult) -> None:
     values = result.distances
-    chart(key="constant distances", spec=distance_chart(_("Distance of each head from its constant"), values.tolist()),
-          title=_("Distance of each head from its constant, on your text"), models=[study.name], what="distance",
-          about=[_("Total variation between the attention pattern and the constant matrix, mean over queries: 0 if "
+    title = _("Distance of each head from its constant")
+    spec = head_squares.spec([Field(title, values.round(4).tolist())], _("total variation"), title, 1.0)
+    figure(key="constant distances", spec=spec_of(spec),
+           title=_("Distance of each head from its constant, on your text"), models=[study.name], what="distance",
+           about=[_("Total variation between the attention pattern and the constant matrix, mean over queries: 0 if "
                    "they are equal, at most 1.")],
-          alt=_("Total variation of each head: {least:.2f} to {most:.2f}", least=float(values.min()),
+           alt=_("Total variation of each head: {least:.2f} to {most:.2f}", least=float(values.min()),
                 most=float(values.max())))
     order = sorted((float(values[layer, head]), layer, head) for layer in range(len(values))
                     for head in range(values.shape[1]))

@@ -23,8 +23,8 @@ from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import TERMS, LabState
 from app.texts import N_, _
-from components import chart
-from components.charts import pairs_chart
+from components import figure, spec_of
+from figures.squares import Field, pair_squares
 from models import Lab, Trace, catalogue
 from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace
 from models.labs.foreign import is_foreign
@@ -65,12 +65,13 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
     for number, (name, its) in enumerate(shown.items()):
         if other:
             st.markdown(f"**{plain(model_label(name))}**")
-        panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
-                   "values": numpy.round(values.astype(float), 3).tolist()}
+        fields = [Field(_("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
+                        numpy.round(values.astype(float), 3).tolist())
                   for layer, values in enumerate(its[kind.name][term], 1)]
-        chart(key=f"disagreement chart {number}", spec=pairs_chart(panels, ""), about=[about], models=[name],
-              what=f"pairs-{term}", title=_("Similarity of heads in {model}", model=model_label(name)),
-              alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
+        title = _("Similarity of heads in {model}", model=model_label(name))
+        figure(key=f"disagreement chart {number}", spec=spec_of(pair_squares.spec(fields, _("similarity"), title)),
+               about=[about], models=[name], what=f"pairs-{term}", title=title,
+               alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
     st.caption(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "

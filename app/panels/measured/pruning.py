@@ -14,7 +14,7 @@ from app.compute import AnyTrace
 from app.panels.measured import measures
 from app.server import caches, limits, serving
 from app.state.pages.pruning_view import ALL, BEST, ORDERS, TEXT, PruningView
-from components.pruning_chart import MULTIPLICATIONS, TIME, Curve
+from figures.pruning import MULTIPLICATIONS, TIME, Curve
 from models import Lab
 from models.analysis import pruning_orders
 from models.analysis.gated_predictions import Gating, Question

@@ -15,8 +15,8 @@ from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _, tip
-from components import Part, chart
-from components.charts import entropy_chart
+from components import Part, figure, spec_of
+from figures.lengths import entropy_of_heads
 from models import HeadPlan, Lab
 from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
@@ -112,7 +112,8 @@ def _entropy(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> No
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
                      for number, nats in enumerate(planned[:, -1], 1))
-    chart(key="entropy of heads", spec=entropy_chart(trained, planned, bool(state.plan), kind.causal, head),
-          title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
-          what=f"entropy-layer-{layer + 1}",
-          alt=_("Entropy of the last query in layer {layer}, nats: {last}", layer=layer + 1, last=last))
+    spec = entropy_of_heads.spec(trained, planned if state.plan else None, kind.causal, head)
+    figure(key="entropy of heads", spec=spec_of(spec),
+           title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
+           what=f"entropy-layer-{layer + 1}",
+           alt=_("Entropy of the last query in layer {layer}, nats: {last}", layer=layer + 1, last=last))

@@ -14,8 +14,8 @@ from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
-from components import chart
-from components.memory_chart import memory_chart
+from components import figure, spec_of
+from figures.pruning import memory_curves
 from models import Lab
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError
@@ -145,9 +145,10 @@ def section(lab: Lab) -> None:
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
     budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
                 windows=result["validation_windows"])
-    chart(key="memory chart", spec=memory_chart(points(result, control)), models=[lab.name], what="memory",
-          title=_("Perplexity against memory"), about=[budgets],
-          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=model_label(lab.name), chosen=chosen))
+    spec = memory_curves.spec(points(result, control))
+    figure(key="memory chart", spec=spec_of(spec), models=[lab.name], what="memory",
+           title=_("Perplexity against memory"), about=[budgets],
+           alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=model_label(lab.name), chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
 
 

@@ -12,10 +12,10 @@ from app.panels.choice.labels import model_label
 from app.panels.prompt.heads import selected
 from app.server import serving
 from app.state.lab_state import LabState
-from app.texts import N_, _, spelt
-from components import chart
-from components.charts import dots_chart
-from components.gates_chart import gates_chart
+from app.texts import _, spelt
+from components import figure, spec_of
+from figures.claims import dots
+from figures.squares import gate_squares
 from models import HeadPlan, Lab, Trace, catalogue
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
@@ -51,8 +51,9 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
         mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
                          for number, values in enumerate(gates, 1))
         tokens = spelt(trace.rows[kind.query_row])
-        chart(key="gates", spec=gates_chart(gates, tokens, layer), models=[lab.name], what="gates",
-              title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
+        spec = gate_squares.spec(gates.round(4).tolist(), tokens, layer)
+        figure(key="gates", spec=spec_of(spec), models=[lab.name], what="gates",
+               title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
     with right:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
                       "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
@@ -62,8 +63,9 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
                   for name, its in found.items() if isinstance(its, Trace)
                   for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
         told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
-        chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
-              title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
+        spec = dots.spec(points, _("share of attention"), percent=True)
+        figure(key="sink", spec=spec_of(spec),
+               title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
         if shares := {model_label(name): share for name in found if (share := _over_texts(name)) is not None}:
             told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
             st.caption(_("Over held-out texts, which are longer: {shares}. Results has it beside the source's.",

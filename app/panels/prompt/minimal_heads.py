@@ -22,7 +22,9 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.search import BOUNDS, FEWEST, WANTED, Search
 from app.texts import N_, _
-from components import chart, found_charts
+from components import figure, spec_of
+from figures.pruning import minimal_heads_curve
+from figures.squares import group_squares
 from models import HeadPlan, Lab
 from models.analysis import head_groups, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
@@ -205,9 +207,10 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
         st.button(_("Apply: prune the others"), key="apply needed", on_click=head_events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
     curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
-    chart(key="kept", spec=found_charts.kept_chart(curves, (size, divergence), search.bound), models=[name],
-          what="needs", title=_("KL by the number of heads that are left"),
-          alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
+    spec = minimal_heads_curve.spec(curves, (size, divergence), search.bound)
+    figure(key="kept", spec=spec_of(spec), models=[name],
+           what="needs", title=_("KL by the number of heads that are left"),
+           alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
 
 
 def _told(found: Grouped) -> str:
@@ -229,8 +232,9 @@ def _groups(lab: Lab, found: Grouped) -> None:
             for (kind, layer, head), name, kept, removed in zip(
                 found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(),
                 strict=True)]
-    chart(key="groups", spec=found_charts.groups_chart(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1),
-          title=_("Every head and its group"), alt=_told(found), models=[lab.name], what="groups")
+    spec = group_squares.spec(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1)
+    figure(key="groups", spec=spec_of(spec),
+           title=_("Every head and its group"), alt=_told(found), models=[lab.name], what="groups")
     for name in GROUPS:
         heads = found.of(name)
         if heads:

@@ -64,10 +64,17 @@ export function fitSpec(spec, { width, config, colours = {}, at, narrower = 0 })
   if (at !== undefined) {
     fitted.params = (fitted.params ?? []).map(param => (param.name === 'at' ? { ...param, value: at } : param));
   }
+  const { natural, beside: axes = BESIDE } = fitted.usermeta ?? {};
+  const shrink = (panel, room) => {
+    if (!natural) return { ...panel, width: room };
+    const share = Math.min(1, room / panel.width);
+    return { ...panel, width: Math.floor(panel.width * share), height: Math.floor(panel.height * share) };
+  };
+  if (!fitted.concat && natural) return shrink(fitted, width - axes);
   if (!fitted.concat) return { ...fitted, width, autosize: { type: 'fit-x', contains: 'padding' } };
   const beside = panelsBeside(fitted, width);
-  const each = Math.max(60, Math.floor((width - GAP * (beside - 1)) / beside) - BESIDE - narrower);
-  return { ...fitted, columns: beside, concat: fitted.concat.map(panel => ({ ...panel, width: each })) };
+  const each = Math.max(60, Math.floor((width - GAP * (beside - 1)) / beside) - axes - narrower);
+  return { ...fitted, columns: beside, concat: fitted.concat.map(panel => shrink(panel, each)) };
 }
 
 /**

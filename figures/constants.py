@@ -1,0 +1,86 @@
+"""Charts of constant heads (PAPA): relative drop, scores by task, and score against drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
+from figures.tables import Parts, charted
+from figures.theme import Theme
+from models.messages import N_, message
+
+# Way to modify heads -> its name, colour and dash.
+WAYS: dict[str, tuple[str, str, int]] = {"learned": (N_("constant, in the learned order"), "accent", 0),
+                                         "random": (N_("constant, in a random order"), "ink", 2),
+                                         "removed": (N_("pruned, in the learned order"), "faint", 1)}
+Curve = Sequence[tuple[int, float, float]]  # heads modified, value, standard deviation
+
+
+def _series(ways: Sequence[str]) -> list[Series]:
+    return [Series(message(WAYS[way][0]), *WAYS[way][1:]) for way in ways]
+
+
+def _points(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[Point]:
+    return [Point(number, x, round(y, 5), round(spread, 5) or None) for number, way in enumerate(ways)
+            for x, y, spread in curves.get(way, ())]
+
+
+def _measured(*curves: Mapping[str, Curve]) -> list[str]:
+    """Returns the ways that have points in one of the panels."""
+    return [way for way in WAYS if any(its.get(way) for its in curves)]
+
+
+@charted
+def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: float, count: int,
+                theme: Theme = "light") -> Parts:
+    """Returns the mean relative drop against the number of modified heads, with the paper's two numbers.
+
+    Args:
+        curves: way -> points; drops as shares.
+        title: of the vertical axis.
+        average, most: the paper's, as shares.
+        count: modified heads; a line marks it, and the parameter `at` moves it.
+        theme: see figures.theme.
+    """
+    ways = _measured(curves)
+    panel = Panel(title, _points(curves, ways), percent=True, rules=[
+        Rule(message("paper: average of all heads constant"), y=average), Rule(message("paper: most"), y=most)])
+    return line_parts(_series(ways), [panel], Layout(message("heads changed"), height=250, chooses=True, at=count),
+                      title, theme)
+
+
+@charted
+def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
+                theme: Theme = "light") -> Parts:
+    """Returns the score of each task against the number of modified heads, a panel each.
+
+    Args:
+        panels: task with its metric, and curves.
+        count: see `drop_curves`.
+        theme: see figures.theme.
+    """
+    ways = _measured(*(curves for _title, curves in panels))
+    return line_parts(_series(ways), [Panel(title, _points(curves, ways)) for title, curves in panels],
+                      Layout(message("heads changed"), columns=3, width=230, height=150, least=230, chooses=True,
+                             at=count), message("Scores by task"), theme)
+
+
+@charted
+def loss_by_score(points: Sequence[tuple[str, float, float, float, str]], styles: Mapping[str, Mapping[str, Any]],
+                  theme: Theme = "light") -> Parts:
+    """Returns what models lose with all heads constant against their score without a plan.
+
+    Args:
+        points: model or training, whose points a line joins in this order; score; drop as a share; its standard
+            deviation; a note.
+        styles: model or training -> colour and dash.
+        theme: see figures.theme.
+    """
+    names = list(dict.fromkeys(name for name, *_rest in points))
+    lines = [Point(names.index(name), round(x, 4), round(y, 5), round(spread, 5) or None, note)
+             for name, x, y, spread, note in points]
+    return line_parts([Series.of_style(name, styles[name]) for name in names],
+                      [Panel(message("lost with all heads constant"), lines, percent=True)],
+                      Layout(message("mean score without changes"), zero=True, height=230),
+                      message("Lost with all heads constant"), theme)
