@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from numpy import ndarray
 
-from components.charts import Spec
+Spec = dict[str, Any]
 
 _KINDS = [(0, 0), (1, 1), (2, 3), (4, 2)]  # colour and form of a kind's points
 

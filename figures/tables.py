@@ -69,8 +69,8 @@ class Parts:
                 _frames.clear()
             frame = _frames[self.key] = self.build().to_dict(validate=False)
         # The frame's own datasets are the labels of reference lines.
-        return {**frame, "datasets": {**frame.get("datasets", {}), **self.datasets}, "description": self.about, "usermeta": self._usermeta(),
-                "config": {}}
+        return {**frame, "datasets": {**frame.get("datasets", {}), **self.datasets}, "description": self.about,
+                "usermeta": self._usermeta(), "config": {}}
 
     def _usermeta(self) -> dict[str, Any]:
         return {**self.usermeta, "title": self.title,

@@ -1,4 +1,4 @@
-"""A chart, drawn by the browser, with a download menu; components/charts.py makes its spec."""
+"""A chart, drawn by the browser, with a download menu; components/head_charts.py makes its spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
 
     Args:
         key: of the mount.
-        spec: made by components/charts.py.
+        spec: made by components/head_charts.py.
         title: of the chart, and of its files.
         alt: the chart's numbers as text.
         models: ids of the models, for the files' names.

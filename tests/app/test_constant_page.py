@@ -22,6 +22,7 @@ from models.studies.papa import probes, results, shipped
 from models.studies.transfer import transfer_study
 from tests.app.test_pages import all_sent, opened, sent
 from tests.app.visitors import visiting
+from tests.figures.specs import labels, looks, panels, rows, table
 from tests.made_papa import made
 
 LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on the mat."}
@@ -74,14 +75,14 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, and a constant answer
     assert "All tasks count." in words(app)
-    headers = {header["what"]: header for header, _ in all_sent(app, "chart")}
+    headers = {header["what"]: header for header, _ in all_sent(app, "figure")}
     charts = {what: header["spec"] for what, header in headers.items()}
     assert headers["constant"]["at"] == headers["constant-tasks"]["at"] == 32
-    panel, = charts["constant"]["panels"]
-    assert [round(y, 4) for _, y, _ in panel["lines"][0]["points"]] == [0, 0.0124, 0.0248, 0.0373, 0.0497]
-    assert {rule.get("y") for rule in panel["rules"]} == {0.08, 0.2}
-    assert len(charts["constant-tasks"]["panels"]) == 7
-    assert len(charts["constant-loss"]["series"]) == 2
+    line = table(charts["constant"])["constant, in the learned order"]
+    assert [round(y, 4) for _, y in line] == [0, 0.0124, 0.0248, 0.0373, 0.0497]
+    assert labels(charts["constant"]) == ["paper: average of all heads constant", "paper: most"]
+    assert len(panels(charts["constant-tasks"])) == 7
+    assert len(looks(charts["constant-loss"])) == 2
     assert "needs 3 trainings, and the current version of this study has measured 2" in words(app)
 
 
@@ -90,7 +91,7 @@ def test_one_model_is_not_compared(measured: Path):
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
     assert not app.exception and "has measured 1. Measure more" in words(app)
-    assert "constant-loss" not in {header["what"] for header, _ in all_sent(app, "chart")}
+    assert "constant-loss" not in {header["what"] for header, _ in all_sent(app, "figure")}
 
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
@@ -133,8 +134,8 @@ def test_the_typed_text_is_read(measured: Path):
     said, = (header for header, _ in all_sent(app, "dial") if "word" in header["columns"])
     assert [row[0] for row in said["tables"][0]] == ["The", "cat", "sat", "on", "the", "mat", "."]
     assert all(row[1] != row[2] for row in (said["tables"][0][row] for row, _column in said["strong"]))
-    squares, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "distance")
-    assert len(squares["panels"][0]["values"]) == 4 and len(squares["panels"][0]["values"][0]) == 8
+    squares, = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "distance")
+    assert {(row["down"], row["across"]) for row in rows(squares)} == {(i, j) for i in range(1, 5) for j in range(1, 9)}
     assert "nearest" in words(app) and "farthest" in words(app)
     app.button(key="constant plan").click().run()
     assert not app.exception
@@ -167,7 +168,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
         (measured / f"masked-small-{steps}.papa.json").write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
-    spec, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "constant-loss")
+    spec, = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "constant-loss")
     assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
     line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
     assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]

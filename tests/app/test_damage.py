@@ -179,7 +179,7 @@ def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Cal
     assert Path(file).name in told and "git checkout -- models/studies/measurements" in told and "python -m" in told
     if file == LENGTH:
         both = opened(page="length", model=SOUND, **{"with": DAMAGED})
-        assert not both.exception and len(both.error) == 1 and all_sent(both, "chart")
+        assert not both.exception and len(both.error) == 1 and all_sent(both, "figure")
 
 
 @pytest.mark.parametrize("damage", [cut, lambda path: path.write_text("{}"), lambda path: path.write_text("[1]"),

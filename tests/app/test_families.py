@@ -20,6 +20,7 @@ from models.studies.corpus.lengths import LENGTHS
 from models.trace import divergence, row_entropy
 from models.training.recipes import RECIPES
 from tests.browser import ROOT
+from tests.figures.specs import panels, parts, table
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
 # a text of 82 tokens; the tables of assignment-random have 49
@@ -75,10 +76,10 @@ def test_a_plan_and_a_selection_hold_for_all():
 
 def test_entropies_of_all_models_are_one_chart():
     app = opened("compare", part="entropy", text="y=7; x=1; x=?", **PAIR)
-    ((header, _),) = sent(app, "chart")
-    for name, line in zip((PAIR["model"], PAIR["with"]), header["spec"]["panels"][0]["lines"], strict=False):
+    ((header, _),) = sent(app, "figure")
+    for name, points in zip((PAIR["model"], PAIR["with"]), table(header["spec"]).values(), strict=False):
         expected = row_entropy(models.run(models.load(name), "y=7; x=1; x=?").weights["self"][0, 0])
-        assert [y for _, y in line["points"]] == pytest.approx(expected.tolist(), abs=6e-5)
+        assert [y for _, y in points] == pytest.approx(expected.tolist(), abs=6e-5)
     assert not sent(app, "head_map")
 
 
@@ -150,16 +151,20 @@ def test_length_draws_what_was_measured():
     slider.set_value(193).run()
     assert not app.exception
     assert any("193 tokens" in markdown.value for markdown in app.markdown)
-    charts = [header for header, _ in sent(app, "chart")]
-    assert [header["spec"]["form"] for header in charts] == ["lines", "squares"]
+    charts = [header for header, _ in sent(app, "figure")]
+    assert [len(panels(header["spec"])) for header in charts] == [4, 2]
+    assert charts[0]["at"] == 193
     assert "193" in charts[1]["title"]
 
 
 def test_length_marks_where_each_was_trained():
     app = opened("length", model="stories-softmax-512", **{"with": "stories-softmax stories-selective"})
-    (spec,) = (header["spec"] for header, _ in sent(app, "chart") if header["what"] == "length")
-    for panel in spec["panels"]:
-        assert [rule["x"] for rule in panel["rules"] if rule["label"] == "trained"] == [256, 512]
+    (spec,) = (header["spec"] for header, _ in sent(app, "figure") if header["what"] == "length")
+    for panel in panels(spec):
+        rules = [part["encoding"]["x"]["datum"] for part in parts(panel)
+                 if isinstance(part.get("mark"), dict) and part["mark"].get("style") == "reference"
+                 and "datum" in part.get("encoding", {}).get("x", {})]
+        assert rules == [256, 512]
     assert any("trained at 256, 512 tokens" in caption.value for caption in app.caption)
 
 
@@ -206,7 +211,7 @@ def test_length_says_of_a_translation_why_there_is_nothing():
     assert not app.get("button_group")  # a choice of companions would compare nothing
     assert not app.exception and not app.error
     told = " ".join(info.value for info in app.info)
-    assert "An encoder-decoder was not evaluated at other lengths" in told and not sent(app, "chart")
+    assert "An encoder-decoder was not evaluated at other lengths" in told and not sent(app, "figure")
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])
@@ -215,7 +220,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     app = opened("length", text=text, plan=plan, **PAIR)
     assert not app.exception
     assert f"this model reads {limit} at most" in " ".join(sent(app, "notice")[0][0]["messages"])
-    spec = sent(app, "chart")[0][0]["spec"]
+    spec = sent(app, "figure")[0][0]["spec"]
     rings = [ring for panel in spec["panels"] for ring in panel["rings"]]
     assert rings and all(limit - 1 <= ring["x"] <= limit for ring in rings)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import pytest
 
 from app.panels.prompt import forgetting
-from components.memory_chart import memory_chart
+from figures.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json
 from models.studies import store
 from models.studies.corpus.forgetting import largest_factor
 from tests.app.test_pages import all_sent, opened
+from tests.figures.specs import table
 
 
 def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
@@ -120,7 +121,7 @@ def test_the_curve(measurements):
     assert not app.exception
     told = " ".join(markdown.value for markdown in app.markdown)
     assert "With 1/2 of the memory it reads as well as softmax" in told
-    ((header, _),) = all_sent(app, "chart")
+    ((header, _),) = all_sent(app, "figure")
     assert header["what"] == "memory"
 
 
@@ -133,12 +134,10 @@ def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
 
 def test_the_curves_points():
     rows = forgetting.points(SELECTIVE, CONTROL)
-    spec = memory_chart(rows)
-    assert len(spec["series"]) == 5
-    lines = {spec["series"][line["series"]]["name"]: line["points"] for line in spec["panels"][0]["lines"]}
+    lines = table(memory_curves(rows).to_dict())
+    assert len(lines) == 5
     for name, points in lines.items():
-        assert [point[:2] for point in points] == [[row["factor"], row["perplexity"]] for row in rows
-                                                   if row["line"] == name]
+        assert points == [(row["factor"], row["perplexity"]) for row in rows if row["line"] == name]
         assert points[0][0] == 1  # every line starts at full memory
 
 

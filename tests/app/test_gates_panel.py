@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import models
 from app.panels.prompt import gates
-from components.gates_chart import gates_chart
+from figures.squares import gate_squares
 from models.lab import run
 from models.nets.attention.base import Record
 from models.plan import HeadPlan
@@ -22,6 +22,7 @@ from models.studies import store
 from models.trace import sink
 from tests.app.test_pages import all_sent, opened
 from tests.browser import ROOT
+from tests.figures.specs import panels, rows
 from tests.models.tiny import TEXT, make_lab
 
 MODEL = "stories-softmax"
@@ -52,23 +53,25 @@ def test_the_sink_is_what_the_first_token_gets():
 def test_the_picture_has_every_gate_and_tokens_are_text():
     values = numpy.random.default_rng(1).random((2, 3, 4))
     tokens = ["start", " it's", "'\\\\", "</b>"]
-    spec = gates_chart(values, tokens, 1)
-    assert spec["rows"] == tokens  # the tokens are plain text; the JavaScript escapes them when it draws
-    numpy.testing.assert_allclose([panel["values"] for panel in spec["panels"]], values, atol=1e-4)
-    assert [panel["title"] for panel in spec["panels"]] == ["layer 1", "layer 2"]
-    assert [panel["marked"] for panel in spec["panels"]] == [False, True]
+    spec = gate_squares(values.tolist(), tokens, 1).to_dict()
+    for layer in range(2):
+        found = {(row["down"], row["across"]): row["value"] for row in rows(spec, layer)}
+        # the tokens are plain text; Vega draws them as text
+        assert found == {(f"{n} {token}", head): values[layer, head - 1, n - 1]
+                         for n, token in enumerate(tokens, 1) for head in (1, 2, 3)}
+    assert [panel["title"]["text"] for panel in panels(spec)] == ["layer 1", "layer 2 (selected)"]
 
 
 def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest.MonkeyPatch):
     drawn: list[dict] = []
-    dots = gates.dots_chart
-    monkeypatch.setattr(gates, "dots_chart", lambda points, *a, **k: drawn.extend(points) or dots(points, *a, **k))
+    dots = gates.dots.spec
+    monkeypatch.setattr(gates.dots, "spec", lambda points, *a, **k: drawn.extend(points) or dots(points, *a, **k))
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in {"model": "stories-gated", "text": "Once upon a time", "open": "gates"}.items():
         app.query_params[key] = value
     app.run()
     assert not app.exception
-    assert "gates" in [header["what"] for header, _ in all_sent(app, "chart")]
+    assert "gates" in [header["what"] for header, _ in all_sent(app, "figure")]
     expected = {}
     for name in ("gated", "softmax"):
         share = sink(run(models.load(f"stories-{name}"), "Once upon a time").weights["self"]).mean(1)
@@ -82,7 +85,7 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
 
 def test_an_empty_box_shows_the_gates_of_what_was_read():
     app = opened(model="stories-gated", open="gates", text="")
-    assert not app.exception and "sink" in [header["what"] for header, _ in all_sent(app, "chart")]
+    assert not app.exception and "sink" in [header["what"] for header, _ in all_sent(app, "figure")]
 
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"by_window": []}'])

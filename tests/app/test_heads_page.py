@@ -22,13 +22,14 @@ from models.analysis.head_similarity import disagreement_of, of_text
 from models.plan import HeadPlan
 from models.studies import store
 from models.trace import divergence
+from tests.figures.specs import panels, rows
 
 TYPED = "Once upon a time there was a little girl"
 
 
 def points(app: AppTest) -> list[tuple[float, float]]:
     """Returns (x, y) of every head in the scatter."""
-    (spec,) = (header["spec"] for header, _ in all_sent(app, "chart") if header["spec"]["form"] == "points")
+    (spec,) = (header["spec"] for header, _ in all_sent(app, "chart"))
     return [(x, y) for x, y, *_ in spec["points"]]
 
 
@@ -115,9 +116,9 @@ def test_disagreement(term: str):
     assert not app.exception
     lab = models.load("stories-softmax")
     found = of_text(lab, lab.read(TYPED))
-    spec = next(header["spec"] for header, _ in all_sent(app, "chart") if header["spec"].get("pairs"))
-    assert len(spec["panels"]) == 4
-    numpy.testing.assert_allclose(spec["panels"][2]["values"], found["self"][term][2], atol=1e-3)
+    spec = next(header["spec"] for header, _ in all_sent(app, "figure") if header["what"].startswith("pairs"))
+    assert len(panels(spec)) == 4
+    numpy.testing.assert_allclose([row["value"] for row in rows(spec, 2)], found["self"][term][2].ravel(), atol=1e-3)
     table = app.table[-1].value
     assert table.iloc[0][{"out": "Outputs", "sub": "Values", "pos": "Positions"}[term]] == \
         f"{numpy.exp(disagreement_of(found, term)):.3f}"
@@ -147,12 +148,13 @@ def test_both_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(disagreement, "counterpart", lambda name, term: "stories-log-n")
     app = opened(page="heads", model="stories-softmax", text=TYPED, term="out")
     assert not app.exception
-    charts = [header for header, _ in all_sent(app, "chart") if header["spec"].get("pairs")]
+    charts = [header for header, _ in all_sent(app, "figure") if header["what"].startswith("pairs")]
     for number, name in enumerate(("stories-softmax", "stories-log-n")):
         lab = models.load(name)
         found = of_text(lab, lab.read(TYPED))
         assert charts[number]["models"] == [name] and model_label(name) in charts[number]["title"]
-        numpy.testing.assert_allclose(charts[number]["spec"]["panels"][2]["values"], found["self"]["out"][2], atol=1e-3)
+        numpy.testing.assert_allclose([row["value"] for row in rows(charts[number]["spec"], 2)],
+                                   found["self"]["out"][2].ravel(), atol=1e-3)
         assert app.table[-1].value.iloc[number]["Outputs"] == f"{numpy.exp(disagreement_of(found, 'out')):.3f}"
     assert len(charts) == 2 and "**log n**" in [its.value for its in app.markdown]
 

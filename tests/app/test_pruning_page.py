@@ -23,6 +23,7 @@ from components.mounting import OnEvent
 from models import HeadPlan
 from models.analysis import pruning_orders
 from models.studies import store
+from tests.figures.specs import table, titles
 
 NAME, TYPED = "stories-softmax", "Once upon a time there was a little girl"
 LAB = models.load(NAME)
@@ -75,7 +76,7 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         assert not app.exception
 
     monkeypatch.setattr(view, "dial", listening(view.dial))
-    monkeypatch.setattr(view, "chart", listening(view.chart))
+    monkeypatch.setattr(view, "figure", listening(view.figure))
     return gone
 
 
@@ -90,7 +91,7 @@ def left_of(app: AppTest) -> int:
     """Returns the number of heads left, which the slider and the chart agree on."""
     (slider,) = (header for header, _ in all_sent(app, "dial") if header["label"])
     assert slider["places"] == list(range(len(slider["places"])))
-    for header, _ in all_sent(app, "chart"):
+    for header, _ in all_sent(app, "figure"):
         assert (header["group"], header["at"]) == (slider["group"], slider["at"])
     return slider["at"]
 
@@ -158,7 +159,7 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     assert not app.exception and "**16** of 32 heads" in said(app)
     told = dials(app)["numbers"]["told"][16]
     assert "nats" not in told and "ms" in told
-    assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
+    assert len(sent(app, "figure")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
 
 
 def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[str, Any]]):
@@ -197,19 +198,19 @@ def test_by_this_text(go: Callable[..., None]):
     go(app, 29)
     goes = sorted(range(32), key=losses.__getitem__)[:3]
     assert {*plan_of(app).heads} == {HEADS[i] for i in goes}
-    panels = sent(app, "chart")[0]["spec"]["panels"]
-    (line,) = next(panel for panel in panels if panel["title"] == "KL on this text")["lines"]
-    assert [point[0] for point in line["points"]] == list(range(33))
-    assert line["points"][32][1] == pytest.approx(0, abs=1e-6) and line["points"][0][1] > 0.1
+    spec = sent(app, "figure")[0]["spec"]
+    (points,) = table(spec, titles(spec, "y").index("KL divergence on this text, nats")).values()
+    assert [left for left, _ in points] == list(range(33))
+    assert points[32][1] == pytest.approx(0, abs=1e-6) and points[0][1] > 0.1
     assert before.loss != min(losses)
 
 
 def test_a_place_in_the_chart(go: Callable[..., None]):
     app = opened(page="pruning", model=NAME, text=TYPED)
-    spec = sent(app, "chart")[0]["spec"]
-    assert spec["chooses"] and [panel["title"] for panel in spec["panels"]] == [
-        "Loss on held-out texts", "Cost of a pass", "KL on this text"]
-    assert spec["panels"][1]["lines"][0]["points"][-1] == [32, 1.0]
+    spec = sent(app, "figure")[0]["spec"]
+    assert spec["usermeta"]["chooses"] and titles(spec, "y") == [
+        "Loss on held-out texts, nats", "Cost of a pass, share of all heads", "KL divergence on this text, nats"]
+    assert table(spec, 1)["multiplications"][-1] == (32, 1.0)
 
     for key in ("pruning chart", "pruning dial"):
         for wrong in (33, -1, 1.5, True, "3", None, [3], {}):

@@ -147,7 +147,7 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
         found: the result of `over_texts`.
 
     Returns:
-        Name of a series of pruning_chart -> curve: the losses of each order, and the costs as shares of the whole
+        Name of a series of figures.pruning -> curve: the losses of each order, and the costs as shares of the whole
         model's costs.
     """
     whole = found["costs"][-1]

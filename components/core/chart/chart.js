@@ -1,4 +1,4 @@
-// Charts as trees and tables: lines, dots in rows, squares of heads. components/charts.py describes their specs.
+// Charts as trees and tables: lines, dots in rows, squares of heads. components/head_charts.py makes the specs of points.
 
 import { hexColour } from '../attention/scales.js';
 import { colourBar, fitText, textWidth, toPx, wrapText } from '../picture/svg.js';

@@ -54,7 +54,7 @@ class Verdict:
 @_STORED
 @dataclass(frozen=True)
 class Chart:
-    """A chart as data; components/charts.py draws it.
+    """A chart as data; figures/claims.py draws it.
 
     Attributes:
         kind: `dots` (a row per name, values along x), `lines` (values along y against x, a line per name), or `scatter`
