@@ -169,9 +169,9 @@ def test_moments_are_points_beside_the_models(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     spec, = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "constant-loss")
-    assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
-    line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
-    assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]
+    assert {*looks(spec)} == {"masked-small", "masked-softmax", "all-Other-v2"}
+    assert [(row["x"], row["note"]) for row in rows(spec, series="masked-small")] == [
+        (0.4, "after 100 steps"), (0.6, "after 300 steps")]
     assert "rank correlation over the last checkpoints of 3 trainings" in words(app)
     assert "python -m models.studies.transfer.encoders" in words(app)
     study, = (its for its in app.selectbox if its.label == "Measured model")

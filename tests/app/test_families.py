@@ -20,7 +20,7 @@ from models.studies.corpus.lengths import LENGTHS
 from models.trace import divergence, row_entropy
 from models.training.recipes import RECIPES
 from tests.browser import ROOT
-from tests.figures.specs import panels, parts, table
+from tests.figures.specs import panels, parts, rows, table
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
 # a text of 82 tokens; the tables of assignment-random have 49
@@ -221,7 +221,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert not app.exception
     assert f"this model reads {limit} at most" in " ".join(sent(app, "notice")[0][0]["messages"])
     spec = sent(app, "figure")[0][0]["spec"]
-    rings = [ring for panel in spec["panels"] for ring in panel["rings"]]
+    rings = [row for number in range(len(panels(spec))) for row in rows(spec, number, form="ring")]
     assert rings and all(limit - 1 <= ring["x"] <= limit for ring in rings)
 
 

@@ -159,7 +159,7 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     assert not app.exception and "**16** of 32 heads" in said(app)
     told = dials(app)["numbers"]["told"][16]
     assert "nats" not in told and "ms" in told
-    assert len(sent(app, "figure")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
+    assert len(table(sent(app, "figure")[0]["spec"])["loss when pruned alone"]) == 5
 
 
 def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[str, Any]]):
