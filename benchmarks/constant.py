@@ -27,7 +27,7 @@ PLACE = """
 kind => {
   globalThis.labTimes = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
-  const place = hosts.map(host => host.shadowRoot.querySelector('[data-part="chart"] g[data-x]')).find(Boolean);
+  const place = hosts.map(host => host.shadowRoot.querySelector('[data-part="figure"] .plot[data-x]')).find(Boolean);
   globalThis.addEventListener(kind, () => {
     const [began, before] = [performance.now(), place.dataset.x];
     const look = () => {
@@ -58,7 +58,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
             page = _open(browser, f"{app}/?{urlencode(link)}")
             # the last chart shows the distances
-            page.evaluate(*((WATCH, ["chart", event, -1]) if reads else (PLACE, event)))
+            page.evaluate(*((WATCH, ["figure", event, -1]) if reads else (PLACE, event)))
             bare = _open(browser, f"{floor}/?{urlencode({'n': 16})}")
             bare.evaluate(WATCH, ["heads", event])
             ours, theirs, passes = [], [], [0.0] * TURNS

@@ -1,7 +1,7 @@
 // A chart on the page: drawn by Vega, with a table of its numbers and a menu of files.
 
 import { formatFigure } from '../core/csv.js';
-import { fitSpec, tableOf } from '../core/figure/spec.js';
+import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
 import { visibleText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
@@ -30,6 +30,7 @@ function create(state) {
   const take = createDownloadMenu(() => offer(state));
   const corner = make('div', { className: 'corner' }, switcher, take.element);
   state.root.append(corner, plot, problem, wide, numbers);
+  plot.addEventListener('keydown', event => walk(state, event));
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
   return {
@@ -73,8 +74,9 @@ function replaceRows(state, datasets) {
   mark(state);
 }
 
-/** The position that the chart marks: of its group, or the one that Python sent. */
-const position = ({ data }) => (data.group ? groupPosition(data) : data.at);
+/** The position that the chart marks: of its group, or the last one that was chosen, or the one that Python sent. */
+const position = ({ data, waiting }) =>
+  data.group ? groupPosition(data) : (waiting().findLast(({ type }) => type === 'at')?.x ?? data.at);
 
 /** Moves the mark of a drawn chart to its position, within this frame. */
 function mark(state) {
@@ -121,8 +123,11 @@ async function draw(state) {
     plot.dataset.x = chooses ? position(state) : '';
     plot.dataset.charts = state.turn;
     plot.classList.toggle('chooses', chooses);
+    setAttribute(plot, 'role', chooses ? 'application' : 'img');
+    plot.tabIndex = chooses ? 0 : -1;
+    if (!chooses) plot.removeAttribute('tabindex');
     state.problem.hidden = true;
-    if (chooses) result.view.addEventListener('click', (_event, item) => choose(state, item));
+    if (chooses) result.view.addEventListener('click', (_event, item) => choose(state, positionOf(item)));
   } catch {
     if (turn !== state.turn) return;
     state.width = 0;
@@ -135,12 +140,31 @@ async function draw(state) {
 const widthOf = place =>
   Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
 
-/** Chooses the position that a mark of the chart belongs to. */
-function choose(state, item) {
-  const row = item?.datum?.datum ?? item?.datum; // the datum of the nearest mark, or of the mark itself
-  if (!Number.isFinite(row?.x)) return;
-  if (state.data.group) moveGroup(state, row.x);
-  else state.send({ type: 'at', x: row.x });
+/** Returns the position of a mark: of its datum, or of the datum of the nearest mark. */
+const positionOf = item => (item?.datum?.datum ?? item?.datum)?.x;
+
+/** Chooses a position; the mark moves at once. */
+function choose(state, x) {
+  if (!Number.isFinite(x) || x === position(state)) return;
+  if (state.data.group) return void moveGroup(state, x);
+  state.send({ type: 'at', x });
+  mark(state);
+}
+
+/** Chooses the next position, the previous, the first or the last by a key. */
+function walk(state, event) {
+  if (!state.data?.spec.usermeta?.chooses) return;
+  const xs = positions(state.data.spec);
+  const now = position(state);
+  const next = {
+    ArrowLeft: xs.findLast(x => x < now) ?? now,
+    ArrowRight: xs.find(x => x > now) ?? now,
+    Home: xs[0],
+    End: xs.at(-1),
+  }[event.key];
+  if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  choose(state, next);
 }
 
 function showTable(state, shown) {

@@ -19,7 +19,8 @@ export function loadVega() {
   return loading;
 }
 
-const OPTIONS = { actions: false, ast: true, defaultStyle: false, hover: false };
+// Vega warns of each layer without rows, such as the points of a series that has none; errors are logged.
+const OPTIONS = { actions: false, ast: true, defaultStyle: false, hover: false, logLevel: 1 };
 
 /**
  * Draws a specification into an element. Returns Vega-Embed's result: {view, finalize()}.

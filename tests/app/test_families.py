@@ -152,7 +152,8 @@ def test_length_draws_what_was_measured():
     assert not app.exception
     assert any("193 tokens" in markdown.value for markdown in app.markdown)
     charts = [header for header, _ in sent(app, "figure")]
-    assert [len(panels(header["spec"])) for header in charts] == [4, 2]
+    readings = sum(len(curves_of(name)) for name in PAIR.values())
+    assert [len(panels(header["spec"])) for header in charts] == [4, readings]
     assert charts[0]["at"] == 193
     assert "193" in charts[1]["title"]
 

@@ -91,7 +91,7 @@ def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
 def test_what_stands_below_is_part_of_the_link(visit):
     page = visit(**PAIR, page="compare", plan="self-0.0c")
     page.get_by_role("radio", name="Entropy of each row").click()
-    expect(page.get_by_role("application", name=re.compile("Entropy of each row"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Entropy of each row"))).to_be_visible()
     page.wait_for_function("location.search.includes('part=entropy')")
     page.get_by_role("radio", name="Prediction", exact=True).click()
     expect(page.locator('[data-part="effect"]')).to_have_count(2)
@@ -107,10 +107,9 @@ def test_the_length_is_dragged(visit):
     expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=97')")
     # a length can be selected in a chart, by pointer and by keys
-    charts = page.locator('[data-part="chart"] [role="application"]').first
+    charts = page.locator('[data-part="figure"] [role="application"]').first
     charts.focus()
     page.keyboard.press("Home")
-    page.keyboard.press("Enter")
     expect(page.get_by_text("Every head at 13 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=13')")
 

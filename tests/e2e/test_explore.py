@@ -332,7 +332,7 @@ def test_what_a_press_does_is_on_the_screen_that_it_is_pressed_on(visit, phone):
 def test_one_can_type_and_watch_entropy_on_one_screen(visit):
     page = visit(model="stories-softmax", open="entropy")
     box = page.get_by_label("Text", exact=True).bounding_box()
-    chart = page.locator('[data-part="chart"]').first
+    chart = page.locator('[data-part="figure"]').first
     chart.wait_for()
     assert box["y"] >= 0
     assert chart.bounding_box()["y"] + 250 < 900

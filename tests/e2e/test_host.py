@@ -112,7 +112,7 @@ def test_every_page_lives_with_the_headers(host: str, page: Page):
 def test_clicks_charts_and_downloads_live_with_the_headers(host: str, page: Page):
     page.goto(f"{host}/?model=assignment-selective&page=compare&with=assignment-softmax&part=entropy")
     expect(page.get_by_role("gridcell")).to_have_count(24, timeout=30_000)
-    page.locator('[data-part="chart"]').get_by_role("button", name="Download").click()
+    page.locator('[data-part="figure"]').get_by_role("button", name="Download").click()
     with page.expect_download() as found:
         page.get_by_role("menuitem", name="CSV").click()
     assert "softmax" in found.value.path().read_text()

@@ -145,15 +145,17 @@ def test_the_grid_and_all_numbers(page, trace, tmp_path):
 
 def test_a_chart(visit, tmp_path):
     page = visit(model="stories-softmax", text="Once upon a time there was", open="entropy")
-    page.locator('[data-part="chart"] svg').first.wait_for()
+    page.locator('[data-part="figure"] .vega svg').first.wait_for()
     entropies = row_entropy(models.run(models.load("stories-softmax"), "Once upon a time there was").weights["self"][0])
-    rows = list(csv.reader(take(page, "chart", "CSV", tmp_path).read_text("utf-8").splitlines()[1:]))[1:]
+    rows = list(csv.reader(take(page, "figure", "CSV", tmp_path).read_text("utf-8").splitlines()[1:]))[1:]
     trained = [row for row in rows if row[1] == "as trained"]
     assert len(trained) == entropies.size
     for row, value in zip(trained, entropies.ravel(), strict=True):
         assert float(row[3]) == pytest.approx(value, abs=6e-5)
-    root = ElementTree.parse(take(page, "chart", "SVG", tmp_path)).getroot()
-    assert len([text for text in told(root, "path") if "as trained" in text]) == entropies.size
+    root = ElementTree.parse(take(page, "figure", "SVG", tmp_path)).getroot()
+    lines = [path.get("d", "") for path in root.iter(f"{SVG}path") if path.get("aria-roledescription") == "line mark"
+             and "series: as trained" in path.get("aria-label", "")]
+    assert [line.count("L") + 1 for line in lines] == [entropies.shape[1]] * entropies.shape[0]
 
 
 def test_the_menu_by_keyboard(page):

@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { figurePage, fitSpec, frameSpec, panelsBeside, recolour, tableOf } from '../../components/core/figure/spec.js';
+import {
+  figurePage,
+  fitSpec,
+  frameSpec,
+  panelsBeside,
+  positions,
+  recolour,
+  tableOf,
+} from '../../components/core/figure/spec.js';
 
 const CONFIG = { axis: { gridColor: '#000000' }, legend: { orient: 'top' } };
 const panel = width => ({
@@ -116,4 +124,21 @@ test('no text of a file ends its script or begins an element', () => {
   assert.equal(page.split('</script>').length - 1, 2);
   assert.ok(!page.replace(/<script>.*?<\/script>/gs, '').includes('<img'));
   assert.ok(page.includes("default-src 'none'"));
+});
+
+test('positions are those of all lines, in order', () => {
+  const datasets = {
+    rows0: [
+      { form: 'line', x: 16 },
+      { form: 'line', x: 2 },
+      { form: 'ring', x: 7 },
+    ],
+    rows1: [
+      { form: 'line', x: 2 },
+      { form: 'line', x: 4 },
+    ],
+    pointed0: [{ form: 'line', x: 5 }],
+  };
+  assert.deepEqual(positions({ datasets }), [2, 4, 16]);
+  assert.deepEqual(positions({}), []);
 });

@@ -153,6 +153,15 @@ export function tableOf({ datasets = {}, usermeta = {} }) {
   };
 }
 
+/**
+ * Returns the positions of a specification's lines, in increasing order.
+ * @param {any} spec
+ */
+export function positions({ datasets = {} }) {
+  const rows = Object.entries(datasets).flatMap(([name, its]) => (name.startsWith('rows') ? its : []));
+  return [...new Set(rows.filter(({ form }) => form === 'line').map(({ x }) => x))].sort((a, b) => a - b);
+}
+
 const STYLE = `
 body { margin: 0; padding: 1rem; background: #fff; color: #1b1b26; font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: max-content; margin: 0 auto; }
