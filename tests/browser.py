@@ -75,6 +75,32 @@ def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) ->
         server.stop()
 
 
+@contextlib.contextmanager
+def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
+    """Runs a marimo notebook as an app in a separate process and yields its address.
+
+    Args:
+        notebook: Python file.
+        log: file that receives the output of the process.
+
+    Raises:
+        RuntimeError: the process does not answer; the message contains its output.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with open(log, "w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "marimo", "run", str(notebook), "--headless", "--no-token", "--port", str(port)],
+            cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        _wait(process, f"http://127.0.0.1:{port}/health", log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
 def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:

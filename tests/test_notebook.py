@@ -10,12 +10,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 import attention_lab
 from components.payload import unpack
@@ -178,6 +179,21 @@ def page() -> Iterator[Page]:
         chromium = browser.chromium(playwright)
         yield chromium.new_page()
         chromium.close()
+
+
+@pytest.mark.browser
+def test_a_key_in_marimo_prunes_a_head_and_a_cell_shows_the_new_plan(page: Page, tmp_path: Path):
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url)
+            if request.url.startswith("http") and "//127.0.0.1:" not in request.url else None)
+    with browser.serve_marimo(browser.ROOT / "docs" / "notebooks" / "heads_marimo.py", tmp_path / "marimo.log") as at:
+        page.goto(at)
+        page.get_by_text("Plan: baseline").wait_for(timeout=60_000)
+        page.get_by_role("gridcell", name=re.compile("^layer 2, head 3")).first.click()
+        page.keyboard.press("p")
+        page.get_by_text("Plan: self-1.2g0").wait_for()
+        expect(page.get_by_role("gridcell", name="layer 2, head 3, pruned")).to_be_visible()
+    assert not foreign
 
 
 @pytest.mark.browser
