@@ -46,7 +46,7 @@ def entropy_of_heads(before: ndarray, after: ndarray | None, causal: bool, selec
         theme: see figures.theme.
     """
     heads, n = before.shape
-    series = [_uniform(), Series(message("as trained"), "ink", marked=False)]
+    series = [_uniform(), Series(message("unmodified"), "ink", marked=False)]
     rows = [before] if after is None else [before, after]
     if after is not None:
         series.append(Series(message("with your changes"), "accent", marked=False))

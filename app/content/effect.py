@@ -59,9 +59,9 @@ def in_vectors(before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
     tokens = [{"token": token, "before": None, "after": float(value)}
               for token, value in zip(spelt(before.tokens), by_token, strict=True)]
     unit = _("1 − cosine")
-    strip: Strip = {"title": _("How far each token's vector moved"), "unit": unit, "worse_is_more": False,
-                    "what": _("moved")}
-    fact: Fact = {"name": _("Sentence moved"), "before": None, "after": of_all, "unit": unit}
+    strip: Strip = {"title": _("Change of each token's vector"), "unit": unit, "worse_is_more": False,
+                    "what": _("change")}
+    fact: Fact = {"name": _("Change of the sentence vector"), "before": None, "after": of_all, "unit": unit}
     return {"tokens": tokens, "strip": strip, "facts": [fact]}
 
 

@@ -43,11 +43,11 @@ class Allowance:
 
 
 PASSES = Allowance("passes", 1000, N_(
-    "This host allows each visitor {most:,} passes of a model a minute. In {seconds} s you can go on."))
+    "This host allows each visitor {most:,} model passes per minute. You can go on in {seconds} s."))
 GENERATIONS = Allowance("generations", 20, N_(
-    "This host lets each visitor continue a text {most:,} times a minute. In {seconds} s you can go on."))
+    "This host allows each visitor {most:,} continuations per minute. You can go on in {seconds} s."))
 DOWNLOADS = Allowance("downloads", 6, N_(
-    "This host lets each visitor ask the Hub {most:,} times a minute. In {seconds} s you can go on."))
+    "This host allows each visitor {most:,} requests to the Hub per minute. You can go on in {seconds} s."))
 ALL = (PASSES, GENERATIONS, DOWNLOADS)
 
 asked: Counter[str] = Counter()  # name of an allowance -> units used by all visitors since the start

@@ -135,19 +135,19 @@ def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
     except ForeignError as error:
-        return state.model, [message("{name}: {error}. It can be opened on this page, where this host allows it.",
+        return state.model, [message("{name}: {error}. Open it on this page, if this host allows it.",
                                      name=cut(text.removeprefix("hf:")), error=str(error))]
     except CheckpointError as error:
         return state.model, [message("{error}. {model} was opened instead.", error=str(error), model=state.model)]
     except ValueError:
-        return state.model, [message("This link asks for a model “{text}”, which is not here; {model} was opened "
+        return state.model, [message("There is no model “{text}”, which the link asks for. {model} was opened "
                                      "instead.", text=cut(text), model=state.model)]
 
 
 def _parse_text(text: str, state: LabState) -> Read:
     if len(text) <= MAX_TEXT:
         return text, []
-    return text[:MAX_TEXT], [message("This link's text has {count:,} characters; the first {most:,} were kept.",
+    return text[:MAX_TEXT], [message("The link's text has {count:,} characters; the first {most:,} were kept.",
                                      count=len(text), most=MAX_TEXT)]
 
 
@@ -170,12 +170,13 @@ def _parse_compared(text: str, state: LabState) -> Read:
             unknown.append(f"“{cut(name)}”")
     problems: list[str] = []
     if unknown:
-        problems.append(message("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
+        problems.append(message("There is no model {names}, which "
+                                "the link compares. It was left out.", names=", ".join(unknown[:3])))
     if strange:
-        problems.append(message("{names} cannot stand beside {model}: they do not read the same texts.",
+        problems.append(message("{names} cannot be compared with {model}, because they do not read the same texts.",
                                 names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
-        problems.append(message("Four models fit beside each other; {names} was left out.",
+        problems.append(message("At most four models can be compared; {names} was left out.",
                                 names=", ".join(fitting[MAX_COMPARED:][:3])))
     return tuple(fitting[:MAX_COMPARED]), problems
 
@@ -188,7 +189,7 @@ def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
     parts = (unread + outside)[:4]
-    return plan, [message("Part of this link's plan was left out: {parts}.", parts=listed(parts,
+    return plan, [message("A part of the link's plan was left out: {parts}.", parts=listed(parts,
                           "; "))] if parts else []
 
 
@@ -206,14 +207,16 @@ def _parse_selection(text: str, state: LabState) -> Read:
             return selection, []
     except ValueError:
         pass
-    return Selection().within(shape), [message("This link selects “{text}”, which is no head of this model.",
+    return Selection().within(shape), [message("This model has no head “{text}”, which the link selects. The first "
+                                               "head is selected.",
                                                text=cut(text))]
 
 
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
-    return "used", [message("This link asks for a view “{text}”, which this model lacks.", text=cut(text))]
+    return "used", [message("This model has no view “{text}”, which "
+                            "the link asks for. The default is used.", text=cut(text))]
 
 
 def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
@@ -224,7 +227,8 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [message("This link asks for a memory of “{text}”, which this model lacks.", text=cut(text))]
+    return (), [message("This model cannot use the memory budgets "
+                        "“{text}” of the link. All tokens are kept.", text=cut(text))]
 
 
 def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
@@ -250,51 +254,63 @@ def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [message("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
+        return None, [message("There is no lesson step “{step}”, "
+                              "which the link opens. Choose another lesson.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     asked = step_at(state.lesson).question if state.lesson else None
     known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
-    return (text, []) if known else ("", [message("This link answers “{answer}”, which is no choice.",
+    return (text, []) if known else ("", [message("The link answers the question with “{answer}”, which is not one of "
+                                                  "its choices. Choose an answer.",
                                      answer=cut(text))])
 
 
 FIELDS = (
-    Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
+    Field("page", "page", _one_of(N_("The link has an unknown page, “{text}”. The default is used."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
     Field("text", "text", _parse_text, carry=_carry_text),
     Field("with", "compared", _parse_compared, _names, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),
-    Field("as", "form", _one_of(N_("This link asks for a head as “{text}”, which is not here."),
+    Field("as", "form", _one_of(N_("The link has an unknown display form, “{text}”. The default is used."),
                                 dict.fromkeys(FORMS))),
-    Field("mean", "mean", _one_of(N_("This link asks for the mean of “{text}”, which is not here."),
+    Field("mean", "mean", _one_of(N_("The link has an unknown choice of heads for the mean, “{text}”. The default is "
+                                     "used."),
                                   dict.fromkeys(MEANS))),
     Field("ask", "asked", carry=_kept_in_family, parse=_number(
-        N_("This link asks for prediction “{text}”, which is no number from 0 to {most:,}."), MAX_ASKED, LAST)),
+        N_("The link has an unknown prediction, “{text}” (it must be "
+           "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),
     Field("n", "length", carry=_kept_in_family, parse=_number(
-        N_("This link asks for a length of “{text}”, which is no number from 0 to {most:,}."), MAX_LENGTH, 0)),
+        N_("The link has an unknown length, “{text}” (it must be "
+           "a number from 0 to {most:,}). The default is used."), MAX_LENGTH, 0)),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("draw", "sampling", _by(N_(
-        "This link continues the text by “{text}”, which is no temperature, top-p and seed."), Sampling)),
-    Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
+        "The link has unknown settings of the continuation, “{text}” (it must be temperature, top-p and seed). The "
+        "default is used."), Sampling)),
+    Field("open", "section", _one_of(N_("The link has an unknown panel, “{text}”. The default is used."),
                                      {"": "", **SECTIONS})),
-    Field("find", "find", _one_of(N_("This link searches heads for “{text}”, which is not here."), FINDS)),
-    Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
+    Field("find", "find", _one_of(N_("The link has an unknown search "
+                                     "for heads, “{text}”. The default is used."), FINDS)),
+    Field("part", "part", _one_of(N_("The link has an unknown panel, “{text}”. The default is used."), PARTS)),
     Field("need", "search", _by(N_(
-        "This link asks what a text needs with “{text}”, which is no such question."), Search)),
-    Field("show", "heads", _by(N_("This link asks for measures “{text}”, which are not here."), HeadsView)),
+        "The link has an unknown search for minimal heads, “{text}”. The default is used."), Search)),
+    Field("show", "heads", _by(N_("The link has an unknown choice "
+                                  "of measures, “{text}”. The default is used."), HeadsView)),
     Field("fix", "constant", _by(N_(
-        "This link asks the Constant page for “{text}”, which is not there."), ConstantView)),
-    Field("order", "pruning", _by(N_("This link prunes heads in an order “{text}”, which is not here."), PruningView)),
-    Field("term", "term", _one_of(N_("This link compares heads by “{text}”, which is not here."), TERMS)),
+        "The link has an unknown setting for constant heads, “{text}”. The default is used."), ConstantView)),
+    Field("order", "pruning", _by(N_("The link has an unknown pruning "
+                                     "order, “{text}”. The default is used."), PruningView)),
+    Field("term", "term", _one_of(N_("The link has an unknown measure "
+                                     "of similarity, “{text}”. The default is used."), TERMS)),
     Field("source", "source", _parse_text, carry=_kept_in_family),
-    Field("tokens", "asking", _by(N_("This link asks for tokens “{text}”, which are not here."), AnswerView),
+    Field("tokens", "asking", _by(N_("The link has an unknown choice "
+                                     "of tokens, “{text}”. The default is used."), AnswerView),
           carry=_kept_in_family),
-    Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
-    Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
+    Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
+    Field("lang", "language", _one_of(N_("The link has an unknown "
+                                         "language, “{text}”. The default is used."), LANGUAGES),
           is_setting=True),
     Field("lesson", "lesson", _parse_lesson, is_setting=True),
     Field("say", "answer", _parse_answer, is_setting=True),

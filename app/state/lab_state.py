@@ -30,8 +30,8 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
 HEAD = "head"
-SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
-            "layers": N_("By layer"), "writers": N_("Who wrote it"), "pair": N_("Two prompts"),
+SECTIONS = {"needs": N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
+            "layers": N_("By layer"), "writers": N_("Contributions"), "pair": N_("Two prompts"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}

@@ -168,7 +168,8 @@ def begin_at(query: str) -> None:
         query: query of the browser's address, without `?`.
     """
     if len(query) > MAX_QUERY:
-        history().problems = [message("This link has {n:,} characters, and was not opened: {most:,} are the most.",
+        history().problems = [message("The link was not opened, because it has {n:,} characters and at most {most:,} "
+                                      "are read. Copy the link again.",
                                       n=len(query), most=MAX_QUERY)]
         return
     state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))

@@ -115,7 +115,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
         with columns[1]:
             companions.offer(first.name)
     st.session_state[session.PART] = state.part
-    part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
+    part = st.segmented_control(_("Chart"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")
     if part == "entropy":
         _entropies(there)
@@ -170,7 +170,7 @@ def _entropies(there: Sequence[Compared]) -> None:
     spec = entropy_of_queries.spec(series, [*rows.values()], causal)
     figure(key="entropies", spec=spec_of(spec), models=list(rows), what="entropy",
            title=_("Entropy of each row, nats"), about=[where(one) for one in there],
-           alt=_("Entropy of each query's row in nats, a line a model; last: {values}", values=last))
+           alt=_("Entropy of each query's row in nats, one line per model; last query: {values}", values=last))
 
 
 def read(name: str, state: LabState, shown: str) -> Compared | str:
@@ -193,7 +193,8 @@ def trained_unequally(there: Sequence[Compared]) -> str:
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
-    return _("Trained for different times, so not only attention differs: {steps}.", steps=literal("; ".join(
+    return _("These models were trained for different numbers of "
+             "steps, so they differ in more than attention: {steps}.", steps=literal("; ".join(
         _("{model} {n:,} steps", model=model_label(name), n=count) for name, count in steps.items())))
 
 

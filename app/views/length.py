@@ -57,7 +57,7 @@ ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nat
 QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share right"), True),
               ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
 TRAINED = "trained"
-READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n as trained"),
+READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n = trained length"),
             "length": N_("n = length")}
 
 

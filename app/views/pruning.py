@@ -70,7 +70,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
                      on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
-            st.segmented_control(_("Which"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
+            st.segmented_control(_("Attention block"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
                                  required=True, on_change=head_events.on_scope, label_visibility="collapsed")
     told = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
     if not follows(state.plan, chosen.order):

@@ -71,9 +71,9 @@ def _claims() -> None:
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     if claim.waiting:
-        st.caption(_("These models have yet to be trained again, at a learning rate that turned out better. Until "
-                     "then their weights are not compared with others. The results over several seeds are of models "
-                     "that were trained at the better rate. {names}", names=literal(", ".join(claim.waiting))))
+        st.caption(_("These models will be trained again, because a better learning rate was found. Until then their "
+                     "weights are not compared with others. Results over several seeds are of models that were trained "
+                     "at the better rate. {names}", names=literal(", ".join(claim.waiting))))
     statements = sorted(claim.statements, key=lambda its: [*BADGES].index(its.verdict.word))
     _summary(statements)
     specs = _specs(claim.key, stamp)
@@ -84,7 +84,7 @@ def _claims() -> None:
         _statement(statement, specs.get(statement.key), above)
         shown.append(statement)
     _trainings(claim, specs.get(CURVES))
-    with st.expander(_("How all this was measured")):
+    with st.expander(_("Methods")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
@@ -105,7 +105,7 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
         if spec is None:
-            st.caption(_("These weights were trained before learning curves were kept."))
+            st.caption(_("These weights were trained before learning curves were stored."))
         else:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
             figure(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves")
@@ -162,11 +162,12 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         lines.append(_("Chance: p = {p:.3g}; corrected for all statements q = {q:.3g} (5% decides).", p=verdict.p,
                        q=verdict.q))
     if statement.reason and verdict.word in (PART, FAILS, FADES):
-        how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested else _("a guess, not tested")
-        lines.append(_("Likeliest explanation (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
+        how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
+            else _("a hypothesis, not tested")
+        lines.append(_("Most likely explanation (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
     st.markdown(linked("  \n".join(lines)))
     if statement.parts:
-        st.markdown(_("**Effect sizes** with limits at 95% on either side, and one-sided p-values:"))
+        st.markdown(_("**Effect sizes** with 95% limits on each side, and one-sided p-values:"))
         _table(statement.parts)
     if above is not None:
         st.markdown(_("Its numbers are those of the table above: [{statement}](#{key})",
@@ -181,7 +182,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
                            mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
                            icon=":material/download:")
-        with st.popover(_("Measure it again")):
+        with st.popover(_("Measure again")):
             st.code(statement.command, language="bash", wrap_lines=True)
 
 

@@ -30,17 +30,21 @@ ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
 # groups of suggested models: the type of prediction, the visible effects, and the models
 GROUPS = (
-    (N_("They continue"), N_("See which earlier words each head looks at, and take heads away while they write."),
+    (N_("Language models"), N_("They predict the next token. See which earlier words each head looks at, and prune "
+                               "heads while the model writes."),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
       "HuggingFaceTB/SmolLM2-135M")),
-    (N_("They guess hidden words"), N_("They look to both sides. Put a word in [brackets], and it is guessed."),
+    (N_("Masked language models"), N_("They read the words on both sides. Put a word in [brackets], and the model "
+                                      "predicts it."),
      ("google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base",
       "albert/albert-base-v2", "google/electra-small-generator", "microsoft/mpnet-base")),
-    (N_("They judge a sentence"), N_("One makes a vector of it, one says whether it sounds pleased. How far does that "
-                                     "move without a head?"),
+    (N_("Sentence models"), N_("One computes a vector of a sentence, one classifies its sentiment. See how much either "
+                               "changes when a head is pruned."),
      ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
-    (N_("They rewrite, or see"), N_("T5 writes a text anew, with three kinds of heads. ViT looks at a picture, patch "
-                                    "by patch."), ("google-t5/t5-small", "google/vit-base-patch16-224")))
+    (N_("Encoder-decoder and vision models"),
+     N_("T5 rewrites a text and has three attention blocks. ViT classifies a picture, which it reads patch "
+        "by patch."),
+     ("google-t5/t5-small", "google/vit-base-patch16-224")))
 SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
 
 
@@ -114,8 +118,8 @@ def _from_hub(hosted: bool) -> None:
         chosen = st.selectbox(_("On the Hub"), options, index=0 if wanted else None, key=session.HUB_ID,
                               accept_new_options=not hosted, placeholder=_("organisation/name"),
                               help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
-        st.button(_("Look"), key="look", disabled=not chosen, on_click=_look,
-                  help=_("How large is it? Nothing is loaded yet"))
+        st.button(_("Check size"), key="look", disabled=not chosen, on_click=_look,
+                  help=_("Shows the size of the model before anything is loaded"))
     repo, said, can_load = st.session_state.get(session.LOOKED, ("", "", False))
     if not repo or repo != chosen:
         return
@@ -148,7 +152,8 @@ def _size(name: str) -> tuple[str, bool]:
                        download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
-            return message("The Hub cannot be asked; this machine has the model from before."), True
+            return message("The Hub cannot be reached. This machine has "
+                           "a copy of the model, which can be loaded."), True
         return message("{error}.", error=str(error)), False
     except ForeignError as error:
         return message("{error}.", error=str(error)), False

@@ -4,7 +4,7 @@ import { colourTable } from '../core/attention/scales.js';
 import { _, currentLanguage, stateQuery } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { paintMatrix } from '../widgets/canvas.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 let known = null; // data of the catalogue: {offered: language -> tasks, pictures}
 
@@ -29,7 +29,7 @@ function create(state) {
     part('span', 'arrow', { attributes: { 'aria-hidden': true } }),
   );
   const tasks = part('div', 'tasks', {
-    attributes: { role: 'tablist', 'aria-label': _('What is asked of the model') },
+    attributes: { role: 'tablist', 'aria-label': _('Task of the model') },
   });
   const line = part('p', 'line');
   const list = part('div', 'list', { id: 'models', attributes: { role: 'tabpanel', 'aria-labelledby': 'task' } });
@@ -111,7 +111,7 @@ const madeFrom = ({ data, dark }) =>
 function offered({ data }) {
   const tasks = known?.offered[currentLanguage()] ?? [];
   if (!data.foreign.length) return tasks;
-  const mine = { task: MINE, title: _('Your model'), line: _('Models that were opened on the page Your model.') };
+  const mine = { task: MINE, title: _('Your model'), line: _('Models that were opened on the page *Your model*.') };
   return [...tasks, { ...mine, groups: [{ source: '', models: data.foreign }] }];
 }
 
@@ -142,7 +142,7 @@ function show(state, task) {
       }),
     ),
   );
-  setText(state.line, now.line);
+  setStarredText(state.line, now.line);
   state.list.replaceChildren(
     ...now.groups.map(({ source, models }) =>
       make(

@@ -112,7 +112,7 @@ function showKey({ key }, { changed }) {
   const swatch = className => make('i', { className });
   key.replaceChildren(
     ...(changed
-      ? [swatch('before'), _('as trained'), swatch('after'), _('with your change')]
+      ? [swatch('before'), _('unmodified'), swatch('after'), _('with your change')]
       : [_('Change a head to see its effect.')]),
   );
 }

@@ -10,7 +10,7 @@ const POLICIES = {
   trained: N_('as trained'),
   sqrt: '1/√d',
   logn: 'log n',
-  fixed: N_('n as trained'),
+  fixed: N_('n = trained length'),
   length: N_('n = length'),
 };
 

@@ -129,7 +129,7 @@ function show(state, layer, place) {
     make(
       'div',
       { className: 'lists' },
-      make('div', {}, ...(after ? [_('as trained')] : []), list('before')),
+      make('div', {}, ...(after ? [_('unmodified')] : []), list('before')),
       ...(after ? [make('div', {}, _('with your change'), list('after'))] : []),
     ),
     make('p', {

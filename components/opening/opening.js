@@ -34,12 +34,12 @@ function create(state) {
     'p',
     { className: 'sure' },
     _('How sure the model is'),
-    make('span', { textContent: _('as trained') }),
+    make('span', { textContent: _('unmodified') }),
   );
   const bars = part('div', 'bars', { role: 'list', 'aria-label': _('Probability of each answer') });
   const measured = make('div', { className: 'measured' }, sure, bars);
   const head = part('p', 'head');
-  const choices = part('div', 'choices', { role: 'group', 'aria-label': _('What to take away') });
+  const choices = part('div', 'choices', { role: 'group', 'aria-label': _('Layer to prune') });
   const next = part('p', 'next');
   const ways = make(
     'div',

@@ -5,7 +5,7 @@ import { tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
 import { appElement, keyedElement } from '../runtime/streamlit.js';
-import { make, setAttribute } from './dom.js';
+import { make, setAttribute, setStarredText } from './dom.js';
 
 const REST = 400; // ms that the pointer must rest on an element before its tip opens
 const GRACE = 150; // ms within which the pointer can move from the element into the tip
@@ -39,6 +39,7 @@ function show(element, key) {
     attributes: { role: 'tooltip', popover: 'manual' },
     style: { color: css.backgroundColor, background: css.color },
   });
+  setStarredText(bubble, glossaryText(key));
   bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // a reader may move the pointer into the tip
   bubble.addEventListener('pointerleave', hide);
   document.body.append(bubble);

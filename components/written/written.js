@@ -17,7 +17,7 @@ function update({ trained, planned }, { before, after }) {
   const changed = after !== null;
   planned.dataset.room = before;
   const [old, now] = changed ? diffWords(before, after) : [[{ text: before, changed: false }], []];
-  show(trained, _('As trained'), 'del', old);
+  show(trained, _('Unmodified'), 'del', old);
   show(planned, changed ? _('With your changes') : '', 'ins', now);
 }
 

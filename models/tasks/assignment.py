@@ -49,7 +49,7 @@ class AssignmentReader(Reader):
 
     name = "assignment"
     title = N_("Variables")
-    line = N_("Says which value a variable has now.")
+    line = N_("Predicts the current value of a variable.")
     vocabulary = 64  # 63 ids are used; 64 is a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1

@@ -67,7 +67,7 @@ class MaskedReader(HidesWords, StoriesReader):
 
     name = "masked"
     title = N_("Hidden word")
-    line = N_("Guesses the words that are hidden from it.")
+    line = N_("Predicts hidden words.")
     predicts_next = False
     writes = False
     hides = True

@@ -12,7 +12,7 @@ from models.info import Variant
 from models.messages import N_
 from models.storage.checkpoint import CHECKPOINTS, read_card, write_json
 
-_SHORTER_MEMORY = N_("The same, trained to need few of its words.")
+_SHORTER_MEMORY = N_("The same, trained to keep few words in memory.")
 _LONGER = N_("The same, trained on texts of 512 tokens, twice as long.")
 _GATED = N_("Learned gates have closed the others; its weights went on learning.")
 _LEFT = N_("{n} heads left")
@@ -22,7 +22,7 @@ VARIANTS = {
                                         _SHORTER_MEMORY, 6, 1),
     "stories-selective-memory-512": Variant(
         "stories-selective", N_("selective, memory loss, 512 tokens"), N_("memory, 512 tokens"),
-        N_("Trained to need few of its words, on texts of 512 tokens."), 6, 4),
+        N_("Trained to keep few words in memory, at 512 tokens."), 6, 4),
     "stories-selective-512": Variant("stories-selective", N_("selective, 512 tokens"), N_("512 tokens"), _LONGER, 1, 3),
     "stories-softmax-512": Variant("stories-softmax", N_("softmax, 512 tokens"), N_("512 tokens"), _LONGER, 0, 4),
     "stories-softmax-wide": Variant(

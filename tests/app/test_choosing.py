@@ -42,7 +42,7 @@ def test_every_model_has_one_card_of_its_own():
 def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
     lines = {card["name"]: card["line"] for card in offered()}
     told = {name for name, line in lines.items() if "Trained for" in line}
-    assert lines["translation-dense"].endswith("itself to any. Trained for 800 steps, not 4,000.")
+    assert lines["translation-dense"].endswith("from itself alone. Trained for 800 steps, not 4,000.")
     assert "translation-softmax-one-pass" in told
     # translation-pruned-60 counts as fully trained, because its gates were learned on a fully trained model
     assert not told & {"translation-softmax", "translation-pruned-60"}
@@ -75,7 +75,7 @@ def test_a_comparison_of_unequal_trainings_says_so():
 
     def told(other: str) -> list[str]:
         captions = [caption.value for caption in opened(**short, **{"with": other}).caption]
-        return [caption for caption in captions if "different times" in caption]
+        return [caption for caption in captions if "different numbers of steps" in caption]
 
     assert [its.count("4,000 steps") + its.count("800 steps") for its in told("translation-softmax")] == [2]
     assert told("translation-random") == []

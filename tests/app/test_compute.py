@@ -125,10 +125,10 @@ def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
     assert not grid["can_constant"] and not any(map(any, grid["constant"])) and grid["gates"][1][2] == 0
     large = sent(app, "head_map")[0]
     assert large["used"] == "live" and not large["constant"]
-    assert any("wait for their matrices" in remark for remark in large["remarks"])
+    assert any("matrices have not been made yet" in remark for remark in large["remarks"])
     alone = opened(**link | {"plan": "self-1.2g0"})
     assert sent(alone, "effect")[0]["predictions"] == sent(app, "effect")[0]["predictions"]
-    assert not any("wait for their matrices" in remark for remark in sent(alone, "head_map")[0]["remarks"])
+    assert not any("matrices have not been made yet" in remark for remark in sent(alone, "head_map")[0]["remarks"])
     only = opened(**link | {"plan": "self-0.1c"})
     assert not sent(only, "effect")[0]["changed"]  # the effect panel reports no change before the first edit
 

@@ -220,4 +220,4 @@ def test_the_view_is_a_link():
         with pytest.raises(ValueError, match="nothing that the Constant page shows"):
             ConstantView.parse(text)
     app = opened(page="constant", model="masked-softmax", fix="9.<b>")
-    assert not app.exception and "which is not there" in str(sent(app, "notice")[0]["messages"])
+    assert not app.exception and "unknown setting for constant heads" in str(sent(app, "notice")[0]["messages"])

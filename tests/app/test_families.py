@@ -276,7 +276,8 @@ def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: s
         assert grid["closed"] == [[gate == 0 for gate in row] for row in grid["gates"]]
     assert not sent(app, "effect")[0][0]["changed"]
     assert (sent(app, "head_map")[0][0]["gate"] == 0) == is_closed
-    assert any("have closed this head" in remark for remark in sent(app, "head_map")[0][0]["remarks"]) == is_closed
+    remarks = sent(app, "head_map")[0][0]["remarks"]
+    assert any("pruned this head during training" in remark for remark in remarks) == is_closed
     kind, layer, place = sorted(closed)[0]
     before, after = (models.run(lab, "I am here.", models.HeadPlan().gate(kind, layer, place, gate))
                      for gate in (1.0, 0.5))

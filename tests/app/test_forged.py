@@ -139,7 +139,7 @@ def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch
 
     monkeypatch.setattr(hub, "here", lambda name: "somewhere")
     assert said(hub.UnreachableError("a/b")) == (
-        "The Hub cannot be asked; this machine has the model from before.", True)
+        "The Hub cannot be reached. This machine has a copy of the model, which can be loaded.", True)
     assert said(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
     monkeypatch.setattr(hub, "here", lambda name: None)
     assert said(hub.UnreachableError("a/b")) == (

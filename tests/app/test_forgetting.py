@@ -74,7 +74,7 @@ def test_counts_in_words():
 def written(**link: str):
     """Returns the page after a continuation with a memory of 8 tokens per layer."""
     app = opened(model="stories-selective", **link)
-    app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
+    app.selectbox(key="memory").set_value("Keep 8 tokens per layer while writing").run()
     for _ in range(100):
         if app.button(key="continue").label != "Stop":
             return app
@@ -86,7 +86,7 @@ def test_continuation_within_a_memory():
     app = written(plan="self-0.1g0", at="2.0")
     assert not app.exception
     said = [caption.value for caption in app.caption]
-    assert len(app.text) == 2 and said.index("As trained") < said.index("With your changes")
+    assert len(app.text) == 2 and said.index("Unmodified") < said.index("With your changes")
     assert any(caption.value.startswith("With your changes. Each layer keeps 8 of ") for caption in app.caption)
     reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
     assert reads and ":gray[~~" in reads[0]
@@ -96,9 +96,9 @@ def test_a_memory_is_written_with_at_once():
     app = opened(model="stories-selective")
     assert not app.text
     for budget in (8, 4):
-        app.selectbox(key="memory").set_value(f"Writing keeps {budget} tokens a layer").run()
+        app.selectbox(key="memory").set_value(f"Keep {budget} tokens per layer while writing").run()
         assert not app.exception
-        assert any(caption.value.startswith("As trained") for caption in app.caption) and app.text
+        assert any(caption.value.startswith("Unmodified") for caption in app.caption) and app.text
         assert f"Each layer keeps {budget} of" in " ".join(caption.value for caption in app.caption)
 
 
@@ -110,8 +110,8 @@ def test_no_two_controls_have_one_name():
 
 def test_measured_budgets_can_be_chosen(measurements):
     choices = forgetting.choices(load("stories-selective"))
-    assert choices["Writing keeps 1/4 of the tokens, shared out as 64, 64, 64, 64"] == (64,) * 4
-    assert choices["Writing keeps all tokens"] == ()
+    assert choices["Keep 1/4 of the tokens while writing: 64, 64, 64, 64 by layer"] == (64,) * 4
+    assert choices["Keep all tokens while writing"] == ()
     assert "1/1" not in " ".join(choices)
 
 
@@ -120,7 +120,7 @@ def test_the_curve(measurements):
     app.button_group(key="section").set_value("memory").run()
     assert not app.exception
     told = " ".join(markdown.value for markdown in app.markdown)
-    assert "With 1/2 of the memory it reads as well as softmax" in told
+    assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in told
     ((header, _),) = all_sent(app, "figure")
     assert header["what"] == "memory"
 
@@ -151,7 +151,7 @@ def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
 
 def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
-    app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
+    app.selectbox(key="memory").set_value("Keep 8 tokens per layer while writing").run()
     app.button_group(key="section").set_value("memory").run()
     app.session_state["visit"].history.go_to_model("stories-softmax")
     app.run()

@@ -79,7 +79,7 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
     assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
     windows = [store.read(f"stories-{name}", "sink")["by_window"] for name in ("gated", "softmax")]
     shares = (sum(its) / len(its) for its in windows)
-    told = "Over held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
+    told = "On held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
     assert any(caption.value.startswith(told) for caption in app.caption)
 
 

@@ -166,5 +166,5 @@ def test_the_view_is_a_link():
         with pytest.raises(ValueError, match="nothing that the Heads page shows"):
             HeadsView.parse(text)
     app = opened(page="heads", model="stories-softmax", show="confidence.loss.somewhere")
-    assert not app.exception and "which are not here" in str(sent(app, "notice")[0]["messages"])
+    assert not app.exception and "unknown choice of measures" in str(sent(app, "notice")[0]["messages"])
     assert session.MEASURE_X != session.MEASURE_Y

@@ -83,4 +83,5 @@ def test_what_nobody_expected_is_told_by_its_kind_and_no_more():
     job = Job("Opening", work)
     with pytest.raises(KeyError):  # the error that the end of the thread logs
         job._run()
-    assert ended(job).problem == "That failed (KeyError). Try again."
+    assert ended(job).problem == ("This could not be computed, because of an error in the program "
+                                  "(KeyError). Try again; if it fails again, change the text or the heads.")

@@ -41,8 +41,8 @@ def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, c
     spend(what, what.most)
     with pytest.raises(LimitError) as error:
         spend(what)
-    assert f"{what.most:,}" in str(error.value) and " s you can go on" in str(error.value)
-    seconds = int(str(error.value).split(" In ")[1].split(" s")[0])
+    assert f"{what.most:,}" in str(error.value) and "You can go on in " in str(error.value)
+    seconds = int(str(error.value).split(" go on in ")[1].split(" s")[0])
     clock[0] += seconds
     spend(what)  # after the wait that the message states
     for _ in range(3 * what.most):  # one request whenever one unit is refilled, for three minutes

@@ -46,7 +46,7 @@ def test_the_fewest_heads_become_a_plan():
     found = app.session_state[session.SEARCH].job.result
     assert isinstance(found, Fewest)
     size = found.answer(0.2)
-    assert f"**{size} of 32 heads** keep it" in told(app) and size < 32
+    assert f"**{size} of 32 heads** are enough" in told(app) and size < 32
     button(app, "apply needed").click().run()
     header, _ = sent(app, "heads")
     gates = [gate for row in header["grids"][0]["gates"] for gate in row]
@@ -102,10 +102,10 @@ def test_searches_are_links():
         with pytest.raises(ValueError, match="asks for nothing"):
             Search.parse(text)
     app = opened(model="stories-softmax", open="needs", need="everything")
-    assert not app.exception and "which is no such question" in str(sent(app, "notice")[0]["messages"])
+    assert not app.exception and "unknown search for minimal heads" in str(sent(app, "notice")[0]["messages"])
 
 
 def test_a_text_without_a_prediction_says_so():
     app = opened(model="masked-softmax", text="The cat sat on the mat.", open="needs")
     assert not app.exception and not [its for its in app.button if its.key == "find out"]
-    assert any("asks for no prediction" in its.value for its in app.caption)
+    assert any("has no prediction" in its.value for its in app.caption)

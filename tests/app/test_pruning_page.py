@@ -241,7 +241,7 @@ def test_the_view_is_a_link():
         with pytest.raises(ValueError, match="no order of heads"):
             PruningView.parse(text)
     app = opened(page="pruning", model=NAME, order="by hand.all")
-    assert not app.exception and "which is not here" in str(sent(app, "notice")[0]["messages"])
+    assert not app.exception and "unknown pruning order" in str(sent(app, "notice")[0]["messages"])
     app = opened(page="pruning", model=NAME, order="confidence.encoder")  # this model has no block named `encoder`
     assert not app.exception and left_of(app) == 32 and dials(app)["slider"]["label"] == "Heads left, of 32"
 

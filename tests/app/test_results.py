@@ -53,7 +53,7 @@ def keyed(found: list[Claim]) -> dict[str, Claim]:
 
 
 def waiting(app: AppTest) -> list[str]:
-    return [its.value.replace("\\", "") for its in app.caption if "have yet to be trained again" in its.value]
+    return [its.value.replace("\\", "") for its in app.caption if "will be trained again" in its.value]
 
 
 def level(text: str) -> str:
@@ -142,9 +142,9 @@ def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
     app = opened()
     assert "curves" in [header["what"] for header, _ in all_sent(app, "figure")]
-    assert "before learning curves were kept" not in texts(app)
+    assert "before learning curves were stored" not in texts(app)
     monkeypatch.setattr(results, "_found", lambda stamp: keyed([replace(claim, key="none", curves=None)]))
-    assert "before learning curves were kept" in texts(opened())
+    assert "before learning curves were stored" in texts(opened())
 
 
 def test_models_that_wait_to_be_trained_again_are_named(monkeypatch):
@@ -179,9 +179,9 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
         assert f"{word}: 1" in shown
         assert f": {word}]" in shown  # the verdict is the text of a badge
     # an explanation is shown only for statements that do not hold, hold in part, or fade
-    assert shown.count("Likeliest explanation") == 3
+    assert shown.count("Most likely explanation") == 3
     assert "tested: a second training" in shown
-    assert "a guess, not tested" in shown
+    assert "a hypothesis, not tested" in shown
     assert "Statement 0 is $1 *bold*" in shown
     # stars in a text are not read as Markdown
     assert "\\*bold\\*" in "".join(element.value for element in app.markdown)

@@ -23,7 +23,7 @@ import models
 from app import texts
 from app.server import caches
 from app.state.history import History
-from app.state.lab_state import LabState
+from app.state.lab_state import PAGES, LabState
 from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
 from components.payload import unpack
@@ -393,6 +393,15 @@ def test_a_translation_names_controls_as_they_are(language):
              for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", english)
              if name in labels and labels[name] not in forms(entry)[-1]]
     assert not wrong
+
+
+def test_a_page_named_in_a_text_is_marked_as_a_control():
+    """A text that names a page has the name between stars, so that its translation contains the translated title."""
+    names = "|".join(PAGES.values())
+    named = re.compile(rf"\bpages? (\*?)({names})\b(?!')|(\*?)\b({names})(?:\*)? page\b")
+    found = [(match, english) for _entry, english in texts_of("zh") for match in named.finditer(english)]
+    assert len(found) >= 10
+    assert not [english for match, english in found if not (match[1] or match[3])]
 
 
 def test_a_new_language_needs_no_translation(monkeypatch):

@@ -155,7 +155,7 @@ def test_the_effect_of_an_encoder_and_of_what_was_written(visit):
     page = visit()
     effect = part(page, "effect")
     written = part(page, "written")
-    expect(written).to_have_text("As trained Die Katze schläft. ")
+    expect(written).to_have_text("Unmodified Die Katze schläft. ")
     named(page, "Encoder, layer 1, head 1, live").click()
     page.keyboard.press("p")
     expect(effect.locator(".facts")).to_have_text("Cosine 1.000 → 0.750 ▼ −0.250, less")

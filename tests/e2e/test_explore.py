@@ -170,7 +170,7 @@ def test_f_grows_token_by_token(visit):
 def test_continuation_streams_and_stops(visit):
     page = visit(model="stories-softmax", plan="self-0.0~7g0")
     page.get_by_role("button", name="Continue the text").click()
-    expect(page.get_by_text(re.compile(r"^As trained(?: \(\d+ s left\))?$"))).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(re.compile(r"^Unmodified(?: \(\d+ s left\))?$"))).to_be_visible(timeout=20_000)
     expect(page.get_by_text("With your changes", exact=True)).to_be_visible()
     expect(page.get_by_text(re.compile(r"^…\S*.{4,}"))).to_have_count(2, timeout=20_000)
     stop = page.get_by_role("button", name="Stop", exact=True)
@@ -203,9 +203,9 @@ def test_what_is_written_does_not_push_the_page_about(visit):
     before = work.bounding_box()["height"]
     page.get_by_role("button", name="Continue the text").click()
     # the remaining time is no longer shown
-    expect(page.get_by_text("As trained", exact=True)).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Unmodified", exact=True)).to_be_visible(timeout=90_000)
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible()
-    expect(page.get_by_text("As trained", exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("Unmodified", exact=True)).to_be_in_viewport()
     written = page.get_by_text(re.compile(r"^…"))
     assert written.count() == 2 and len(written.first.inner_text().split()) > 30
     assert work.bounding_box()["height"] == before
@@ -360,7 +360,7 @@ def test_another_seed_writes_on_and_moves_nothing_else(visit):
     box, another = page.get_by_label("Text", exact=True), page.get_by_role("button", name="Another seed")
     before = box.bounding_box()
     another.click()
-    expect(page.locator(".st-key-goes-on")).to_contain_text("As trained")
+    expect(page.locator(".st-key-goes-on")).to_contain_text("Unmodified")
     # the generation has ended
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)
     assert box.bounding_box() == before

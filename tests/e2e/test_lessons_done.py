@@ -100,11 +100,11 @@ def do(page: Page, step: Step) -> None:
         slider.focus()
         slider.press("End")
     if "keep" in what:
-        box = page.get_by_role("combobox", name=_("Tokens that writing keeps"))
+        box = page.get_by_role("combobox", name=_("Tokens kept while writing"))
         box.scroll_into_view_if_needed()
         page.wait_for_timeout(500)  # a list that opens while the page scrolls closes again
         box.click()
-        page.get_by_role("option", name=_("Writing keeps {budget} tokens a layer", budget=8)).click()
+        page.get_by_role("option", name=_("Keep {budget} tokens per layer while writing", budget=8)).click()
         # the generation has reached its end
         expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)
 

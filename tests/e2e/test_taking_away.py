@@ -148,13 +148,13 @@ def test_a_chart(visit, tmp_path):
     page.locator('[data-part="figure"] .vega svg').first.wait_for()
     entropies = row_entropy(models.run(models.load("stories-softmax"), "Once upon a time there was").weights["self"][0])
     rows = list(csv.reader(take(page, "figure", "CSV", tmp_path).read_text("utf-8").splitlines()[1:]))[1:]
-    trained = [row for row in rows if row[1] == "as trained"]
+    trained = [row for row in rows if row[1] == "unmodified"]
     assert len(trained) == entropies.size
     for row, value in zip(trained, entropies.ravel(), strict=True):
         assert float(row[3]) == pytest.approx(value, abs=6e-5)
     root = ElementTree.parse(take(page, "figure", "SVG", tmp_path)).getroot()
     lines = [path.get("d", "") for path in root.iter(f"{SVG}path") if path.get("aria-roledescription") == "line mark"
-             and "series: as trained" in path.get("aria-label", "")]
+             and "series: unmodified" in path.get("aria-label", "")]
     assert [line.count("L") + 1 for line in lines] == [entropies.shape[1]] * entropies.shape[0]
 
 

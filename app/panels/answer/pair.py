@@ -37,7 +37,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
                    "the share of the difference between the two answers that this one head brings: 100% is all of it."),
         "field": {"label": _("Second prompt, of as many tokens"), "value": state.source,
                   "examples": [list(pair) for pair in PAIRS.get(lab.task.name, ())]},
-        "choices": [{"name": "what", "label": _("Take"), "value": state.asking.what,
+        "choices": [{"name": "what", "label": _("Patched value"), "value": state.asking.what,
                      "options": [{"value": OUTPUT, "text": _("the head's output")},
                                  {"value": PATTERN, "text": _("its attention pattern only")}]}]}
     if not state.source:

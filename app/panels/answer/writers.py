@@ -27,7 +27,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     try:
         found = measures.attribution(lab, after.prompt, plan, token, against, output.position)
     except ValueError as error:
-        return contributions.part(key="writers", title=_("Who wrote the answer"), message=_(str(error)),
+        return contributions.part(key="writers", title=_("Contributions to the answer"), message=_(str(error)),
                                   model=lab.name, on_event=on_answer)
     bars: list[dict[str, Any]] = [
         {"label": head_name(lab, kind, layer, head), "value": float(values[layer, head]), "head": [kind, layer, head]}
@@ -39,7 +39,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
         total = _("Logit of {token} minus logit of {other}: {value:+.2f}, the sum of all bars.", token=word,
                   other=_quoted(output, found.against), value=found.total)
     return contributions.part(
-        key="writers", title=_("Who wrote the answer"), unit=_("logits"), bars=bars, total=total,
+        key="writers", title=_("Contributions to the answer"), unit=_("logits"), bars=bars, total=total,
         about=_("How much each part adds to the logit directly, with the final norm held fixed. What a head does "
                 "through later layers is not counted."),
         choices=[choice("token", _("Answer"), output, found.token, False),

@@ -51,7 +51,7 @@ def offer(first: str) -> None:
     if not found:
         return
     steps = next(entry.steps for entry in family if entry.name == first)
-    st.markdown("##### " + _("Beside it"))
+    st.markdown("##### " + _("Compared models"))
     st.markdown(_("The same text and the same changes, in another kind of attention; one training of each, so some "
                   "of what differs is chance. Choose one here, or up to three above."))
     for entry in found:

@@ -95,7 +95,7 @@ def _transfer(stamp: Stamp) -> None:
                   "with the same pretraining and different attention types."))
     table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
           rows=[[model_label(attention), probed, tuned] for attention, probed, tuned in rows])
-    st.caption(_("± one standard deviation over three seeds; one pretraining each. The Results page shows every task "
+    st.caption(_("± one standard deviation over three seeds; one pretraining each. The page *Results* shows every task "
                  "and the verdict, under Synthesizer."))
 
 

@@ -36,9 +36,9 @@ def draw(lab: Lab) -> None:
                                   format_func=_)
     text = ""
     if source == PASTED:
-        text = st.text_area(_("One text a paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
+        text = st.text_area(_("One text per paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
     elif source == UPLOADED:
-        file = st.file_uploader(_("A text file, one text a paragraph"), type=["txt"], key=session.UPLOADED)
+        file = st.file_uploader(_("A text file with one text per paragraph"), type=["txt"], key=session.UPLOADED)
         text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
     st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab.name, source, text),
               disabled=source != OURS and not text.strip())

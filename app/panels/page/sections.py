@@ -61,7 +61,7 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(NAMES[name]),
+        chosen = st.segmented_control(_("Panel"), sections, format_func=lambda name: _(NAMES[name]),
                                       key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
                                       required=True)
     return chosen if chosen in SECTIONS else ""
@@ -100,13 +100,13 @@ def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTr
 def _entropy(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. A "
-                 "scale of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
-                 "shows what that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. The "
+                 "scale log n is meant to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
+                 "shows how it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
     else:
-        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. A scale "
-                 "of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows what "
-                 "that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. The scale "
+                 "log n is meant to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows how "
+                 "it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
     st.markdown(told, help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))

@@ -205,7 +205,7 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     if not count and not is_cut:
         return []
     if not count:
-        said = _("What follows the first {most:,} characters was left out. The box keeps the whole text.",
+        said = _("Only the first {most:,} characters are read. The box keeps the whole text.",
                  most=LONGEST_TEXT)
     elif lab.task.cuts_oldest:
         said = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit} at most. The box keeps "
@@ -227,7 +227,7 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
                         "whole text.",
                         "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
                         "whole text.", count, limit=reading.limit)
-    return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+    return [said, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
 
 
 def is_capitals(text: str) -> bool:

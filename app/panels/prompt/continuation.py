@@ -114,7 +114,7 @@ def draw(model: str) -> None:
                   disabled=reason is not None and not running, help=None if running else reason)
     if now is None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if state.budgets else 0), border=False):
-            st.caption(_("How the model continues, as trained and with your changes."))
+            st.caption(_("How the model continues the text, unmodified and with your changes."))
         return
     places = _places(bool(state.plan), bool(state.budgets), running)
     _show(now, places, state)
@@ -214,7 +214,7 @@ def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> N
     if now.refused:
         places[0].caption(_(now.refused))
         return
-    places[0].caption(_("As trained ({left:.0f} s left)", left=now.left) if now.running else _("As trained"))
+    places[0].caption(_("Unmodified ({left:.0f} s left)", left=now.left) if now.running else _("Unmodified"))
     places[1].text("…" + _line(now.trained))
     if state.plan:
         places[2].caption(_("With your changes"))

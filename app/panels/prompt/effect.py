@@ -27,7 +27,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
         key: key of the component.
     """
     if state.hides_answer:
-        st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
+        st.caption(_("Answer the question or press *Show the answer* to see the model's prediction."))
     else:
         mount(part(lab, state, before, after, key))
 

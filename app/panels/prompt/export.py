@@ -41,7 +41,7 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
     of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
     what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
     with st.container(key="taking"):
-        st.download_button(_("Download what was asked for"),
+        st.download_button(_("Download the file"),
                            partial(made, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
                            exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}-{number}",
                            on_click="ignore")

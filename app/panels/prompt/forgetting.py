@@ -43,9 +43,9 @@ def choose(lab: Lab, state: LabState) -> None:
     offered = choices(lab)
     if state.budgets not in offered.values():  # a link can contain any budgets
         by_layer = ", ".join(map(str, state.budgets))
-        offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
+        offered[_("Keep {budgets} tokens while writing, by layer", budgets=by_layer)] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
-    st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+    st.selectbox(_("Tokens kept while writing"), list(offered), key=session.MEMORY, label_visibility="collapsed",
                  width=300, help=_("How many tokens each layer keeps while the text is read and written on"),
                  on_change=_on_memory, args=(offered,))
 
@@ -67,12 +67,13 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
         Label -> tokens that each layer keeps; empty for all tokens.
     """
     layers = lab.kinds[0].layers
-    offered: dict[str, tuple[int, ...]] = {_("Writing keeps all tokens"): ()}
-    offered |= {_("Writing keeps {budget} tokens a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
+    offered: dict[str, tuple[int, ...]] = {_("Keep all tokens while writing"): ()}
+    offered |= {_("Keep {budget} tokens per layer while writing", budget=budget): (budget,) * layers
+                for budget in BUDGETS}
     for point in (_measured(lab.name) or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[_("Writing keeps 1/{factor} of the tokens, shared out as {budgets}", factor=point["factor"],
+            offered[_("Keep 1/{factor} of the tokens while writing: {budgets} by layer", factor=point["factor"],
                       budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 
@@ -195,9 +196,11 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return _("{control} with all its memory: {limit:.2f}.", control=model_label(control["name"]), limit=limit)
+        return _("{control} with full memory: {limit:.2f}.", control=model_label(control["name"]), limit=limit)
     if factor == 1:
-        return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+        return _("Only with its full memory is its perplexity no higher than that of {control} with full memory "
+                 "({limit:.2f}).",
                  control=model_label(control["name"]), limit=limit)
-    return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+    return _("With 1/{factor} of its memory, its perplexity is no higher than that of {control} with full memory "
+             "({limit:.2f}).",
              factor=factor, control=model_label(control["name"]), limit=limit)

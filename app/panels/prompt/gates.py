@@ -55,8 +55,9 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
         figure(key="gates", spec=spec_of(spec), models=[lab.name], what="gates",
                title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
     with right:
-        st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
-                      "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
+        st.markdown(_("**Attention to the first token**, mean over the queries after it. The weights of a query sum to "
+                      "1, so a query without a matching key still has to attend to some token, often to the first; a "
+                      "gate lets the head output nothing instead."))
         found = {lab.name: trace} | _without_gates(lab, trace)
         points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4),
                    "which": model_label(name)}
@@ -68,7 +69,8 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
                title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
         if shares := {model_label(name): share for name in found if (share := _over_texts(name)) is not None}:
             told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
-            st.caption(_("Over held-out texts, which are longer: {shares}. Results has it beside the source's.",
+            st.caption(_("On held-out texts, which are longer: {shares}. The page *Results* compares this with the "
+                         "paper's values.",
                          shares=told))
 
 

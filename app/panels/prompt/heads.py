@@ -94,22 +94,22 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
     if lab.constant is None and any(its.constant for its in state.plan.heads.values()):
-        found.append(_("Some heads are to be constant and wait for their matrices: make them on the page *Your "
-                       "model*."))
+        found.append(_("Some heads are set to constant, but their matrices have not been made yet. Make them on the "
+                       "page *Your model*."))
     elif lab.constant is None:
-        found.append(_("For constant heads this model needs matrices: make them on the page *Your model*."))
+        found.append(_("This model has no constant matrices yet. Make them on the page *Your model* to use constant "
+                       "heads."))
     if (kind.name, layer, head) in lab.closed:
-        found.append(_("Learned gates have closed this head, and training went on without it: it puts out nothing, "
-                       "whatever its gate is here."))
+        found.append(_("Learned gates pruned this head during training, so its output is 0 whatever its gate is here."))
     if not kind.attention.reads_text:
-        found.append(_("These weights are a table: the same for every text, so no query can look for a word, and "
-                       "making the head constant changes nothing. Type, and watch the map stay."))
+        found.append(_("These weights are a table: they are the same for every text, so no query can look for a word, "
+                       "and making the head constant changes nothing. Type, and see that the map stays the same."))
     if not kind.attention.is_distribution:
         found.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
                        "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
-        found.append(_("Head 1 of layer {layer} also makes the mask F for its whole layer. Your changes act on what a "
-                       "head puts out, so its votes still count.", layer=layer + 1))
+        found.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
+                       "output of a head, so its votes still count.", layer=layer + 1))
     return found
 
 

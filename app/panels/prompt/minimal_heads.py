@@ -35,7 +35,7 @@ from models.prompt import Prompt
 from models.storage.checkpoint import CheckpointError
 from models.trace import Trace
 
-TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}
+TITLES = {"fewest": N_("Smallest set"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE = N_("Learning gates, step")
 # passes that a search counts as against the visitor's limit; its real time is that of 600 passes (18 tokens) to 1,200
@@ -115,12 +115,13 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
         prompt: the tokenized input.
         before: the baseline trace.
     """
-    st.markdown(_("**What does this text need?** Which heads can the answer not do without? Gates are learned for "
-                  "this text alone, in seconds; the model stays as it is. Apply what they find, look at it on the "
-                  "grid, send it as a link."))
+    st.markdown(_("**Minimal heads** are those that the answer cannot do without. Gates are learned for this text "
+                  "alone, in seconds; the model's weights do not change. Apply the result to see it on the grid and to "
+                  "share it as a link."))
     if not before.outputs:
-        st.caption(_("This text asks for no prediction that heads could be needed for.")
-                   if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
+        st.caption(_("This text has no prediction, so there are no minimal heads to search for.")
+                   if before.vectors is None else _("This model makes no predictions, so there are no minimal heads to "
+                                                    "search for."))
         return
     search = state.search
     row = _choose(search)
@@ -133,7 +134,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
     if under is not None and under.job.running:
         progress.draw(under.job, lambda job: None)
         return
-    row.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
+    row.button(_("Search"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
                args=(lab.name, prompt, question, search, key))
     if under is None:
         return
@@ -152,13 +153,13 @@ def _choose(search: Search) -> DeltaGenerator:
     st.session_state[session.BOUND] = search.bound
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
+        st.segmented_control(_("Search for"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
                              on_change=head_events.on_search, required=True, label_visibility="collapsed")
-        st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
+        st.segmented_control(_("Scope"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
                              on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
-            st.selectbox(_("How far the answer may move"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
-                         width=250, format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
+            st.selectbox(_("Largest KL divergence allowed"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
+                         width=250, format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
                          label_visibility="collapsed")
     return row
 
@@ -202,7 +203,8 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
     size = found.answer(search.bound)
     divergence, plan = found.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.",
+        st.markdown(_("**{size} of {heads} heads** are enough: the KL divergence is {kl:.3f} nats (at most {bound:g} "
+                      "is allowed).",
                       size=size, heads=found.heads, kl=divergence, bound=search.bound))
         st.button(_("Apply: prune the others"), key="apply needed", on_click=head_events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
@@ -221,10 +223,10 @@ def _told(found: Grouped) -> str:
 
 def _groups(lab: Lab, found: Grouped) -> None:
     losses, untouched = found.groups.losses, found.groups.loss
-    st.markdown(_("As trained, the loss is {loss:.3f} nats. Gates were fitted to the right answers, once pushed open "
-                  "and once pushed shut.",
+    st.markdown(_("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the right answers, once pushed "
+                  "open and once pushed shut.",
                   loss=untouched) if found.known else
-                _("As trained, the loss is {loss:.3f} nats. Gates were fitted to what the model says itself, once "
+                _("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the model's own answers, once "
                   "pushed open and once pushed shut.", loss=untouched))
     titles = {kind.name: _(kind.title) for kind in lab.kinds}
     rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),

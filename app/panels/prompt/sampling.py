@@ -49,5 +49,5 @@ def _details(state: LabState) -> None:
         st.slider(_("Top-p"), MIN_TOP_P, 1.0, step=0.05, key=session.TOP_P, on_change=events.on_sampling,
                   help=_("Only the likeliest tokens that have this probability together are drawn from"))
         st.number_input(_("Seed"), 0, MAX_SEED, key=session.SEED, on_change=events.on_sampling)
-    st.caption(_("As trained and with your changes, the same random numbers choose: with the same seed the two "
-                 "texts differ by your changes and not by luck."))
+    st.caption(_("Both texts are drawn with the same random numbers, so with the same seed they differ only because of "
+                 "your changes."))

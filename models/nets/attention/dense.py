@@ -77,7 +77,7 @@ class Dense(SelfAttention):
 
     title = N_("Dense Synthesizer")
     label, colour, dash = N_("dense"), 4, 3
-    line = N_("Each word writes down where to look, without comparing itself to any.")
+    line = N_("Each word computes its weights from itself alone.")
     formula = N_("Aᵢ = softmax(W₂ relu(W₁ (xᵢ + pᵢ) + b₁) + b₂),  pᵢ the position as sines")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = DenseScores

@@ -24,7 +24,7 @@ class Gated(Softmax):
 
     title = N_("Gated")
     label, colour, dash = N_("gated"), 4, 0
-    line = N_("Softmax, and each head decides how much of its output gets through.")
+    line = N_("Softmax; each head gates its own output.")
     formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  a gate per token and head")
     published = "Qiu et al. 2025, arXiv 2505.06708"
 

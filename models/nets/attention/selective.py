@@ -63,7 +63,7 @@ class Selective(Softmax):
     selects = True
     title = N_("Selective")
     label, colour, dash = N_("selective"), 1, 0
-    line = N_("Softmax, and words can be voted out of what later ones see.")
+    line = N_("Softmax; words can vote to hide earlier words.")
     formula = N_("A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token")
     published = "Leviathan et al. 2024, arXiv 2410.02703"
 

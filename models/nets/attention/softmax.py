@@ -17,7 +17,7 @@ class Softmax(SelfAttention):
 
     title = N_("Softmax")
     label, colour, dash = N_("softmax"), 0, 0
-    line = N_("Each word looks for what it needs: its query meets every key.")
+    line = N_("Each word compares its query with every key.")
     formula = "A = softmax(q kᵀ / √d)"
     published = "Vaswani et al. 2017, arXiv 1706.03762"
     source_type = DotProduct

@@ -32,7 +32,7 @@ def claim(evidence: Evidence) -> Claim:
     Args:
         evidence: files to judge by.
     """
-    return Claim("gated", message("Gated attention: each head decides how much of its output gets through"),
+    return Claim("gated", message("Gated attention: each head gates its own output"),
                  "Qiu et al. 2025, arXiv 2505.06708",
                  message("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. "
                          "Here: 2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
@@ -57,7 +57,7 @@ def _perplexity(evidence: Evidence) -> Statement:
                                                     "equal, and parameters too, but for 6,144"),
         conclude([check]), tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
         commands.evaluated(MODELS),
-        message("With so few heads and tokens there may be little to gain by keeping a head quiet."))
+        message("With so few heads and tokens, closing the gate of a head may gain little."))
 
 
 def _sink(evidence: Evidence) -> Statement:
@@ -73,7 +73,8 @@ def _sink(evidence: Evidence) -> Statement:
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
     return Statement(
-        "gated-sink", message("Gates take away most of the sink: the weight that the first token gets for nothing."),
+        "gated-sink", message("Gates remove most of the sink: the attention that the first token gets without being "
+                              "relevant."),
         message("46.7% of the weights on the first token without gates, 4.8% with them"),
         tables.each([*((TITLES[name], f"{statistics.fmean(its['by_window']):.1%}") for name, its in found.items()),
                      (message("even weights"), f"{even:.1%}")]), REPEATED,
@@ -82,7 +83,7 @@ def _sink(evidence: Evidence) -> Statement:
                 "nothing: it can forget every token but the first", n=CONTEXT),
         conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
         _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
-        message("There is little to take away: in so small a model softmax has hardly a sink."), verified=False)
+        message("There is little to reduce: in so small a model softmax has hardly a sink."), verified=False)
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -107,7 +108,8 @@ def _sparse(evidence: Evidence) -> Statement:
         conclude([below_in_texts(message("mean below one half"), windows, MOST),
                   below_in_texts(message("first token below the others"), quiet)]), rows,
         _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
-        message("Eight heads a layer all have something to say; of hundreds most can be quiet."), verified=False)
+        message("With eight heads per layer every head contributes; "
+                "of hundreds of heads most can be pruned."), verified=False)
 
 
 def _by_token(evidence: Evidence) -> Statement:
@@ -127,7 +129,7 @@ def _by_token(evidence: Evidence) -> Statement:
     points = [{"name": label, "value": numbers[way], "which": message("here")} for way,
                label in labels.items() if numbers]
     return Statement(
-        "gated-token", message("Gates go by the token: constants in their place break the model."),
+        "gated-token", message("Gates depend on the token: replacing them by constants breaks the model."),
         message("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
                                                            for way, label in labels.items() if numbers])), WATCHED,
@@ -136,8 +138,8 @@ def _by_token(evidence: Evidence) -> Statement:
         conclude([below_in_texts(message("at least doubled by means"), rises("constant")),
                   below_in_texts(message("at least doubled by 1"), rises("open"))]), rows,
         _dots(points, message("perplexity"), ".4~r"), MEASURED,
-        message("A mean for each head says more than one constant for all, and gates that are half open on average "
-                "deviate less."), verified=False)
+        message("Here each head has its own mean instead of one constant for all heads, and gates that are half open "
+                "on average deviate less from it."), verified=False)
 
 
 def _longer(evidence: Evidence) -> Statement:
@@ -167,7 +169,8 @@ def _longer(evidence: Evidence) -> Statement:
         conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
         chart if points else None,
         f"python -m models.studies.corpus.lengths {' '.join(MODELS)}\npython -m models.studies.claims",
-        message("What fails on longer texts here are positions that were never seen, which no gate can mend."),
+        message("Here longer texts fail because of positions that did not occur in training, which gates cannot "
+                "correct."),
         verified=False)
 
 

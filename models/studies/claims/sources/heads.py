@@ -229,7 +229,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         f"python -m models.studies.corpus.heads {' '.join(MODELS)}\npython -m models.studies.claims",
-        message("A head that is sure of one token, like the first, may have little to say."), verified=False)
+        message("A head that always attends to one token, such as the first, may contribute little."), verified=False)
 
 
 def _order(evidence: Evidence) -> Statement:

@@ -163,13 +163,13 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
                for n in OTHERS for between, texts in [_less(evidence, read, fixed, mixed, n)]]
     names = (mixed, fixed, length)
     return Statement(
-        "normalisation-cure", message("Training on mixed lengths cures it."),
+        "normalisation-cure", message("Training on mixed lengths solves the problem."),
         message("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
         message("with n = length the mixed model guesses better than the one of a single length at each other length, "
                 "and no worse than that one with n fixed (by more than a point)"),
         conclude(checks), _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"),
-        message("Mixing has a price near the trained length, where there is little to cure; it pays at eight times the "
-                "length."))
+        message("Mixed lengths cost accuracy near the trained length, where the problem is small, and help at eight "
+                "times that length."))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -179,7 +179,7 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     checks.append(no_worse(message("at {n} no worse than softmax trained at {n}", n=LONGER), between, texts=texts))
     names = ("softmax", "softmax, trained at 128", *readings)
     return Statement(
-        "normalisation-softmax", message("Softmax needs no cure."),
+        "normalisation-softmax", message("Softmax does not need this remedy."),
         message("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
         message("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
                 "readings at each other length, beyond chance; and at {n} tokens it is behind one that was trained at "

@@ -27,8 +27,8 @@ LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the s
 ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
 CURVES = message("abstract; figures, no table")
 
-LITTLE_TO_LOSE = message("The probe sees the embeddings too, which no head changes; what attention adds to them "
-                         "differs from task to task.")
+LITTLE_TO_LOSE = message("The probe also reads the embeddings, which no head changes; how much attention adds to them "
+                         "depends on the task.")
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -300,7 +300,7 @@ def _better(studies: Sequence[Study]) -> Statement:
                 "a mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and "
                 "decide nothing, and p is that of the means. This rule was set after the numbers were known"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        message("Models of a few kinds differ in more than in how good they are."))
+        message("These models differ in more than their quality."))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

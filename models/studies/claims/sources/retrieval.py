@@ -165,8 +165,7 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
                 "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
         conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
-        message("Short texts leave few places where the answer can stand, so that some of it can be found by place "
-                "alone."))
+        message("In short texts the answer can be at few positions, so that the position alone finds some answers."))
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:

@@ -108,8 +108,8 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                                 "attention"),
                  basis=message("abstract"),
                  rule=message("perplexity above that of softmax with twice the heads, each as wide, by less than "
-                              "{margin:.0%}, beyond chance; data and steps are equal. And twice the heads must help "
-                              "softmax itself: to read as well as what is no better than softmax would be nothing",
+                              "{margin:.0%}, beyond chance; data and steps are equal. Twice the heads must also "
+                              "improve softmax itself: otherwise an equal perplexity would show nothing",
                               margin=TOLERANCE),
                  reason=message("In so small a model more heads may be worth more than what selecting saves."))
 
@@ -122,8 +122,8 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
                  source=message("no number for this; the abstract has the memory saved at equal perplexity"),
                  basis=message("abstract"),
                  rule=message("perplexity above softmax's by less than 1%, beyond chance"),
-                 reason=message("The memory loss asks for forgetting from the first step, before the model knows what "
-                                "it can do without."))
+                 reason=message("The memory loss rewards forgetting from the first step, before the model has learned "
+                                "which tokens it needs."))
 
 
 BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
@@ -172,7 +172,7 @@ def _blimp(evidence: Evidence) -> Statement:
                   "pairs": tables.NOTHING}],
         chart if points else None,
         f"python -m models.studies.zero_shot.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
-        message("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
+        message("In single sentences of a dozen words there is little to forget."), verified=False)
 
 
 def _choices(evidence: Evidence) -> Statement:

@@ -229,8 +229,8 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                 "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
                 "training again, are an easier floor, which decides nothing"),
         conclude([check]), table, chart, commands.measured("no_attention"),
-        message("Pairs of tokens say most of what so small a model learns. A table that nobody trained mixes earlier "
-                "words blindly, which adds little to that; attention that learns adds much."))
+        message("Most of what so small a model learns is in pairs of tokens. An untrained table mixes earlier words "
+                "regardless of the text, which adds little; attention that is trained adds much."))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:

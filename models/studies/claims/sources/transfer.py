@@ -57,7 +57,7 @@ def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
               for kind in ALONE for way in WAYS]
     return Statement(
         "synthesizer-transfer",
-        message("Pretrained alone, random and dense are worth less for other tasks than softmax."),
+        message("Pretrained alone, random and dense transfer to other tasks less well than softmax."),
         message("GLUE 75.1 and 72.0 against 83.5 (T5)"), _ours(encoders, titles, ALONE), BASIS,
         message("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and "
                 "fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, all at one "
@@ -73,7 +73,7 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
                                  differences(_samples(encoders, "softmax", way), _samples(encoders, kind, way))))
               for kind in MIXED for way in WAYS]
     return Statement(
-        "synthesizer-together", message("Mixed with softmax, they are worth as much for other tasks as softmax."),
+        "synthesizer-together", message("Mixed with softmax, they transfer to other tasks as well as softmax."),
         message("GLUE 84.1 of random + softmax and 82.6 of dense + softmax against 83.5 (T5)"),
         _ours(encoders, titles, MIXED), BASIS,
         message("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
@@ -82,8 +82,8 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 
 
-SHORT = message("A model that guesses hidden words better is not always worth more: random Synthesizers, alone and "
-                "mixed with softmax, guess them best here.")
+SHORT = message("A model that predicts hidden words better does not always transfer better: here random Synthesizers, "
+                "alone and mixed with softmax, predict them best.")
 
 
 def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> str:

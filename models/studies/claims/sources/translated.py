@@ -131,5 +131,6 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
         commands.evaluated(names, f"python -m models.studies.corpus.sentences {' '.join(names)}"),
-        message("Cross-attention, which is softmax in all of them, can do much of what the others cannot."),
+        message("Cross-attention is softmax in all of these models, and can replace much of what their other attention "
+                "lacks."),
         verified=False)
