@@ -1,29 +1,15 @@
-"""The pages, one module each, which do not import each other; state/lab_state.py names them.
+"""The pages: the module of each key of PAGES, with a function `page`. Modules of pages do not import each other.
 
 The folder is not called `pages`, because Streamlit would treat its files as scripts.
 """
 
 from collections.abc import Callable
+from importlib import import_module
 
 from app.panels.page.frame import Direct
-from app.views import (
-                                       about,
-                                       compare,
-                                       constant,
-                                       explore,
-                                       heads,
-                                       length,
-                                       lessons,
-                                       pruning,
-                                       results,
-                                       start,
-                                       teachers,
-                                       yours,
-)
+from app.state.lab_state import PAGES
 
-DRAW: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compare.page, "length": length.page,
-                                       "heads": heads.page, "pruning": pruning.page, "constant": constant.page,
-                                       "lessons": lessons.page, "yours": yours.page, "start": start.page,
-                                       "results": results.page, "about": about.page, "teachers": teachers.page}
+_MODULES = {page: import_module(f"{__name__}.{page}") for page in PAGES}
+DRAW: dict[str, Callable[[], None]] = {page: module.page for page, module in _MODULES.items()}
 # the pages that the events route can answer
-DIRECT: dict[str, Direct] = {"explore": explore.DIRECT, "compare": compare.DIRECT}
+DIRECT: dict[str, Direct] = {page: module.DIRECT for page, module in _MODULES.items() if hasattr(module, "DIRECT")}

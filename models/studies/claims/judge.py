@@ -7,14 +7,14 @@ that `python -m models.studies.claims --write` stored.
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 from models.studies.claims import KEYS, method
 from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources import disagreement, gated, heads, normalisation, papa, selective, synthesizer
 from models.studies.claims.statement import Claim
 from models.studies.claims.verdict import corrected
 
-MODULES = dict(zip(KEYS, (synthesizer, selective, normalisation, papa, heads, disagreement, gated), strict=True))
+MODULES = {key: import_module(f"models.studies.claims.sources.{key}") for key in KEYS}
 
 
 def judge(evidence: Evidence | None = None) -> list[Claim]:

@@ -1,0 +1,256 @@
+"""CONTRIBUTING's recipes: each one is followed on a toy in a copy of the repository, in as many files as it promises.
+
+    pytest tests/test_recipes.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.browser import ROOT
+
+LEFT_OUT = {".git", ".venv", "runs", "node_modules", "build", "dist"}
+LINKED = ("checkpoints", "measurements", "seed_metrics", "static", "data")  # folders that no recipe changes
+HEADING = re.compile(r"^### (.+): (\d+) files?\b", re.MULTILINE)
+PROMISED = {name: int(count) for name, count in HEADING.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))}
+
+Change = Callable[[str], str]
+
+
+def after(line: str, new: str) -> Change:
+    """Returns a change that adds a line after the only line that begins with `line`."""
+    return lambda source: re.sub(rf"^({re.escape(line)}.*)$", lambda its: f"{its[0]}\n{new}", source, count=1,
+                                 flags=re.MULTILINE)
+
+
+def instead(old: str, new: str) -> Change:
+    """Returns a change that replaces a text that occurs once."""
+    def change(source: str) -> str:
+        assert source.count(old) == 1, old
+        return source.replace(old, new)
+    return change
+
+
+def copied(folder: Path, changed: set[str]) -> None:
+    """Makes a checkout that shares all packages but the changed ones with this one."""
+    for entry in ROOT.iterdir():
+        if entry.name in LEFT_OUT:
+            continue
+        if entry.name not in changed:
+            (folder / entry.name).symlink_to(entry)
+            continue
+        shutil.copytree(entry, folder / entry.name, ignore=shutil.ignore_patterns("__pycache__", *LINKED))
+        for linked in (path for name in LINKED for path in entry.rglob(name) if path.is_dir()):
+            (folder / linked.relative_to(ROOT)).symlink_to(linked)
+
+
+def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> None:
+    """Writes the new files and changes the old ones of a recipe.
+
+    Args:
+        folder: an empty folder, which becomes a checkout.
+        files: path -> text of a new file, or change of an old one.
+        written: more top-level folders that a command writes to or takes its paths from.
+    """
+    copied(folder, {name.split("/")[0] for name in files} | set(written))
+    for name, change in files.items():
+        path = folder / name
+        if isinstance(change, str):
+            assert not path.exists()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(change, "utf-8")
+        else:
+            old = path.read_text("utf-8")
+            assert change(old) != old, name
+            path.write_text(change(old), "utf-8")
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Runs Python in the checkout and returns what it prints.
+
+    Raises:
+        AssertionError: the command fails; the message has its output.
+    """
+    done = subprocess.run([sys.executable, "-W", "ignore", *arguments], cwd=folder, capture_output=True, text=True,
+                          check=False, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)})
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+ATTENTION = {
+    "models/nets/attention/toy.py": '''
+"""Toy attention: scores fall with the distance, by a learned slope for each head."""
+import torch
+from torch import Tensor, nn
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.nets.config import Config
+
+
+class Slopes(Source):
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.slope = nn.Parameter(0.1 + torch.rand(config.heads))
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        place = torch.arange(keys.first + x.shape[1], device=x.device)
+        return -self.slope[:, None, None] * (place[keys.first:, None] - place).abs()[None, None]
+
+
+class Toy(SelfAttention):
+    title = N_("Toy")
+    label, colour, dash = N_("toy"), 6, 5
+    line = N_("Near tokens get more attention.")
+    formula = N_("A = softmax(-s |i - j|)")
+    published = "a toy"
+    source_type = Slopes
+    reads_text = False
+''',
+    "models/nets/attention/__init__.py": lambda source: instead(
+        '    "gau-log-n": GauLogN,\n', '    "gau-log-n": GauLogN,\n    "toy": Toy,\n')(
+        after("from models.nets.attention.temperature", "from models.nets.attention.toy import Toy")(source)),
+    "tests/models/oracles.py": instead(
+        "SOURCES = {", '''def slopes(source, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    rows = [[[-s * abs(i - j) for j in range(n)] for i in range(n)] for s in source.slope.tolist()]
+    return torch.tensor(rows, dtype=torch.float64).expand(len(x), -1, -1, -1)
+
+
+SOURCES = {"Slopes": slopes, '''),
+}
+
+
+def test_an_attention_type(tmp_path: Path):
+    """The tests of attention types include the toy, and notice a wrong formula."""
+    assert len(ATTENTION) == PROMISED["An attention type"]
+    follow(tmp_path, ATTENTION)
+    tests = ("-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", "-q", "tests/models/test_attention.py")
+    assert re.search(r"\b([5-9]|\d\d+) passed", run(tmp_path, *tests, "-k", "toy"))
+    path = tmp_path / "models/nets/attention/toy.py"
+    path.write_text(path.read_text().replace(".abs()", ".abs() * 0.9"))
+    with pytest.raises(AssertionError, match="test_scores_weights_and_outputs_are_those_of_the_formula.toy"):
+        run(tmp_path, *tests, "-k", "toy")
+
+
+PAGE = {
+    "app/views/toy.py": '''
+"""A toy page."""
+from app.panels.page import frame
+from app.texts import _
+import streamlit as st
+
+
+def page() -> None:
+    frame.in_one_column(lambda: st.markdown(_("This page is a toy.")))
+''',
+    "app/state/lab_state.py": instead('"about": N_("About")', '"about": N_("About"), "toy": N_("Toy")'),
+}
+
+
+def test_a_page(tmp_path: Path):
+    """The page opens by its link, and all other pages link to it."""
+    assert len(PAGE) == PROMISED["A page"]
+    follow(tmp_path, PAGE)
+    code = ('from streamlit.testing.v1 import AppTest; app = AppTest.from_file("app/main.py", default_timeout=60); '
+            'app.query_params["page"] = "toy"; app.run(); assert not app.exception, app.exception; '
+            'print([element.value for element in app.markdown])')
+    assert "This page is a toy." in run(tmp_path, "-c", code)
+
+
+COMPONENT = {
+    "components/toy/__init__.py": '''
+"""A toy component."""
+from components.mounting import Content, component
+
+
+@component("toy")
+def toy(*, key: str, word: str) -> Content:
+    """Draws a word."""
+    return {"word": word}, {}
+''',
+    "components/toy/toy.js": '''
+import { defineComponent } from '../runtime/component.js';
+import { make } from '../widgets/dom.js';
+
+const create = ({ root }) => ({ word: root.appendChild(make('p', {})) });
+
+function update(state, { word }) {
+  state.word.textContent = word;
+}
+
+export const toy = defineComponent({ create, update });
+''',
+    "components/toy/toy.css": "p { margin: 0; }\n",
+    "components/__init__.py": after("from components.toolbar import", "from components.toy import toy"),
+    "components/main.js": lambda source: instead("  toolbar,\n", "  toolbar,\n  toy,\n")(
+        after("import { toolbar }", "import { toy } from './toy/toy.js';")(source)),
+}
+
+
+def test_a_component(tmp_path: Path):
+    """The library and the style sheets include the toy, and Python can pack it."""
+    assert len(COMPONENT) == PROMISED["A component"]
+    follow(tmp_path, COMPONENT)
+    code = ("from pathlib import Path; import components; from components.library.bundle import bundle; "
+            "from components.payload import unpack; "
+            "script = bundle(Path('components/main.js')); assert 'const create = ({ root }) => ({ word' in script; "
+            "print(unpack(components.toy.part(key='one', word='<b>').payload)[0]['word'])")
+    assert run(tmp_path, "-c", code).strip() == "<b>"
+
+
+CLAIM = {
+    "models/studies/claims/sources/toy.py": '''
+"""A toy claim."""
+from models.messages import message
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.statement import Claim, Statement
+from models.studies.claims.verdict import conclude, fact
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements."""
+    cards = {name: evidence.card(f"stories-{name}")["metric"]["perplexity"] for name in ("softmax", "random")}
+    statement = Statement(
+        "toy-better", message("Softmax has the lower perplexity."), message("no number"),
+        message("{one:.1f} and {two:.1f}", one=cards["softmax"], two=cards["random"]), message("our own question"),
+        message("the lower of two numbers"),
+        conclude([fact(message("softmax below random"), cards["softmax"] < cards["random"])]), [], None,
+        "python -m models.studies.claims", message("A toy."))
+    return Claim("toy", message("A toy"), "nobody", message("Nothing."), (), "stories", [statement])
+''',
+    "models/studies/claims/statement.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
+}
+
+
+def test_a_claim(tmp_path: Path):
+    """The judge includes the toy."""
+    assert len(CLAIM) == PROMISED["A claim"]
+    follow(tmp_path, CLAIM)
+    code = ("from models.studies.claims.evidence import Evidence; from models.studies.claims.judge import judge_claim; "
+            "claim = judge_claim('toy', Evidence()); print(claim.statements[0].verdict.word, claim.statements[0].ours)")
+    printed = run(tmp_path, "-c", code)
+    assert re.search(r"\d\d\.\d and \d\d\.\d", printed), printed
+
+
+LANGUAGE = {"app/texts.py": instead('"zh": "中文"}', '"zh": "中文", "sv": "Svenska"}')}
+
+
+def test_a_language(tmp_path: Path):
+    """The catalogue is made by the command, and missing translations are shown in English."""
+    assert len(LANGUAGE) == PROMISED["A language"]
+    follow(tmp_path, LANGUAGE, "assets", "tools")
+    run(tmp_path, "-m", "tools.extract")
+    path = tmp_path / "assets/texts/sv/LC_MESSAGES/app.po"
+    catalogue = path.read_text("utf-8").replace('msgid "Prune"\nmsgstr ""', 'msgid "Prune"\nmsgstr "Beskär"')
+    path.write_text(catalogue, "utf-8")
+    code = "from app import texts; texts.speak('sv'); print(texts._('Prune'), texts._('Explore'))"
+    assert run(tmp_path, "-c", code).split() == ["Beskär", "Explore"]
