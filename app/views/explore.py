@@ -10,6 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
+from app.compute import AnyTrace
+from app.panels.answer import pair
 from app.panels.page import frame, sections
 from app.panels.page.text import Reading
 from app.panels.prompt import continuation, effect, export, finding, forgetting, heads, picture, sampling, translation
@@ -45,7 +47,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    state = replace(state, asked=effect.shown_index(state, before, after))
+    state = _with_prediction(lab, state, before, after)
     notes, find = finding.found(lab, state, after)
     found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
     section = sections.present(lab, state, after)
@@ -94,6 +96,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
             place = st.container(key="goes-on")
             sampling.choose(lab, state, can_go_on=continuation.refusal(lab, reading) is None)
             forgetting.choose(lab, state)
+    state = _with_prediction(lab, state, before, after)
     with panel:
         effect.draw(lab, state, before, after)
     if top is not None:
@@ -102,6 +105,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
                 mount(make())
     export.draw(lab, state, after, reading.prompt.read_chars)
     return place, lab
+
+
+def _with_prediction(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> LabState:
+    """Returns the state with the index of the prediction on display."""
+    if sections.present(lab, state, after) == "pair":
+        state = replace(state, asked=pair.shown_index(lab, state, before))
+    return replace(state, asked=effect.shown_index(state, before, after))
 
 
 def _overlay(lab: Lab, reading: Reading, state: LabState) -> None:

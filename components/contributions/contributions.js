@@ -2,7 +2,7 @@
 
 import { cssColour } from '../core/attention/scales.js';
 import { visibleText } from '../core/format.js';
-import { barsPicture, barsTable, barValue, sortedBars } from '../core/picture/answers.js';
+import { barScale, barsPicture, barsTable, barValue, sortedBars } from '../core/picture/answers.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
@@ -83,14 +83,15 @@ function showField(state, field) {
 
 function showBars(state, data) {
   const bars = sortedBars(data.bars);
-  const most = Math.max(1e-9, ...bars.map(({ value }) => Math.abs(value)));
   const shown = state.all ? bars : bars.slice(0, FEW);
-  state.bars.replaceChildren(...shown.map(bar => barElement(state, bar, most, data)));
+  const scale = barScale(shown);
+  state.bars.style.setProperty('--zero', `${100 * scale.zero}%`);
+  state.bars.replaceChildren(...shown.map(bar => barElement(state, bar, scale, data)));
   state.more.hidden = bars.length <= FEW;
   setText(state.more, state.all ? _('Show fewer') : _('Show all {count}', { count: bars.length }));
 }
 
-function barElement(state, { label, value, head, patched }, most, { unit, field }) {
+function barElement(state, { label, value, head, patched }, scale, { unit, field }) {
   const [kind, layer, index] = head ?? [];
   const name = head
     ? make('button', {
@@ -101,8 +102,9 @@ function barElement(state, { label, value, head, patched }, most, { unit, field 
       })
     : make('span', { className: 'name', textContent: label });
   const bar = make('i');
-  bar.style.width = `${(50 * Math.abs(value)) / most}%`;
-  bar.style.insetInlineStart = value < 0 ? `${50 - (50 * Math.abs(value)) / most}%` : '50%';
+  const width = scale.part * Math.abs(value);
+  bar.style.width = `${100 * width}%`;
+  bar.style.insetInlineStart = `${100 * (value < 0 ? scale.zero - width : scale.zero)}%`;
   bar.style.background = cssColour(state.dark, 'diverging', value < 0 ? 0.15 : 0.85);
   const patch = make('button', {
     type: 'button',
@@ -120,7 +122,7 @@ function barElement(state, { label, value, head, patched }, most, { unit, field 
     make('span', { className: 'value', textContent: barValue(value, unit) }),
     ...(field && head ? [patch] : []),
   );
-  row.classList.toggle('patched', patched);
+  row.classList.toggle('patched', Boolean(patched));
   return row;
 }
 

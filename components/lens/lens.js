@@ -19,7 +19,7 @@ function create(state) {
   const about = make('p', {
     className: 'about',
     textContent: _(
-      'What each layer would predict if it were the last. Early layers are only approximate: the last step of the model was trained for the last layer. A frame: the final answer leads for the first time.',
+      'What the model would predict if it stopped after each layer (rows), at each position (columns). Early layers are only approximate, because the output step was trained on the last layer. A frame marks the first layer that has the final answer on top.',
     ),
   });
   state.root.append(make('div', { className: 'head' }, title, take.element), about, message, wide, readout);
@@ -37,7 +37,8 @@ function update(state, data) {
   if (data.message || !state.fresh) return;
   const [layers, places] = shape;
   const drawn = JSON.stringify([shape, tokens]);
-  if (state.drawn !== drawn) build(state, layers, places, tokens);
+  const isNew = state.drawn !== drawn;
+  if (isNew) build(state, layers, places, tokens);
   state.drawn = drawn;
   setAttribute(state.table, 'aria-label', _('Predictions by layer'));
   const [ids, probabilities] = numbersOf(data);
@@ -55,6 +56,8 @@ function update(state, data) {
       setAttribute(cell, 'aria-label', `${where}: ${quoteToken(word)} ${formatPercent(probability)}`);
     }
   show(state, ...(state.place ?? [layers - 1, data.at]));
+  // a long text begins at the column that is described below the table
+  if (isNew) state.wide.scrollLeft = state.cells[layers - 1][data.at].offsetLeft - state.wide.clientWidth / 2;
 }
 
 /** Returns ids and probabilities under the plan, or of the unmodified model. */
@@ -133,7 +136,7 @@ function show(state, layer, place) {
       ...(after ? [make('div', {}, _('with your change'), list('after'))] : []),
     ),
     make('p', {
-      textContent: _('The final answer leads from {layer} on.', { layer: lensRow(data.first[place]) }),
+      textContent: _('First layer with the final answer on top: {layer}.', { layer: lensRow(data.first[place]) }),
     }),
   );
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  barScale,
   barsPicture,
   barsTable,
   barValue,
@@ -82,11 +83,23 @@ test('values have signs and units', () => {
   assert.equal(barValue(1.234, 'logit'), '+1.23');
 });
 
-test('lengths of bars in the picture are proportional to their values', () => {
+test('the track reaches from the least to the largest value, and holds 0', () => {
+  const { zero, part } = barScale(BARS.bars);
+  assert.ok(Math.abs(part - 1 / 52) < 1e-9 && Math.abs(zero - 40 / 52) < 1e-9);
+  assert.deepEqual(barScale([{ value: 4 }, { value: 1 }]), { zero: 0, part: 0.25 });
+});
+
+test('bars of the picture meet at 0, and their lengths are proportional to their values', () => {
   const picture = barsPicture(BARS);
-  const widths = picture.nodes.filter(([name]) => name === 'rect').map(([, { width }]) => Number(width));
-  assert.equal(widths[0], 320);
-  assert.ok(Math.abs(widths[1] - 96) < 0.01 && Math.abs(widths[2] - 24) < 0.01);
+  const [two, three, one] = picture.nodes
+    .filter(([name]) => name === 'rect')
+    .map(([, { x, width }]) => [x, width].map(Number));
+  const near = (value, wanted) => assert.ok(Math.abs(value - wanted) < 0.1, `${value} is not ${wanted}`);
+  near(two[1], (320 * 40) / 52);
+  near(three[1], (320 * 12) / 52);
+  near(one[1], (320 * 3) / 52);
+  near(two[0] + two[1], three[0]);
+  near(one[0], three[0]);
   assert.deepEqual(
     texts(picture).filter((_, i) => i % 2 === 0),
     ['two', 'three', 'one'],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from app import compute
@@ -9,10 +10,11 @@ from app.compute import AnyTrace
 from app.panels.answer import measures
 from app.panels.answer.writers import head_name
 from app.state.handlers.answer_events import on_answer
-from app.state.lab_state import LabState
+from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Part, contributions
 from models import Lab
+from models.analysis.answer.head_patching import HeadPatching
 from models.kind import TARGET
 from models.plan import OUTPUT, PATTERN
 
@@ -33,21 +35,19 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the field of the second prompt and the bars; arguments as of `by_layer.part`."""
     shown: dict[str, Any] = {
         "key": "pair", "title": _("Two prompts"), "model": lab.name, "on_event": on_answer,
-        "about": _("Each head alone takes its output from the second prompt, and all other heads keep theirs. A bar is "
-                   "the share of the difference between the two answers that this one head brings: 100% is all of it."),
-        "field": {"label": _("Second prompt, of as many tokens"), "value": state.source,
+        "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained. A bar "
+                   "shows how far this moves the answer towards that of the second prompt: 100% is all the way."),
+        "field": {"label": _("Second prompt (as many tokens as the first)"), "value": state.source,
                   "examples": [list(pair) for pair in PAIRS.get(lab.task.name, ())]},
         "choices": [{"name": "what", "label": _("Patched value"), "value": state.asking.what,
                      "options": [{"value": OUTPUT, "text": _("the head's output")},
                                  {"value": PATTERN, "text": _("its attention pattern only")}]}]}
     if not state.source:
-        return contributions.part(message=_("Type a second prompt, or choose a pair."), **shown)
+        has_pairs = shown["field"]["examples"]
+        hint = _("Type a second prompt, or choose a pair.") if has_pairs else _("Type a second prompt.")
+        return contributions.part(message=hint, **shown)
     try:
-        prompt = before.prompt.with_source(compute.read(lab, state.source))
-        output = before.outputs[state.asked] if -len(before.outputs) <= state.asked < len(before.outputs) else None
-        chosen = output is not None and state.asked >= 0
-        position = output.position if output is not None and (chosen or TARGET not in before.rows) else None
-        found = measures.patching(lab, prompt, state.asking.what, position)
+        found = _patching(lab, state, before)
     except ValueError as error:
         return contributions.part(message=_(str(error)), **shown)
     bars = [{"label": head_name(lab, *address), "value": 100 * share, "head": list(address),
@@ -56,4 +56,30 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     words = spelt([labels[found.token], labels[found.against]])
     total = _("Logit of “{token}” minus logit of “{other}”: {before:+.2f} here, {source:+.2f} with the second prompt.",
               token=words[0].strip(), other=words[1].strip(), before=found.before, source=found.source)
+    if TARGET in before.rows:
+        (token,) = spelt([before.rows[TARGET][found.position]])
+        total += " " + _("This is the prediction after “{token}”.", token=token)
     return contributions.part(bars=bars, total=total, unit="%", **shown)
+
+
+def shown_index(lab: Lab, state: LabState, before: AnyTrace) -> int:
+    """Returns the index of the prediction that the bars are about: of a translation, by default the first prediction
+    that differs between the prompts.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        before: the baseline trace.
+    """
+    if state.asked == LAST and state.source and TARGET in before.rows:
+        with contextlib.suppress(ValueError):  # the section gives the reason
+            position = _patching(lab, state, before).position
+            return next((i for i, output in enumerate(before.outputs) if output.position == position), LAST)
+    return state.asked
+
+
+def _patching(lab: Lab, state: LabState, before: AnyTrace) -> HeadPatching:
+    prompt = before.prompt.with_source(compute.read(lab, state.source))
+    last = not 0 <= state.asked < len(before.outputs)
+    position = None if last and TARGET in before.rows else before.outputs[LAST if last else state.asked].position
+    return measures.patching(lab, prompt, state.asking.what, position)

@@ -92,6 +92,14 @@ export function lensTable(data, ids, probabilities) {
 /** Returns bars in the order in which they are shown: the largest absolute value first. */
 export const sortedBars = bars => [...bars].sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
 
+/** Returns where 0 is in a track, 0 to 1, and the part of the track that one unit takes. */
+export function barScale(bars) {
+  const values = bars.map(({ value }) => value);
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const part = 1 / Math.max(1e-9, high - low);
+  return { zero: (0 - low) * part, part };
+}
+
 /** Returns a bar's value with its unit. */
 export const barValue = (value, unit) =>
   unit === '%' ? `${formatNumber(value, 0, true)}%` : formatNumber(value, 2, true);
@@ -100,15 +108,16 @@ export const barValue = (value, unit) =>
 export function barsPicture({ bars, unit }) {
   const { ink } = PAPER;
   const sorted = sortedBars(bars);
-  const most = Math.max(1e-9, ...bars.map(({ value }) => Math.abs(value)));
+  const { zero, part } = barScale(bars);
   const left = Math.ceil(Math.max(60, ...bars.map(({ label }) => textWidth(label, SIZE)))) + 12;
   const nodes = sorted.flatMap(({ label, value }, i) => {
-    const [y, width] = [i * ROW, (BAR * Math.abs(value)) / most];
+    const [y, width] = [i * ROW, BAR * part * Math.abs(value)];
+    const x = left + BAR * zero - (value < 0 ? width : 0);
     const fill = hexColour(false, 'diverging', value < 0 ? 40 : 215);
     return [
       ['text', { x: left - 8, y: y + 16, 'text-anchor': 'end', 'font-size': SIZE, fill: ink }, label],
-      ['rect', { x: left, y: y + 4, width: toPx(width), height: ROW - 8, fill }],
-      ['text', { x: toPx(left + width + 6), y: y + 16, 'font-size': SIZE, fill: ink }, barValue(value, unit)],
+      ['rect', { x: toPx(x), y: y + 4, width: toPx(width), height: ROW - 8, fill }],
+      ['text', { x: left + BAR + 8, y: y + 16, 'font-size': SIZE, fill: ink }, barValue(value, unit)],
     ];
   });
   return { width: left + BAR + 80, height: ROW * bars.length, nodes };

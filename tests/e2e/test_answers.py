@@ -1,0 +1,57 @@
+"""Tests of the sections about the answer in a real browser: by layer, who wrote it, two prompts.
+
+    pytest tests/e2e/test_answers.py
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.app_page import query
+from tests.e2e.components_page import part
+
+pytestmark = pytest.mark.browser
+
+STORY = {"model": "stories-softmax", "text": "The girl was sad because"}
+
+
+def answer(page: Page) -> Locator:
+    """Returns the top-1 prediction in large type."""
+    return part(page, "effect").locator(".answer bdi")
+
+
+def test_the_last_layer_has_the_models_answer(visit):
+    page = visit(open="layers", **STORY)
+    table = part(page, "lens")
+    last = table.get_by_role("row").last
+    expect(last.get_by_role("gridcell").last).to_have_text("she")
+    expect(answer(page)).to_have_text("she")
+    assert table.get_by_role("row").count() == 1 + 5  # the tokens; embedding and four layers
+    last.get_by_role("gridcell").last.focus()
+    page.keyboard.press("ArrowUp")
+    expect(table.locator(".readout b")).to_have_text("because · layer 3")
+    expect(table.locator(".readout li").first).to_contain_text("it")
+
+
+def test_a_patched_head_changes_the_prediction_and_stays_in_the_link(visit):
+    page = visit(open="pair", **STORY)
+    field = part(page, "contributions").get_by_role("textbox", name="Second prompt")
+    field.fill("The boy was sad because")
+    field.press("Enter")
+    first = part(page, "contributions").get_by_role("listitem").first
+    expect(first).to_contain_text("layer 3, head 4")
+    bar = part(page, "effect").get_by_role("listitem").filter(has_text="she")
+    first.get_by_role("button", name="Patch layer 3, head 4").click()
+    expect(bar).to_contain_text(re.compile(r"63\.2 → \d+\.\d%"))
+    changed = bar.inner_text()
+    page.wait_for_function("location.search.includes('plan=self-2.3p')")
+    other = visit(**query(page))
+    expect(part(other, "effect").get_by_role("listitem").filter(has_text="she")).to_have_text(changed,
+                                                                                             use_inner_text=True)
+    undo = part(other, "contributions").get_by_role("button", name="Undo the patch of layer 3, head 4")
+    undo.click()
+    other.wait_for_function("!location.search.includes('plan=')")
+    expect(part(other, "effect").get_by_role("listitem").filter(has_text="she")).not_to_contain_text("→")
