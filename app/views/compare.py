@@ -93,10 +93,18 @@ def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[
             for index, one in enumerate(_readable(_read_all(reading, state))) if translation.is_offered(one.before)]
 
 
+# a link: the model with tables answers another value than the model with softmax attention
+EXAMPLE = {"page": "compare", "model": "assignment-softmax", "text": "x=1; x=7; y=3; x=?", "with": "assignment-random",
+           "part": "prediction"}
 DIRECT = frame.Direct(depends, parts, late_parts)
 
 
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:
+    if not state.lesson:
+        st.caption(_("This page shows up to four models with the same text and the same changes to their heads."))
+        if not state.compared:
+            st.button(_("Example: only one of two models finds the value of x"), key="example-compare",
+                      on_click=events.open_link, args=(EXAMPLE,))
     companions.choose(first.name)
     shown = {part.key: part for part in parts(first, reading, state)}
     there = _readable(_read_all(reading, state))

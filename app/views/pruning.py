@@ -49,6 +49,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
+        _example(chosen, left)
         _choose(lab, state, chosen, left)
         heads.grid(lab, state, after, notes=roles.badges(measured, ""))
         _roles(measured, state, chosen)
@@ -59,6 +60,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     if said is not None:
         with said:
             mount(translation.part(lab, state, before, after))
+
+
+def _example(chosen: Choice, left: int) -> None:
+    """Draws a button that prunes half of the heads, while none is pruned."""
+    if left == len(chosen.order):
+        st.button(_("Example: prune {n} of {count} heads", n=left // 2, count=left), key="example-pruning",
+                  on_click=head_events.prune_to, args=(chosen.order, left - left // 2))
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:

@@ -81,7 +81,7 @@ def _claims() -> None:
     for statement in statements:
         serving.give_way()
         above = next((its for its in shown if its.table == statement.table and its.table), None)
-        _statement(statement, specs.get(statement.key), above)
+        _statement(statement, specs.get(statement.key), above, is_first=not shown)
         shown.append(statement)
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("Methods")):
@@ -130,13 +130,14 @@ def _unbroken(cell: str) -> str:
     return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
-def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
+def _statement(statement: Statement, spec: Spec | None, above: Statement | None, is_first: bool) -> None:
     """Draws one statement: verdict, source and our number; details can be unfolded.
 
     Args:
         statement: the statement.
         spec: its chart, or None.
         above: an earlier statement with the same table, which is not shown again.
+        is_first: True for the first statement on the page, whose details are unfolded.
     """
     verdict = statement.verdict
     colour, icon = BADGES[verdict.word]
@@ -148,7 +149,8 @@ def _statement(statement: Statement, spec: Spec | None, above: Statement | None)
                 st.badge(_("one training"), color="gray")
         st.markdown(linked(_("**Source**: {source}  \n**Here**: {ours}", source=plain(_(statement.sourced)),
                              ours=plain(_unbroken(_(statement.ours))))))
-        with st.expander(_("Details: rule, reason, table, chart")):
+        # the first statement is the example: its table and chart are seen without a click
+        with st.expander(_("Details: rule, reason, table, chart"), expanded=is_first):
             _details(statement, spec, above)
 
 

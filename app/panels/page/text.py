@@ -147,9 +147,9 @@ def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
         state: the visitor's state.
 
     Returns:
-        The component; it is empty in the classroom display, and for a text that cannot be tokenized.
+        The component; it is empty in a lesson, and for a text that cannot be tokenized.
     """
-    offered = reading.error is None and not (state.teach and state.lesson)
+    offered = reading.error is None and not state.lesson
     return hiding.part(state.text, offered, lab.task.controls)
 
 

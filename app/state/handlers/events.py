@@ -106,6 +106,18 @@ def open_model(name: str) -> None:
 
 
 @session.exclusive
+def open_link(fields: dict[str, str]) -> None:
+    """Opens a link of the page's own, such as an example, as one step that can be undone.
+
+    Args:
+        fields: key -> value of the address.
+    """
+    past = history()
+    state, _problems = read_query(fields)
+    past.do(replace(state, language=past.present.language))
+
+
+@session.exclusive
 def go_to(page: str) -> None:
     """Changes the page.
 

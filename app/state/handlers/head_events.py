@@ -207,6 +207,17 @@ def on_left(event: dict[str, Any], order: Order) -> None:
         past.settle()
 
 
+@session.exclusive
+def prune_to(order: Order, left: int) -> None:
+    """Prunes heads in an order until so many are left.
+
+    Args:
+        order: the pruning order.
+        left: number of heads left.
+    """
+    on_left({"type": "at", "x": left}, order)
+
+
 def _gate(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
