@@ -70,9 +70,9 @@ export function createQuestions() {
           number > upTo || !asked.slice(index + 1).some(later => later.part === part && later.number <= upTo),
       );
     },
-    /** Starts again for a new session of Python, which has no state; the waiting events are sent to it again. */
-    restart(waiting) {
-      asked = asked.filter(({ number }) => waiting.includes(number));
+    /** Starts again for a new session of Python. */
+    restart() {
+      asked = [];
     },
     /** Returns the number of the newest question about one of the parts, 0 if there is none. */
     newest: parts =>

@@ -5,7 +5,7 @@ import { unpack } from '../core/payload.js';
 import { currentLanguage, setLanguage } from '../core/texts.js';
 import { rootOf, setAttribute } from '../widgets/dom.js';
 import { followVisit } from './direct.js';
-import { createQueue, onAnswer, restartSession, showConnection } from './events.js';
+import { continueSession, createQueue, onAnswer, restartSession, sendKept, showConnection } from './events.js';
 import { markComponent, mounted, questions } from './stale.js';
 
 const sheets = new Map(); // style sheets by component
@@ -44,12 +44,19 @@ const newest = new Map(); // key of a mount -> its last payload from the events 
 /** Records which events a payload answers. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
+  else continueSession();
   if (data.visit !== heard) [drawn] = [0, newest.clear()];
   heard = data.visit ?? heard;
   showConnection(true);
   questions.answered(data.answered ?? 0);
   setLanguage(data.language ?? 'en');
   if (!pageData.embedded) setAttribute(document.documentElement, 'lang', currentLanguage());
+}
+
+/** Sends the events that an ended session did not answer, as soon as the new one shows the page's address. */
+function continueVisit() {
+  const page = /** @type {any} */ (globalThis); // toolbar.js sets its properties
+  if (page.attentionLabVisit === heard && !page.attentionLabAddress) sendKept();
 }
 
 /** Creates the component's elements again in another language; the focus stays where it was. */
@@ -121,6 +128,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       state.fresh = false;
       markComponent(state);
       state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for this number
+      continueVisit();
     },
     unmount(parentElement) {
       // Streamlit also calls this for a drawing that newer data replaced: then the component stays.
@@ -143,6 +151,7 @@ function drawAnswer(about, payloads) {
   const { serial, answered, visit, language, received } = about;
   if (visit !== heard || serial < drawn) return;
   drawn = serial;
+  continueSession();
   questions.answered(answered);
   const found = new Map(payloads.map(payload => [payload.key, payload]));
   for (const [key, payload] of found) newest.set(key, { ...payload, serial, answered, visit, language });
@@ -161,5 +170,6 @@ function drawAnswer(about, payloads) {
     }
     markComponent(state);
   }
+  continueVisit();
 }
 onAnswer(drawAnswer);

@@ -146,12 +146,18 @@ export function createQueue() {
       [sent, answered] = [0, 0];
       schedule(0);
     },
-    /** Closes the queue of a component that has left the page: its waiting events can reach nobody. */
-    close() {
+    /** Removes and returns the waiting events. */
+    clear() {
       clearTimeout(timer);
+      const removed = waiting;
+      [sent, answered, waiting] = [0, 0, []];
+      questions.withdraw(removed.map(event => event.sequence));
+      return removed;
+    },
+    /** Closes the queue of a component that has left the page. */
+    close() {
+      left.push(...queue.clear().map(event => ({ key: queue.key, event })));
       queues.delete(queue);
-      questions.withdraw(waiting.map(event => event.sequence));
-      waiting = [];
       markStale();
     },
   };
@@ -159,10 +165,35 @@ export function createQueue() {
   return queue;
 }
 
-/** Handles a new Python session, which has no state of this page: the server restarted, or another server answers. */
+let left = []; // {component key, event} of components that left the page: the session ends, or shows another page
+let kept = []; // {component key, event} that an ended session did not answer, in order
+
+/** Drops the events of components that left the page, because the session goes on and nobody can handle them. */
+export function continueSession() {
+  left = [];
+}
+
+/**
+ * Handles a new Python session, which has no state of this page: the server restarted, or another server answers. The
+ * toolbar makes the session open the page's address; the waiting events are kept until it has.
+ */
 export function restartSession() {
-  const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
-  questions.restart(open);
+  const waiting = [...queues].flatMap(queue => queue.clear().map(event => ({ key: queue.key, event })));
+  kept = [...kept, ...left, ...waiting]
+    .filter(({ event }) => event.type !== 'address')
+    .sort((a, b) => a.event.sequence - b.event.sequence);
+  left = [];
+  questions.restart();
   choices.forget();
-  for (const queue of queues) queue.again();
+}
+
+/** Sends the kept events of the components that are on the page to the new session, which shows the page's address. */
+export function sendKept() {
+  const sent = kept;
+  kept = [];
+  for (const { key, event } of sent) {
+    const queue = [...queues].find(other => other.key === key);
+    if (queue) queue.send(event);
+    else kept.push({ key, event });
+  }
 }

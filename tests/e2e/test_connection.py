@@ -1,0 +1,95 @@
+"""A lost connection in a real browser: the page reports it, keeps what was done, sends it later, and shows one state.
+
+    pytest tests/e2e/test_connection.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser import Server
+from tests.e2e.app_page import query
+
+pytestmark = pytest.mark.browser
+
+STATE = {"page": "explore", "model": "assignment-selective", "text": "a=1; b=2; a=?"}
+BACK = 40_000  # timeout in ms after the connection has returned; a quiet machine needs seconds
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Yields a separate server that a test may kill."""
+    server = Server()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(f"{server.address}/?{urlencode(STATE)}")
+    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    yield page
+    context.close()
+
+
+def prune(page: Page, name: str) -> None:
+    page.get_by_role("gridcell", name=re.compile(f"^{name}, live")).click()
+    page.keyboard.press("p")
+
+
+def pruned(page: Page) -> Locator:
+    return page.get_by_role("gridcell", name=re.compile("pruned"))
+
+
+def lost(page: Page) -> Locator:
+    return page.get_by_role("status").filter(has_text=re.compile("^No connection"))
+
+
+def has_both(page: Page) -> None:
+    """Waits until the address has both pruned heads, and checks that all of the page shows them."""
+    page.wait_for_function("new URLSearchParams(location.search).get('plan') === 'self-0.0g0-1.1g0'", timeout=BACK)
+    expect(lost(page)).to_have_count(0)
+    expect(pruned(page)).to_have_count(2)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator(".facts")).not_to_contain_text("nothing is changed yet")
+
+
+def test_what_is_done_without_a_connection_is_sent_when_it_returns(page: Page):
+    page.context.set_offline(True)
+    prune(page, "layer 1, head 1")
+    expect(lost(page)).to_be_visible()
+    prune(page, "layer 2, head 2")
+    expect(pruned(page)).to_have_count(2)
+    # the grid shows what will be sent; address and numbers are of the state before, and the numbers are marked as old
+    assert "plan" not in query(page)
+    expect(page.locator(".old .facts")).to_contain_text("nothing is changed yet")
+    page.context.set_offline(False)
+    has_both(page)
+
+
+def test_without_the_route_the_events_go_through_streamlit(page: Page):
+    page.route("**/events", lambda route: route.abort())
+    prune(page, "layer 1, head 1")
+    prune(page, "layer 2, head 2")
+    has_both(page)
+    page.unroute("**/events")
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(pruned(page)).to_have_count(1)
+
+
+def test_what_is_done_before_the_server_has_restarted_is_done_afterwards(page: Page, server: Server):
+    prune(page, "layer 1, head 1")
+    page.wait_for_function("location.search.includes('plan=self-0.0g0')")
+    server.stop(kill=True)
+    prune(page, "layer 2, head 2")
+    expect(lost(page)).to_be_visible()
+    server.start()
+    has_both(page)
