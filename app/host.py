@@ -22,13 +22,13 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-from app import route  # noqa: E402
+from app import library_route, route  # noqa: E402
 from app.server import connections, gate, health, logs, streamlit_internals  # noqa: E402
-from components.library import source  # noqa: E402
+from components.library import address  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
-source()  # joins the modules now, not for the first visitor
+library_route.compressed()  # now, not for the first visitor
 connections.bound_server()
 streamlit_internals.draw_for_pages_of_lost_sessions()
 
@@ -48,9 +48,11 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 base = st.get_option("server.baseUrlPath").strip("/")
+prefix = f"/{base}" if base else ""
 # A balancer checks the health at the root; with a base path it may check there as well.
-paths = [health.HEALTH, *([f"/{base}{health.HEALTH}"] if base else [])]
+paths = [health.HEALTH, *([f"{prefix}{health.HEALTH}"] if base else [])]
 streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
-                       routes=[*(Route(path, health.healthz) for path in paths), route.route(base)],
+                       routes=[*(Route(path, health.healthz) for path in paths), route.route(prefix),
+                               library_route.route(prefix)],
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
-                                              local=not hub.access().hosted)])
+                                              local=not hub.access().hosted, preload=f"{prefix}/{address()}")])

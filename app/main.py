@@ -33,7 +33,7 @@ def present_page() -> None:
 
 def _lasting() -> None:
     """Sends the component library and the model catalogue, which the browser keeps for the whole visit."""
-    library()
+    library(on_missing=None if session.wants_whole_library() else session.send_whole_library)
     choosing.send_catalogue()
 
 

@@ -49,16 +49,15 @@ Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and 
 _limiter: CapacityLimiter | None = None
 
 
-def route(base: str = "") -> Route:
+def route(prefix: str = "") -> Route:
     """Returns the route.
 
     Args:
-        base: base path of the app, like `lab`; empty for none.
+        prefix: base path of the app, like `/lab`; empty for none.
 
     Returns:
         A Starlette route.
     """
-    prefix = f"/{base.strip('/')}" if base.strip("/") else ""
     return Route(f"{prefix}/lab/visits/{{visit}}/events", receive, methods=["POST"])
 
 

@@ -49,11 +49,12 @@ class Gate:
         local: True for an app on a person's own machine: only `hosts`, the machine's own names and IP addresses are
             accepted. Otherwise a page of another site, whose name resolves to this machine after the page was loaded
             (DNS rebinding), could open folders.
+        preload: path of a module that the browser loads together with a page; empty for none.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = (),
-                 local: bool = False) -> None:
-        self._app, self._local = app, local
+                 local: bool = False, preload: str = "") -> None:
+        self._app, self._local, self._preload = app, local, preload
         self._hosts = tuple(host.lower().rstrip(".") for host in hosts)
         self._frames = " ".join(["'self'", *frames])
         # Streamlit loads the components' scripts as blobs and decodes 64-bit numbers with WebAssembly.
@@ -138,6 +139,8 @@ class Gate:
                 headers["X-Content-Type-Options"] = "nosniff"
                 # other sites must not see the address, which contains the input text
                 headers["Referrer-Policy"] = "same-origin"
+                if self._preload and headers.get("content-type", "").startswith("text/html"):
+                    headers["Link"] = f"<{self._preload}>; rel=modulepreload"
                 headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
             await send(message)
         return sent

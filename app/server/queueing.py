@@ -62,6 +62,10 @@ class Turns:
         """Returns True if the calling thread holds a turn."""
         return threading.get_ident() in self._holders
 
+    def is_taken(self, beside_me: bool = False) -> bool:
+        """Returns True if a thread holds a turn; `beside_me` does not count the calling thread."""
+        return bool(self._holders - {threading.get_ident()} if beside_me else self._holders)
+
     @property
     def queue(self) -> int:
         """Number of waiting threads."""

@@ -26,6 +26,7 @@ import models
 from app.server.queueing import Turns
 from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward  # app/state uses it
 from models import Lab, catalogue
+from models.generate.pauses import between_steps
 from models.labs.foreign import is_foreign
 
 # One page is drawn at a time. Threads that draw at once compete for the GIL, and the thread that sends answers waits
@@ -40,6 +41,11 @@ _computing = Turns(max(2, os.cpu_count() or 1))
 _pages = Turns(4)
 # Work of several seconds, such as beam search: one at a time, so that short passes always find a free computing turn.
 _long = Turns(1)
+
+
+POLITE = 0.05  # seconds that a step of long work waits for short work at most
+SLICE = 0.002  # seconds between two looks at the turns meanwhile
+_trim_soon = threading.Event()  # set when memory of long work was freed
 
 
 @contextlib.contextmanager
@@ -101,10 +107,30 @@ def _begin() -> None:
 
 @contextlib.contextmanager
 def computing_long() -> Iterator[None]:
-    """Holds the turn for work of several seconds, such as beam search: one thread at a time; pages draw meanwhile."""
+    """Holds the turn for work of several seconds, such as beam search: one thread at a time; pages draw meanwhile.
+
+    Between two of its steps the work lets short work go first, and ends if its result is no longer wanted.
+    """
     with aside(page=True), _long, _computing:
         _begin()
-        yield
+        token = between_steps.set(_let_short_work_go_first)
+        try:
+            yield
+        finally:
+            between_steps.reset(token)
+            _trim_soon.set()
+
+
+def _let_short_work_go_first() -> None:
+    """Waits while another thread draws or computes, but at most POLITE seconds.
+
+    The steps of a beam search are short calls of torch, which release the GIL and take it again. A thread that draws
+    beside them waits for the GIL at each of its own calls.
+    """
+    _begin()
+    until = time.monotonic() + POLITE
+    while (_drawing.is_taken() or _computing.is_taken(beside_me=True)) and time.monotonic() < until:
+        time.sleep(SLICE)
 
 
 @contextlib.contextmanager
@@ -162,7 +188,8 @@ def _collect_now_and_then() -> None:
             gc.freeze()
             trim()
             collected = time.monotonic()
-        elif resident() > MUCH:
+        elif _trim_soon.is_set() or resident() > MUCH:
+            _trim_soon.clear()
             trim()
 
 

@@ -33,7 +33,7 @@ HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
 FILES = ("npz", "json", "csv")  # formats of exports
-_DRAWN = "library drawn"
+_DRAWN, _WHOLE = "library drawn", "whole library"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
 MAX_ADDRESSES = 300  # number of addresses of its states that a visit stores
 
@@ -128,6 +128,16 @@ def once(draw: Callable[[], None]) -> None:
     if not st.session_state.get(_DRAWN):
         draw()
     st.session_state[_DRAWN] = True
+
+
+def send_whole_library() -> None:
+    """Makes the next run send the component library itself, because the browser cannot import it from its address."""
+    st.session_state[_WHOLE], st.session_state[_DRAWN] = True, False
+
+
+def wants_whole_library() -> bool:
+    """Returns True after `send_whole_library`."""
+    return bool(st.session_state.get(_WHOLE))
 
 
 def follow_address(page: str) -> None:

@@ -1,10 +1,11 @@
-"""The JavaScript and the styles of all components, sent to the browser once per page."""
+"""The JavaScript and the styles of all components: one module, which the browser imports once per page."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from app import texts
@@ -24,22 +25,38 @@ def source() -> str:
     A page that stays open during an update of the app receives the library twice. The second version, if it differs,
     replaces the first, because components request the library whenever they are drawn.
     """
-    code = bundle(ENTRY)
-    data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
-            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
-            f"figures: {json.dumps(_figures())}, citation: {json.dumps(bibtex())} }}")
-    version = hashlib.sha256((code + data).encode()).hexdigest()[:12]
+    code, data = _content()
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
-if (waiting.version !== '{version}') {{
+if (waiting.version !== '{version()}') {{
 {code}
   entry.start({data});
   waiting.resolve(entry);
   if (waiting.version) globalThis.attentionLab = {{ promise: Promise.resolve(entry) }};
-  globalThis.attentionLab.version = '{version}';
+  globalThis.attentionLab.version = '{version()}';
 }}
 export default () => undefined;
 """
+
+
+@functools.cache
+def _content() -> tuple[str, str]:
+    """Returns the joined modules, and the data that they start with as JavaScript."""
+    return bundle(ENTRY), (
+        f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
+        f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
+        f"figures: {json.dumps(_figures())}, citation: {json.dumps(bibtex())} }}")
+
+
+@functools.cache
+def version() -> str:
+    """Returns a hash of the library, which is part of its address."""
+    return hashlib.sha256("".join(_content()).encode()).hexdigest()[:12]
+
+
+def address() -> str:
+    """Returns the address of the library, relative to the app's."""
+    return f"lab/library/{version()}.js"
 
 
 def _figures() -> dict[str, Any]:
@@ -48,14 +65,31 @@ def _figures() -> dict[str, Any]:
             "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
 
 
+# Imports the library from its address; reports if there is none, for example behind a proxy that blocks it.
+_IMPORT = """
+export default ({ setTriggerValue }) => {
+  import(new URL('%s', document.baseURI)).catch(() => setTriggerValue('missing', true));
+};
+"""
+
+
 @functools.cache
-def _registered() -> Any:
-    """Returns Streamlit's function that mounts the library."""
+def _registered(is_whole: bool) -> Any:
+    """Returns Streamlit's function that mounts the library, or the import of it."""
     import streamlit as st
 
-    return st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
+    return st.components.v2.component(f"attention_lab_library_{'whole' if is_whole else 'import'}",
+                                      js=source() if is_whole else _IMPORT % address(), css=":host { display: none }")
 
 
-def library(*, key: str = "library") -> None:
-    """Sends the library. Call it once per visit, outside of fragments; until then, components are empty."""
-    _registered()(key=key, data=True, height=1)
+def library(*, key: str = "library", on_missing: Callable[[], None] | None = None) -> None:
+    """Sends the library. Call it once per visit, outside of fragments; until then, components are empty.
+
+    Args:
+        key: of the mount.
+        on_missing: called if the browser finds no library at `address`; None sends the library itself, 426 kB.
+    """
+    if on_missing is None:
+        _registered(True)(key=key, data=True, height=1)
+    else:
+        _registered(False)(key=f"{key} import", data=True, height=1, on_missing_change=on_missing)

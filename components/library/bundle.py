@@ -1,7 +1,7 @@
 """Joins ES modules into one script, in the order of their imports.
 
-Streamlit sends a component's script as text over its websocket, so the modules need no server route, no request of
-their own and no build step. The source is plain ES modules, which Node and editors read as they are.
+One script needs one request, and works where Streamlit has to send it as text over its websocket. The modules need no
+build step: they are plain ES modules, which Node and editors read as they are.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from models.generate.pauses import between_steps
+
 Step = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -52,7 +54,9 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
     alive = list(range(len(longest)))  # indices of the texts that are not done
     written: list[list[tuple[tuple[int, ...], float]]] = [[((), 0.0)] for _ in longest]  # the candidates of each text
     parents, length = list(range(len(alive))), 0
+    pause = between_steps.get()
     while alive:
+        pause()
         length += 1
         rows = [written[text] for text in alive]
         last = torch.tensor([ids[-1] if ids else start for row in rows for ids, _ in row])

@@ -212,7 +212,7 @@ def _counted(run: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(Starlette(routes=[route.route("lab/")]))
+    return TestClient(Starlette(routes=[route.route("/lab")]))
 
 
 @pytest.mark.parametrize(("body", "status"), [

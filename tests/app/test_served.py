@@ -19,6 +19,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
 from app.server import messages, uploads
+from components.library import address as library_address
+from components.library import source
 from tests.browser import Server
 
 EVIL = "http://evil.example"
@@ -85,6 +87,18 @@ def test_pages_and_health_are_below_the_base_path(address: str):
     for path in ("/healthz", "/lab/healthz"):
         assert status(address, path, Host="10.0.0.9")[0] in (200, 503)
         assert status(address, path, Host="evil.example")[0] in (200, 503)
+
+
+def test_the_library_is_kept_by_browsers_and_compressed(address: str):
+    link = status(address, "/lab/")[1]["link"]
+    path = link.removeprefix("<").removesuffix(">; rel=modulepreload")
+    assert path == f"/lab/{library_address()}"
+    code, headers = status(address, path, Accept_Encoding="gzip")
+    assert code == 200 and headers["content-encoding"] == "gzip"
+    assert headers["content-type"].startswith("text/javascript")
+    assert "immutable" in headers["cache-control"] and int(headers["content-length"]) < len(source()) / 3
+    assert int(status(address, path)[1]["content-length"]) == len(source().encode())
+    assert status(address, "/lab/lab/library/0123456789ab.js")[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/script-health-check", "/auth/login"])

@@ -17,6 +17,7 @@ import models
 from app import compute
 from app.server import queueing, serving
 from app.server.queueing import Turns
+from models.generate.pauses import between_steps
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
 
@@ -203,6 +204,45 @@ def test_who_computes_lets_others_draw_and_gets_the_turn_back(fresh):
             assert sorted(drawn) == [0, 1, 2]
         assert serving._drawing.is_mine()
     assert not serving._drawing.is_mine()
+
+
+def test_long_work_lets_short_work_go_first_and_goes_on(fresh, monkeypatch):
+    monkeypatch.setattr(serving, "POLITE", PATIENCE)
+    monkeypatch.setattr(serving, "_computing", Turns(2))
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        with serving.drawing(), serving.computing_long():
+            for step in range(3):
+                between_steps.get()()
+                done.append(step)
+        with serving._drawing:  # as drawing the page goes on afterwards
+            assert between_steps.get() is not serving._let_short_work_go_first
+
+    waits: list[float] = []
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: (waits.append(seconds), time.sleep(0.001)))
+    monkeypatch.setattr(serving, "time", clock)
+    with serving._computing:  # another visitor computes
+        made = threads(work, 1)
+        until(lambda: len(waits) > 3)
+        assert not done
+    joined(made)
+    assert done == [0, 1, 2]
+
+
+def test_long_work_waits_for_a_limited_time(fresh, monkeypatch):
+    monkeypatch.setattr(serving, "POLITE", 0.0)
+    with serving._drawing:
+        serving._let_short_work_go_first()  # returns although the turn stays taken
+
+
+def test_long_work_that_nobody_wants_any_more_ends_between_two_steps(fresh):
+    wanted = [True]
+    with serving.only_while(lambda: wanted[0]), serving.computing_long():
+        between_steps.get()()
+        wanted[0] = False
+        with pytest.raises(serving.OvertakenError):
+            between_steps.get()()
 
 
 def test_a_light_pass_stays_within_the_turn_to_draw(fresh):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from models.generate.beam import search
+from models.generate.pauses import between_steps
 
 START, END, V = 0, 1, 4
 
@@ -112,3 +113,20 @@ def test_what_never_ends_is_cut():
             return torch.tensor([-9.0, -math.inf, -0.1, -3.0])
 
     assert search(Endless([0]).step, [5], 2, START, END)[0][0].ids == (2,) * 5
+
+
+def test_a_pause_before_each_step_can_end_the_search():
+    toy, pauses = Toy([3]), []
+
+    def pause() -> None:
+        pauses.append(toy.steps)
+        if len(pauses) == 3:
+            raise InterruptedError
+
+    token = between_steps.set(pause)
+    try:
+        with pytest.raises(InterruptedError):
+            search(toy.step, [9], 4, START, END)
+    finally:
+        between_steps.reset(token)
+    assert pauses == [0, 1, 2]
