@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from attention_lab import study as study
     from models import HeadPlan, Kind, Lab, Output, Trace, held, in_memory, load, load_folder, names, run
     from models.labs.foreign.running.constants import mean_weights
+    from models.labs.saving import save_pretrained
     from notebook import compare, show
 
 __version__ = "1.0.0"
 
 _NOTEBOOK = ("compare", "show")  # public names that need the optional part `notebook` of the package
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
-           "load_folder", "mean_weights", "names", "run", "show", "study"]
+           "load_folder", "mean_weights", "names", "run", "save_pretrained", "show", "study"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from models.kind import Kind
     from models.lab import Lab, run
     from models.labs.foreign import load_folder
+    from models.labs.saving import SavedModel, save_pretrained
     from models.loading import held, in_memory, load
     from models.plan import HeadPlan
     from models.trace import Output, Trace
@@ -37,6 +38,8 @@ _MODULES = {
     "Kind": "models.kind",
     "Lab": "models.lab",
     "load_folder": "models.labs.foreign",
+    "SavedModel": "models.labs.saving",
+    "save_pretrained": "models.labs.saving",
     "held": "models.loading",
     "in_memory": "models.loading",
     "load": "models.loading",
@@ -46,8 +49,9 @@ _MODULES = {
     "run": "models.lab",
 }
 
-__all__ = ["HeadAttribution", "HeadPlan", "Kind", "Lab", "LogitLens", "Output", "Trace", "head_attribution", "held",
-           "in_memory", "load", "load_folder", "logit_lens", "names", "run"]
+__all__ = ["HeadAttribution", "HeadPlan", "Kind", "Lab", "LogitLens", "Output", "SavedModel", "Trace",
+           "head_attribution", "held", "in_memory", "load", "load_folder", "logit_lens", "names", "run",
+           "save_pretrained"]
 
 
 def __getattr__(name: str) -> Any:

@@ -196,11 +196,13 @@ def options_of(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
-def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+                          tmp_path: Path):
     """The Python blocks of a page, run in order, print the output on the page. The Hub's model is replaced by a tiny
     one.
     """
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
+    monkeypatch.chdir(tmp_path)  # an example writes a folder
     foreign_tiny = importlib.import_module("foreign_tiny")
     load = models.load
     monkeypatch.setattr(attention_lab, "load", lambda name: load(name) if name in models.names() else

@@ -32,7 +32,7 @@ CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
-FILES = ("npz", "json", "csv")  # formats of exports
+FILES = ("npz", "json", "csv", "zip")  # formats of exports
 _DRAWN, _WHOLE = "library drawn", "whole library"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
 MAX_ADDRESSES = 300  # number of addresses of its states that a visit stores

@@ -57,7 +57,7 @@ class Grid:
 @component("heads")
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
           policies: Sequence[str], bare: bool = False, led: bool = True,
-          model: str = "", files: bool = False, find: dict[str, Any] | None = None,
+          model: str = "", files: bool = False, unsaved: str | None = None, find: dict[str, Any] | None = None,
           sentence: str = "", on_event: OnEvent) -> Content:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
@@ -76,13 +76,15 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
             search.
         sentence: the beginning of the input text, for the picture of all heads.
         files: whether files of all numbers can be requested.
+        unsaved: why the model under the plan cannot be saved for transformers; empty if it can be requested, None if
+            it is not offered.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
             {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is set
             by the slider: True while it moves, False when it is released
             {type: scale, policy, base}
             {type: find, find}: a key of `offered`
-            {type: take, what}: a file of all numbers is requested, `npz`, `json` or `csv`
+            {type: take, what}: a file is requested, `npz`, `json` or `csv` of all numbers, or `zip` of the model
             each with `sequence`, an increasing number. Events come from the browser and must be checked. While Python
             is busy, an event replaces an earlier one with the same address whose fields it covers.
     """
@@ -96,6 +98,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
               "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
+    if unsaved is not None:
+        header["unsaved"] = unsaved
     if sentence:
         header["sentence"] = sentence
     if find is not None:

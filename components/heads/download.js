@@ -19,11 +19,19 @@ export function gridOffer(state) {
     models: [model],
     what: 'all-heads',
     picture: () => gridPicture(grids, kind => arrays[`tiles ${kind}`].data),
-    others: Object.entries(files ? FILES : {}).map(([what, text]) => ({
-      text: _(text),
-      act: () => fetch(state, what),
-    })),
+    others: [
+      ...Object.entries(files ? FILES : {}).map(([what, text]) => ({ text: _(text), act: () => fetch(state, what) })),
+      ...savedModel(state),
+    ],
   };
+}
+
+/** Returns the entry for the model under the plan; a sentence in its place if it cannot be saved. */
+function savedModel(state) {
+  const { files, unsaved } = state.data;
+  if (!files || unsaved === undefined) return [];
+  const text = _('Model with these gates, for transformers (.zip)');
+  return [{ text: unsaved ? `${text}: ${unsaved}` : text, disabled: Boolean(unsaved), act: () => fetch(state, 'zip') }];
 }
 
 const FILES = {

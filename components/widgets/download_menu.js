@@ -83,7 +83,7 @@ const NAMES = {
  * @param {() => {title: string, about: string[], models: string[], what: string,
  *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
  *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},
- *   others?: {text: string, act: () => void}[]}} offered returns the content when the menu is opened; `models` and `what`
+ *   others?: {text: string, act: () => void, disabled?: boolean}[]}} offered returns the content when the menu is opened; `models` and `what`
  *   name the files; `figure` makes the files of a chart, which has no `picture`; without a table there is no CSV
  * @param {string} name of the button, because a page has several
  */

@@ -19,7 +19,8 @@ export const iconElement = path =>
 /**
  * Creates {element, button, close(), rename(name)}: a button and its menu, with the usual keys of a menu.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
- *   checked?: boolean}[]}} menu `entries` is called when the menu opens; entries with `checked` are radio items
+ *   checked?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens; entries with `checked` are
+ *   radio items; a disabled entry can be focused and read, and does nothing
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
@@ -45,13 +46,17 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     if (refocus) button.focus();
   };
 
-  const item = ({ text: its, act, checked }) =>
+  const item = ({ text: its, act, checked, disabled = false }) =>
     make('button', {
       type: 'button',
       textContent: its,
       tabIndex: -1,
-      attributes: checked === undefined ? { role: 'menuitem' } : { role: 'menuitemradio', 'aria-checked': checked },
+      attributes: {
+        ...(checked === undefined ? { role: 'menuitem' } : { role: 'menuitemradio', 'aria-checked': checked }),
+        ...(disabled ? { 'aria-disabled': true } : {}),
+      },
       onclick: () => {
+        if (disabled) return;
         close(true);
         act();
       },

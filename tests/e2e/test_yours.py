@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
+import transformers
 from playwright.sync_api import Browser, Page, expect
 
+import models
 from tests.browser import serve
 from tests.e2e.app_page import query
 from tests.e2e.components_page import named, part
@@ -165,3 +168,30 @@ def test_a_host_opens_no_folder_and_only_what_it_allows(browser: Browser, hosted
     expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
     page.close()
+
+
+def test_a_pruned_model_is_downloaded_and_opens_in_plain_transformers(visit, tmp_path: Path):
+    page = open_folder(visit, folder_of("llama"), 8)
+    for head in (1, 2):
+        named(page, f"layer 1, head {head}, live").click()
+        page.keyboard.press("p")
+        expect(named(page, f"layer 1, head {head}, pruned")).to_be_visible()
+    menu = page.get_by_role("button", name="Download: all heads")
+    menu.click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=re.compile("for transformers")).click()
+    download.value.save_as(tmp_path / "model.zip")
+    assert download.value.suggested_filename == "attention-lab_folder-llama_self-0-0-1g0.zip"
+    shutil.unpack_archive(tmp_path / "model.zip", tmp_path / "model")
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "model")
+    lab, plan = models.load_folder(folder_of("llama")), models.HeadPlan.parse("self-0.0~1g0")
+    trace = models.run(lab, TEXTS[0], plan)
+    logits = model(**tokenizer(TEXTS[0], return_tensors="pt")).logits[0, -1]
+    torch.testing.assert_close(logits.softmax(-1), torch.tensor(trace.output.distribution), rtol=1e-4, atol=1e-6)
+    named(page, "layer 2, head 1, live").click()
+    page.locator('.scale input[value="logn"]').check()
+    menu.click()
+    entry = page.get_by_role("menuitem", name=re.compile("for transformers"))
+    expect(entry).to_be_disabled()
+    expect(entry).to_contain_text("a scale by log n cannot be saved")

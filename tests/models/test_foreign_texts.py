@@ -266,7 +266,7 @@ def test_a_real_encoder(minilm: ForeignLab):
 
 
 def test_the_same_folder_is_the_same_lab(minilm: ForeignLab):
-    assert models.load("folder:model") is minilm and models.load_folder(minilm.task._folder) is minilm
+    assert models.load("folder:model") is minilm and models.load_folder(minilm.task.folder) is minilm
     assert minilm.name == "folder:model"
     bare = models.load_folder(folder_of("bert-bare"))
     assert bare is not minilm and bare.name == "folder:bert-bare"

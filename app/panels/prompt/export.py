@@ -1,4 +1,4 @@
-"""Exports of the attention patterns of all heads, made on the server.
+"""Exports of the attention patterns of all heads, and of an imported model under the plan, made on the server.
 
 The menu beside the grid requests a file. Then the page gets a download button, and the menu clicks it
 (components/take_away.js)."""
@@ -13,15 +13,17 @@ import streamlit as st
 
 from app import compute, exports
 from app.compute import AnyTrace
-from app.server import limits
+from app.panels.prompt import saved_model
+from app.server import limits, serving
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.link import query_of
 from app.texts import _
 from models import HeadPlan, Lab, Trace
+from models.errors import StructureError
 from models.prompt import Prompt
 
-TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv"}
+TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv", "zip": "application/zip"}
 
 
 def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
@@ -37,6 +39,9 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
     if asked is None:
         return
     ending, number = asked
+    if ending == "zip":
+        _draw_model(lab, state, number)
+        return
     link = f"{(st.context.url or '').rstrip('/')}/?{query_of(state, read_chars)}"
     of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
     what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
@@ -45,6 +50,35 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
                            partial(made, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
                            exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}-{number}",
                            on_click="ignore")
+
+
+def _draw_model(lab: Lab, state: LabState, number: int) -> None:
+    """Draws the download button of the model under the plan, or the reason why it cannot be saved."""
+    if saved_model.refusal(lab, state.plan) != "":  # the menu shows the reason, and requests nothing
+        return
+    try:
+        limits.spend(limits.PASSES)
+        with serving.computing():
+            saved_model.check(lab, state.plan)
+    except limits.LimitError as error:
+        st.toast(_(str(error)), icon="⚠️")
+        return
+    except StructureError as error:
+        st.toast(_("This model cannot be saved for transformers: {reason}.", reason=_(str(error))), icon="⚠️")
+        return
+    with st.container(key="taking"):
+        st.download_button(_("Download the file"), partial(made_model, weakref.ref(lab), state.plan),
+                           exports.file_name(lab.name, str(state.plan), "zip"), TYPES["zip"],
+                           key=f"take-zip-{number}", on_click="ignore")
+
+
+def made_model(ref: Callable[[], Lab | None], plan: HeadPlan) -> bytes:
+    """Returns the ZIP file of the model under the plan; raises LookupError if the model is no longer in memory."""
+    lab = ref()
+    if lab is None:
+        raise LookupError("the model has been let go")
+    with limits.counted_alone():
+        return saved_model.zipped(lab, plan)
 
 
 def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan, of_layer: tuple[str, int] | None,

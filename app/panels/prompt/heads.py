@@ -8,6 +8,7 @@ from typing import Any
 from app import compute
 from app.compute import AnyTrace
 from app.content import heads as content
+from app.panels.prompt import saved_model
 from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _
@@ -45,6 +46,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         key=key, selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                             "scope": selection.scope},
         bare=bare, led=led, files=files, find=find, sentence=state.text[:SENTENCE] if files else "",
+        unsaved=saved_model.refusal(lab, state.plan) if files else None,
         on_event=head_events.on_heads,
         **content.grids(lab, state.plan, trace, notes))
 

@@ -57,14 +57,14 @@ class TextReader(Reader):
             longest: number of positions of the model; None if there is no limit.
             trained_length: number of tokens of the longest training text.
         """
-        self.name, self.config, self._folder = name, config, folder
+        self.name, self.config, self.folder = name, config, folder
         self.longest, self.trained_length = longest, trained_length
         self.limit = min(longest or MAX_TOKENS, MAX_TOKENS)
 
     @cached_property
     def tokenizer(self) -> Any:
         """The fast tokenizer of transformers; raises ForeignError if there is none."""
-        return texts.tokenizer_of(self._folder, self.config.model_type)
+        return texts.tokenizer_of(self.folder, self.config.model_type)
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class PictureReader(TextReader):
 
     @property
     def _preprocessor(self) -> dict[str, Any]:
-        path = self._folder / "preprocessor_config.json"
+        path = self.folder / "preprocessor_config.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _cut(self, picture: Image.Image) -> Image.Image:

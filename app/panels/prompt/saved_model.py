@@ -1,0 +1,69 @@
+"""The model under the plan as a file: a ZIP of the folder that save_pretrained of transformers reads."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+from app.content.heads import usable
+from app.texts import _
+from models import HeadPlan, Lab
+from models.errors import StructureError
+from models.labs import saving
+from models.labs.foreign import is_foreign
+from models.labs.foreign.opening import hub
+
+MB = 1_000_000
+LARGEST, LARGEST_HOSTED = 2_000 * MB, 200 * MB  # bytes of weights that a browser downloads from this server
+
+
+def refusal(lab: Lab, plan: HeadPlan) -> str | None:
+    """Returns why the model under the plan cannot be downloaded: a sentence in the visitor's language, empty if it can
+    be. None for a model of ours on a host, where transformers would be imported only for this.
+
+    Args:
+        lab: the model.
+        plan: interventions on heads.
+    """
+    if hub.access().hosted and not is_foreign(lab.name):
+        return None
+    largest = LARGEST_HOSTED if hub.access().hosted else LARGEST
+    if lab.nbytes > largest:
+        return _("it has {size:,.0f} MB, and at most {most:,.0f} MB can be downloaded here. In Python, "
+                 "attention_lab.save_pretrained writes it to a folder.", size=lab.nbytes / MB, most=largest / MB)
+    try:
+        if is_foreign(lab.name):
+            saving.check_plan(lab, usable(lab, plan))
+        else:
+            saving.check(lab, usable(lab, plan))
+    except StructureError as error:
+        return _(str(error)) + "."
+    return ""
+
+
+def check(lab: Lab, plan: HeadPlan) -> None:
+    """Raises StructureError if the model under the plan cannot be saved, after one short pass.
+
+    Args:
+        lab: an imported model.
+        plan: gates of heads.
+    """
+    saving.check(lab, usable(lab, plan))
+
+
+def zipped(lab: Lab, plan: HeadPlan) -> bytes:
+    """Returns the folder of the saved model as a ZIP file, without compression, because weights do not compress.
+
+    Args:
+        lab: an imported model.
+        plan: gates of heads.
+    """
+    file = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        saving.save_pretrained(lab, folder, usable(lab, plan))
+        with zipfile.ZipFile(file, "w") as archive:
+            for path in sorted(Path(folder).iterdir()):
+                archive.write(path, path.name)
+    return file.getvalue()

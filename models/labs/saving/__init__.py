@@ -1,0 +1,94 @@
+"""Writes a model under a plan of gates as transformers' save_pretrained writes it.
+
+    folding.py       the gates of an imported model, multiplied into W_O
+    cutting.py       the same model without its pruned heads, where its architecture allows it
+    own_model.py     a trained model of ours in an architecture of transformers that computes exactly the same
+
+transformers is imported only when a model is saved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from models.errors import StructureError
+from models.messages import message
+from models.plan import Address, HeadPlan
+
+if TYPE_CHECKING:
+    from models.lab import Lab
+    from models.labs.foreign.lab import ForeignLab
+
+__all__ = ["SavedModel", "save_pretrained"]
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model that was written to a folder.
+
+    Attributes:
+        folder: with config, weights and tokenizer.
+        folded: heads whose gate was multiplied into W_O.
+        cut: number of pruned heads that the weights lack; the other pruned heads have zeros in W_O.
+    """
+
+    folder: Path
+    folded: tuple[Address, ...]
+    cut: int
+
+
+def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -> SavedModel:
+    """Writes a model under a plan to a folder, which `from_pretrained` of plain transformers reads.
+
+    A gate multiplies the columns of W_O that read the head, so the saved model computes the same without Attention
+    Lab. It runs once before this function returns, and its results are compared with those of the model under the plan.
+
+    Args:
+        lab: an imported model, or a trained model of ours with causal softmax attention.
+        folder: is made if it is missing; files of a model in it are replaced.
+        plan: gates of heads. Constant patterns, patches and scales cannot be saved.
+
+    Raises:
+        StructureError: the plan or the model cannot be saved in this form; the message gives the reason.
+    """
+    check_plan(lab, plan)
+    from models.labs.trained import TrainedLab
+
+    path = Path(folder)
+    if isinstance(lab, TrainedLab):
+        from models.labs.saving import own_model
+
+        return own_model.save(lab, path, plan)
+    from models.labs.saving import folding
+
+    return folding.save(cast("ForeignLab", lab), path, plan)
+
+
+def check(lab: Lab, plan: HeadPlan) -> None:
+    """Raises StructureError if the model under the plan cannot be saved; an imported model runs once on a short input.
+    """
+    check_plan(lab, plan)
+    from models.labs.trained import TrainedLab
+
+    if isinstance(lab, TrainedLab):
+        from models.labs.saving import own_model
+
+        own_model.savable(lab)
+    else:
+        from models.labs.saving import folding
+
+        folding.fold(cast("ForeignLab", lab), plan)
+
+
+def check_plan(lab: Lab, plan: HeadPlan) -> None:
+    """Raises StructureError if a plan has more than gates, and ValueError if the model lacks one of its heads."""
+    if any(state.constant for state in plan.heads.values()):
+        raise StructureError(message("constant heads cannot be saved: transformers has no such layer. Restore them, or "
+                                     "prune them"))
+    if plan.patches:
+        raise StructureError(message("patched heads cannot be saved, because their values depend on the second prompt"))
+    if plan.scale != HeadPlan().scale:
+        raise StructureError(message("a scale by log n cannot be saved: choose the model's own scale"))
+    lab.check(plan)

@@ -1,0 +1,118 @@
+"""Removes pruned heads from the weights of an imported model, where its architecture allows fewer heads.
+
+transformers has one number of heads for all layers of a model, so as many heads are removed as every layer can spare;
+other pruned heads keep their zeros in W_O. The width of a head must have a field of its own (`head_dim`, `d_kv`): the
+heads of BERT and GPT-2 always have hidden_size / heads numbers each, so they cannot become fewer.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.labs.foreign.opening.facts import HEAD_COUNTS
+
+WIDTHS = ("head_dim", "d_kv")  # names of the width of a head in configs
+BIAS = "relative_attention_bias"  # T5's table of (buckets, heads), which all layers of a stack share
+
+
+@dataclass(frozen=True)
+class Site:
+    """One attention layer.
+
+    Attributes:
+        kind, layer: its block and number.
+        module: the attention module.
+        output: name of W_O among the weights.
+        dim: dimension of W_O that reads the heads.
+        width: D of each head's output.
+    """
+
+    kind: str
+    layer: int
+    module: nn.Module
+    output: str
+    dim: int
+    width: int
+
+
+def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
+        gates: Mapping[tuple[str, int], Tensor]) -> tuple[Any, dict[str, Tensor], int] | None:
+    """Returns a config with fewer heads, its weights, and the number of removed heads; None if none can be removed.
+
+    The result is a proposal: the caller compares the model that it describes with the original one.
+
+    Args:
+        config: of transformers.
+        state: name -> weight, with the gates in W_O.
+        sites: every attention layer.
+        gates: (block, layer) -> (H,).
+    """
+    smaller = copy.deepcopy(config)
+    text = smaller.get_text_config()
+    count = next((name for name in HEAD_COUNTS if getattr(text, name, None)), None)
+    width = next((name for name in WIDTHS if name in text.to_dict()), None)  # Falcon's is computed
+    heads = {len(gate) for gate in gates.values()}
+    if count is None or width is None or len(heads) > 1 or len({site.output for site in sites}) < len(sites):
+        return None
+    (number,) = heads
+    groups = getattr(text, "num_key_value_heads", None) or number
+    kept = _kept(sites, gates, groups, any(BIAS in name for name in state))
+    left, left_groups = len(kept[0]), len({int(head) // (number // groups) for head in kept[0]})
+    if left == number:
+        return None
+    setattr(text, count, left)
+    setattr(text, width, getattr(text, width) or text.hidden_size // number)
+    if getattr(text, "num_key_value_heads", None):
+        text.num_key_value_heads = left_groups
+    weights = dict(state)
+    for site, heads_left in zip(sites, kept, strict=True):
+        _cut_site(weights, site, heads_left, number, groups)
+    return smaller, weights, (number - left) * len(sites)
+
+
+def _kept(sites: Sequence[Site], gates: Mapping[tuple[str, int], Tensor], groups: int,
+          shares_bias: bool) -> list[Tensor]:
+    """Returns the heads that stay in each layer, as many in all layers, and as many for each key and value head."""
+    tied: dict[Any, Tensor] = {}  # layers that must keep the same heads -> True for each open head, (G, H/G)
+    keys = [site.kind if shares_bias and site.kind != "cross" else (site.kind, site.layer) for site in sites]
+    for key, site in zip(keys, sites, strict=True):
+        is_open = (gates[site.kind, site.layer] > 0).view(groups, -1)
+        tied[key] = tied[key] | is_open if key in tied else is_open
+    most_groups = max(1, *(int(its.any(1).sum()) for its in tied.values()))
+    most = max(1, *(int(its.sum(1).max()) for its in tied.values()))
+    chosen = {}
+    for key, is_open in tied.items():
+        group = _first(is_open.any(1), most_groups)
+        chosen[key] = torch.cat([int(g) * is_open.shape[1] + _first(is_open[g], most) for g in group])
+    return [chosen[key] for key in keys]
+
+
+def _first(wanted: Tensor, count: int) -> Tensor:
+    """Returns `count` sorted indices: all that are wanted, then the first others."""
+    return torch.argsort(~wanted, stable=True)[:count].sort().values
+
+
+def _cut_site(weights: dict[str, Tensor], site: Site, kept: Tensor, heads: int, groups: int) -> None:
+    """Removes the rows and columns of the other heads from the weights of one attention layer."""
+    by_pointer = {tensor.data_ptr(): name for name, tensor in weights.items()}
+    shared = torch.unique_consecutive(kept // (heads // groups))
+    for name, parameter in site.module.named_parameters():
+        named = by_pointer.get(parameter.data_ptr())
+        if named is None or named.rpartition(".")[0] == site.output.rpartition(".")[0]:  # W_O and its bias
+            continue
+        if BIAS in name:
+            weights[named] = weights[named][:, kept]
+            continue
+        for count, left in ((heads, kept), (groups, shared)):
+            # queries, keys and values are rows of their matrices; a sink is one number per head
+            if parameter.shape[0] in (count * site.width, *([count] if name == "sinks" else [])):
+                weights[named] = weights[named].unflatten(0, (count, -1))[left].flatten(0, 1)
+                break
+    weights[site.output] = weights[site.output].unflatten(site.dim, (heads, -1)).index_select(
+        site.dim, kept).flatten(site.dim, site.dim + 1)

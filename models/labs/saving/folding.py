@@ -1,0 +1,229 @@
+"""Saves an imported model: each gate is multiplied into the columns of W_O that read the head.
+
+W_O is found in one pass, by comparing the inputs of the linear maps with the outputs of the heads, so that no
+architecture needs its own code. The pass is recorded by a TorchFunctionMode, which exists in the running thread only.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+from transformers.utils import logging
+
+from models.errors import StructureError
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.opening import comparison
+from models.labs.foreign.running.attention import ForwardPass, LayerRecord, during
+from models.labs.foreign.running.interception import PRODUCTS
+from models.labs.saving import SavedModel
+from models.labs.saving.cutting import Site, cut
+from models.messages import message
+from models.nets.attention.base import Intervention
+from models.plan import HeadPlan
+
+Gates = Mapping[tuple[str, int], Tensor]  # (block, layer) -> (H,) the gates of its heads
+COPIED = {".json", ".txt", ".model", ".spm", ".jinja"}  # endings of a tokenizer's and a picture processor's files
+NOT_COPIED = {"config.json", "generation_config.json", "model.safetensors.index.json", "adapter_config.json"}
+
+
+@dataclass(frozen=True)
+class _Product:
+    """One product with a weight: the input (N, inner), and the dimension of the weight that reads it."""
+
+    weight: Tensor
+    given: Tensor
+    dim: int
+
+
+class _Products(TorchFunctionMode):
+    """Records products with weights, in order."""
+
+    def __init__(self, events: list[Any]) -> None:
+        super().__init__()
+        self._events = events
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func is functional.linear:
+            self._note(args[0], args[1] if len(args) > 1 else kwargs["weight"], 1)
+        elif func is torch.addmm:  # Conv1D of GPT-2: the weight is (inner, outer)
+            self._note(args[1], args[2], 0)
+        elif func in PRODUCTS and args[1].ndim == 2:  # Falcon: x @ weight.T
+            self._note(args[0], args[1].T, 1)
+        return func(*args, **kwargs)
+
+    def _note(self, given: Tensor, weight: Tensor, dim: int) -> None:
+        self._events.append(_Product(weight, given.reshape(-1, given.shape[-1]), dim))
+
+
+class _Pass(ForwardPass):
+    """A pass that also records which module computes the heads of each layer."""
+
+    def __init__(self, lab: ForeignLab, gates: Gates, events: list[Any]) -> None:
+        super().__init__(lab.sites, lambda kind, layer, *_: Intervention(gate=gates[kind, layer][:, None, None]),
+                         sink=lambda kind, layer, record: events.append((kind, layer, record, self._module)))
+
+    def finish(self, module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        self._module = self.original(module)
+        return super().finish(module, *args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The weights of a model with the gates of a plan in W_O.
+
+    Attributes:
+        state: name -> weight.
+        sites: every attention layer.
+        gates: (block, layer) -> (H,).
+        inputs, expected: a short input, and the model's results for it under the plan.
+    """
+
+    state: dict[str, Tensor]
+    sites: list[Site]
+    gates: Gates
+    inputs: Mapping[str, Any]
+    expected: Tensor
+
+
+@torch.inference_mode()
+def fold(lab: ForeignLab, plan: HeadPlan) -> Folded:
+    """Returns the weights of the model under a plan of gates.
+
+    Raises:
+        StructureError: no weight of the model can hold the gates.
+    """
+    gates = {(kind, layer): torch.tensor([0.0 if (kind, layer, head) in lab.closed else
+                                          plan.state(kind, layer, head).gate for head in range(heads)])
+             for kind, (layers, heads) in lab.shape.items() for layer in range(layers)}
+    inputs = comparison.probe(lab.task, comparison.SHORT, comparison.SHORT_TARGET).inputs
+    events: list[Any] = []
+    with during(_Pass(lab, gates, events)), _Products(events):
+        expected = _answer(lab.model(**inputs))
+    state = dict(lab.model.state_dict())
+    sites = list(_sites(events, state))
+    _fold(state, sites, gates)
+    return Folded(state, sites, gates, inputs, expected)
+
+
+@torch.inference_mode()
+def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
+    """Writes the model under a plan of gates; see save_pretrained."""
+    found = fold(lab, plan)
+    config = copy.deepcopy(lab.model.config)
+    model, removed = None, 0
+    smaller = cut(config, found.state, found.sites, found.gates)
+    if smaller is not None:
+        model, removed = _checked(lab, *smaller[:2], found), smaller[2]
+    if model is None:
+        model, removed = _checked(lab, config, found.state, found), 0
+    if model is None:
+        raise StructureError(message("the gates of this model cannot be multiplied into its weights: more than a "
+                                     "linear map reads its heads"))
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    written = {path.name for path in folder.iterdir()}
+    for path in lab.task.folder.iterdir():
+        if path.suffix in COPIED and path.name not in NOT_COPIED | written and path.is_file():
+            shutil.copyfile(path, folder / path.name)
+    return SavedModel(folder, tuple(address for address, head in plan.heads.items() if head.gate < 1), removed)
+
+
+def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
+    """Yields the attention layers of a recorded pass with their W_O.
+
+    Raises:
+        StructureError: no linear map reads the outputs of a layer's heads.
+    """
+    names = {(tensor.data_ptr(), tensor.shape): name for name, tensor in reversed([*state.items()])}
+    for i, event in enumerate(events):
+        if isinstance(event, _Product):
+            continue
+        kind, layer, record, module = event
+        joined = _joined(record)
+        size = joined.shape[-1]
+        maps = [its for its in _until_next(events[i + 1:]) if its.given.shape[-1] >= size]
+        exact = [its for its in maps if its.given.shape[0] == len(joined) and torch.equal(its.given[:, :size], joined)]
+        # a gate or a norm may stand between the heads and W_O; the comparison at the end decides
+        found = next(iter(exact or [its for its in maps if its.given.shape[-1] == size]), None)
+        name = None if found is None else names.get((found.weight.data_ptr(), found.weight.shape))
+        if found is None or name is None:
+            raise StructureError(message("no linear map of this model's layers reads the heads' outputs alone"))
+        yield Site(kind, layer, module, name, found.dim, record.outputs.shape[-1])
+
+
+def _joined(record: LayerRecord) -> Tensor:
+    """Returns the outputs of all heads, one after another: (N, H·D)."""
+    return record.outputs.transpose(0, 1).flatten(1)
+
+
+def _until_next(events: list[Any]) -> Iterator[_Product]:
+    """Yields the products before the next attention layer."""
+    for event in events:
+        if not isinstance(event, _Product):
+            return
+        yield event
+
+
+def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
+    """Multiplies the gates into W_O, in place of the weights of `state`.
+
+    Raises:
+        StructureError: layers with different gates share one W_O, as in ALBERT.
+    """
+    seen: dict[str, Tensor] = {}
+    for site in sites:
+        gate = gates[site.kind, site.layer]
+        if site.output in seen:
+            if not torch.equal(seen[site.output], gate):
+                raise StructureError(message("all layers of this model share one set of weights, so that a head can "
+                                             "only be saved with the same gate in every layer"))
+            continue
+        seen[site.output] = gate
+        if bool((gate == 1).all()):
+            continue
+        weight = state[site.output].clone()
+        inner = weight.narrow(site.dim, 0, len(gate) * site.width).unflatten(site.dim, (len(gate), site.width))
+        inner.mul_(gate[:, None, None] if site.dim == 0 else gate[:, None])
+        for name, tensor in list(state.items()):  # tied weights have several names
+            if tensor.data_ptr() == state[site.output].data_ptr() and name != site.output:
+                state[name] = weight
+        state[site.output] = weight
+
+
+def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], found: Folded) -> Any | None:
+    """Returns a model of plain transformers with these weights; None if its results differ from the expected ones."""
+    config.architectures = [type(lab.model).__name__]
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        model = type(lab.model).from_pretrained(None, config=config, state_dict=state, dtype=torch.float32,
+                                                attn_implementation="eager").eval()
+        if getattr(lab.model, "generation_config", None) is not None:
+            model.generation_config = copy.deepcopy(lab.model.generation_config)
+        comparison.check_close(config.model_type, _answer(model(**found.inputs)), found.expected)
+    except ForeignError:
+        return None
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # a config that the architecture refuses
+        return None
+    finally:
+        logging.set_verbosity(level)
+    return model
+
+
+def _answer(result: Any) -> Tensor:
+    """Returns the logits, or the last hidden states of a model without a head."""
+    answer: Tensor = result["logits"] if "logits" in result else result["last_hidden_state"]
+    return answer

@@ -1,0 +1,96 @@
+"""Saves a trained model of ours as an Arcee model of transformers, which computes exactly the same.
+
+ArceeForCausalLM is a stack of RMSNorm, softmax attention with RoPE, and an MLP without a gate, whose activation the
+config names. Llama's MLP has a gate, and GPT-2 has LayerNorm and learned positions, so neither of them is exact.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, processors
+from torch import Tensor
+
+from models.errors import StructureError
+from models.kind import SELF
+from models.lab import Lab
+from models.labs.saving import SavedModel
+from models.labs.stack import StackLab
+from models.messages import message
+from models.nets.config import Config
+from models.plan import HeadPlan
+from models.tasks.stories import BOS, StoriesReader
+
+NAMES = {  # name in Transformer -> name in ArceeForCausalLM; {} is the number of the layer
+    "blocks.{}.attention_norm": "model.layers.{}.input_layernorm",
+    "blocks.{}.attention.source.query": "model.layers.{}.self_attn.q_proj",
+    "blocks.{}.attention.source.key": "model.layers.{}.self_attn.k_proj",
+    "blocks.{}.attention.value": "model.layers.{}.self_attn.v_proj",
+    "blocks.{}.attention.output": "model.layers.{}.self_attn.o_proj",
+    "blocks.{}.mlp_norm": "model.layers.{}.post_attention_layernorm",
+    "blocks.{}.up": "model.layers.{}.mlp.up_proj",
+    "blocks.{}.down": "model.layers.{}.mlp.down_proj",
+    "norm": "model.norm",
+    "embedding": "model.embed_tokens",
+}
+
+
+def savable(lab: Lab) -> StackLab:
+    """Returns the model if an architecture of transformers computes the same; else raises StructureError, with the
+    reason.
+    """
+    if not isinstance(lab, StackLab):
+        raise StructureError(message("no encoder-decoder of transformers has the parts of this model: RMSNorm before "
+                                     "each layer, RoPE, and an MLP without a gate"))
+    if lab.model.config.attention != "softmax":
+        raise StructureError(message("transformers has no layer with this attention type: only softmax attention can "
+                                     "be saved"))
+    if not lab.model.config.causal:
+        raise StructureError(message("no model of transformers that reads in both directions has the parts of this "
+                                     "model: RMSNorm before each layer, RoPE, and an MLP without a gate"))
+    if not isinstance(lab.task, StoriesReader):
+        raise StructureError(message("transformers has no tokenizer for the words of this model"))
+    return lab
+
+
+def save(lab: Lab, folder: Path, plan: HeadPlan) -> SavedModel:
+    """Writes a causal model with softmax attention under a plan of gates; see save_pretrained."""
+    lab = savable(lab)
+    from transformers import ArceeForCausalLM, PreTrainedTokenizerFast
+
+    config = lab.model.config
+    model = ArceeForCausalLM(_config(config, lab.limit))
+    model.load_state_dict(_weights(lab.model.state_dict(), config, plan))
+    model.save_pretrained(folder)
+    assert isinstance(lab.task, StoriesReader)
+    tokenizer = Tokenizer.from_str(lab.task.typed.to_str())
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, 0)])
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=BOS, eos_token=BOS).save_pretrained(folder)
+    return SavedModel(folder, tuple(address for address, head in plan.heads.items() if head.gate < 1), 0)
+
+
+def _config(config: Config, limit: int) -> Any:
+    from transformers import ArceeConfig
+
+    return ArceeConfig(
+        vocab_size=config.vocabulary, hidden_size=config.width, intermediate_size=4 * config.width,
+        num_hidden_layers=config.layers, num_attention_heads=config.heads, num_key_value_heads=config.heads,
+        head_dim=config.head_width, hidden_act="gelu_pytorch_tanh", max_position_embeddings=limit,
+        rms_norm_eps=torch.finfo(torch.float32).eps, rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        tie_word_embeddings=False, bos_token_id=0, eos_token_id=0, dtype="float32")
+
+
+@torch.no_grad()
+def _weights(state: dict[str, Tensor], config: Config, plan: HeadPlan) -> dict[str, Tensor]:
+    """Returns the weights under transformers' names, with the gates in W_O and the factor of the logits in the head."""
+    weights = {"lm_head.weight": state["embedding.weight"] * config.output_scale}
+    for ours, theirs in NAMES.items():
+        for layer in range(config.layers if "{}" in ours else 1):
+            weights[f"{theirs.format(layer)}.weight"] = state[f"{ours.format(layer)}.weight"].clone()
+    for (kind, layer, head), its in plan.heads.items():
+        assert kind == SELF
+        columns = slice(head * config.head_width, (head + 1) * config.head_width)
+        weights[f"model.layers.{layer}.self_attn.o_proj.weight"][:, columns] *= its.gate
+    return weights
