@@ -22,8 +22,8 @@ from models.labs.foreign import is_foreign
 from models.messages import message
 
 # Keys of Streamlit's widgets.
-EXAMPLE, COMPARED, LENGTH, MEMORY, SECTION, CLAIM, PART = (
-    "example", "compared", "length", "memory", "section", "claim", "part")
+EXAMPLE, COMPARED, MEMORY, SECTION, CLAIM, PART = (
+    "example", "compared", "memory", "section", "claim", "part")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 ORDER, SCOPE, TERM = "order", "scope", "term"

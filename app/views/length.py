@@ -6,7 +6,7 @@ Curves were measured on held-out text (models/studies/corpus/lengths.py); the ri
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
@@ -20,11 +20,10 @@ from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
 from app.server import caches, serving
-from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import LabState
-from app.texts import N_, _, tip
-from components import figure, spec_of
+from app.texts import N_, _
+from components import Part, dial, figure, mount, spec_of
 from components.figure import Spec
 from figures.lengths import length_curves
 from figures.lines import Panel, Point, Series
@@ -57,6 +56,7 @@ ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nat
 QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share right"), True),
               ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
 TRAINED = "trained"
+GROUP = "length"  # the slider and the chart show the same position
 READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n = trained length"),
             "length": N_("n = length")}
 
@@ -92,8 +92,79 @@ class Curve:
         return found
 
 
+@dataclass(frozen=True)
+class Shown:
+    """The content of the page.
+
+    Attributes:
+        found: model -> its measured curves.
+        damaged: messages about files that cannot be read.
+        lengths: the measured lengths; without curves there are none.
+        length: the chosen one.
+        points: values of the input text, as `_points` returns them.
+        unread: the models that read only a part of the text, with the number of tokens.
+    """
+
+    found: dict[str, tuple[Curve, ...]]
+    damaged: list[str]
+    lengths: list[int]
+    length: int
+    points: list[dict[str, Any]]
+    unread: list[tuple[str, int]]
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return sum(self.found.values(), ())
+
+
 def page() -> None:
-    frame.under_header(_draw, limit=typed_limit)
+    frame.under_header(_draw, direct=DIRECT)
+
+
+def _shown(lab: Lab, reading: Reading, state: LabState) -> Shown:
+    found, damaged = {}, []
+    for name in state.models:
+        try:
+            found[name] = curves_of(name)
+        except CheckpointError as error:
+            damaged.append(str(error))
+    lengths = sorted({n for curves in found.values() for curve in curves for n in curve.by_length})
+    nearest = min(lengths, key=lambda n: abs(n - lab.trained_length), default=0)
+    points, unread = _points(state, reading.shown) if lengths else ([], [])
+    return Shown(found, damaged, lengths, state.length if state.length in lengths else nearest, points, unread)
+
+
+def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
+    answers.
+    """
+    shown = _shown(lab, reading, state)
+    return state.models, tuple(shown.damaged), shown.curves, tuple(shown.unread)
+
+
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """Returns the page's components; none without curves."""
+    shown = _shown(lab, reading, state)
+    curves, length, models = shown.curves, shown.length, list(shown.found)
+    if not curves:
+        return []
+    serving.give_way()
+    trained = _trained(curves)
+    charts = figure.part(
+        key="length charts", spec=_with_rings(_spec(curves, trained), curves, shown.points), at=length, group=GROUP,
+        title=_("Effect of text length"), about=[_about(curves, trained)], models=models, what="length",
+        alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
+    told = [_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the last "
+              "query.", length=n, most=math.log(n)) for n in shown.lengths]
+    slider = dial.part(key="length", group=GROUP, places=shown.lengths, at=length, label=_("Length, tokens"),
+                       term="token", told=told, on_event=events.on_length)
+    heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,
+                        what=f"heads-at-{length}", alt=_told(curves, ENTROPY, length),
+                        title=_("Mean entropy of each head at {length} tokens", length=length))
+    return [charts, slider, heads]
+
+
+DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
@@ -101,51 +172,35 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "models."))
     if lab.task.name in LENGTHS:
         companions.choose(lab.name)
-    found, damaged = {}, []
-    for name in state.models:
-        try:
-            found[name] = curves_of(name)
-        except CheckpointError as error:
-            damaged.append(str(error))
-    for problem in damaged:
+    shown = _shown(lab, reading, state)
+    for problem in shown.damaged:
         st.error(plain(_(problem)))
-    missing = [name for name, curves in found.items() if not curves]
+    missing = [name for name, curves in shown.found.items() if not curves]
     if lab.task.name not in LENGTHS:  # the compared models have the same family, so none of them was measured
         st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))
     elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
-    curves = sum(found.values(), ())
-    if not curves:
+    if not shown.curves:
         return
-    lengths = sorted({n for curve in curves for n in curve.by_length})
-    length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
-    points, unread = _points(state, reading.shown)
     with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
-        charts, beside = st.columns([68, 32], gap="medium")
-    with charts:
-        serving.give_way()
-        trained = tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
-        about = _about(curves, trained)
-        figure(key="length charts", spec=_with_rings(_spec(curves, trained), curves, points), at=length,
-               title=_("Effect of text length"), about=[about], models=list(found), what="length",
-               alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
-               on_event=events.on_length_chart)
-        st.caption(plain(about))
-        for name, limit in unread:
+        left, right = st.columns([68, 32], gap="medium")
+    charts, slider, heads = parts(lab, reading, state)
+    with left:
+        mount(charts)
+        st.caption(plain(_about(shown.curves, _trained(shown.curves))))
+        for name, limit in shown.unread:
             st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
                          model=literal(name), limit=limit))
-    with beside:
-        st.session_state[session.LENGTH] = length
-        st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
-                         help=tip("token"))
-        st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the "
-                      "last query.", length=length, most=math.log(length)))
-        serving.give_way()
-        figure(key="length heads", spec=_heads_spec(curves, length), models=list(found), what=f"heads-at-{length}",
-               title=_("Mean entropy of each head at {length} tokens", length=length),
-               alt=_told(curves, ENTROPY, length))
+    with right:
+        mount(slider)
+        mount(heads)
+
+
+def _trained(curves: Sequence[Curve]) -> tuple[int, ...]:
+    """Returns the lengths that the models were trained at, ascending."""
+    return tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
 
 
 def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:

@@ -19,6 +19,7 @@ from models import catalogue
 from models.studies.corpus.lengths import LENGTHS
 from models.trace import divergence, row_entropy
 from models.training.recipes import RECIPES
+from tests.app.test_route import content, mounted, post
 from tests.browser import ROOT
 from tests.figures.specs import panels, parts, rows, table
 
@@ -146,16 +147,31 @@ def test_a_text_that_cannot_be_read_leaves_the_last_picture(page: str):
 def test_length_draws_what_was_measured():
     app = opened("length", **PAIR)
     assert not app.exception and not app.error
-    slider = app.select_slider(key="length")
-    assert slider.value == 49
-    slider.set_value(193).run()
+    slider, _ = sent(app, "dial")[0]
+    assert slider["at"] == 49
+    now = app.session_state["visit"]
+    about, answer = post(now, [{"key": "length", "type": "at", "x": 193, "drag": False, "sequence": 1}])
+    # the route answers, and what it answers is what Streamlit mounts
+    assert not about["layout"] and {"length", "length charts", "length heads"} <= set(answer)
+    app.run()
     assert not app.exception
-    assert any("193 tokens" in markdown.value for markdown in app.markdown)
+    for key in ("length", "length charts", "length heads"):
+        assert content(answer[key]) == content(mounted(app)[key])
+    slider, _ = sent(app, "dial")[0]
+    assert slider["at"] == 193 and "193 tokens" in slider["told"][slider["places"].index(193)]
     charts = [header for header, _ in sent(app, "figure")]
     readings = sum(len(curves_of(name)) for name in PAIR.values())
     assert [len(panels(header["spec"])) for header in charts] == [4, readings]
     assert charts[0]["at"] == 193
     assert "193" in charts[1]["title"]
+
+
+def test_a_letter_on_length_moves_the_rings_without_the_script():
+    app = opened("length", **PAIR, text="a=1; b=2; a=?")
+    event = {"key": "text", "type": "text", "text": "a=1; b=2; c=3; a=?", "sequence": 1}
+    about, answer = post(app.session_state["visit"], [event])
+    rows = answer["length charts"][0]["spec"]["datasets"]["rows0"]
+    assert not about["layout"] and [row["x"] for row in rows if row.get("form") == "ring"] == [9, 9]
 
 
 def test_length_marks_where_each_was_trained():

@@ -30,7 +30,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 # widget key -> the function that Streamlit calls when the widget changes
 WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
-    session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
+    session.COMPARED: events.on_compared, session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),

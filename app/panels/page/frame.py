@@ -32,20 +32,22 @@ class Direct(NamedTuple):
             draws the page.
         parts: the components of the page.
         late: functions that make the parts which take longer than the pictures.
+        limit: (model, plan) -> maximum number of tokens on the page; None for the model's limit.
     """
 
     depends: Callable[[Lab, Reading, LabState], Hashable]
     parts: Callable[[Lab, Reading, LabState], list[Part]]
     late: Callable[[Lab, Reading, LabState], list[Callable[[], Part]]]
+    limit: Callable[[Lab, HeadPlan], int] | None = None
 
 
-def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[Lab, HeadPlan], int] | None = None,
-                 direct: Direct | None = None, has_box: Callable[[Lab, LabState], bool] | None = None) -> T | None:
+
+def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | None = None,
+                 has_box: Callable[[Lab, LabState], bool] | None = None) -> T | None:
     """Draws the header, the text box and the page.
 
     Args:
         draw: draws the page; gets the model, the tokenized text and the present state.
-        limit: (model, plan) -> maximum number of tokens on the page; default: the model's limit.
         direct: parts for the events route; without it every event runs the Streamlit script.
         has_box: whether the page uses the text with this model; default: True.
 
@@ -68,7 +70,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             said = _(str(error))
             st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
             return None
-        reading = text.read(lab, now.history, state.text, limit and limit(lab, state.alone(lab.name).plan))
+        reading = _read(lab, state, direct)
         with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the parts are made again
             lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars)
@@ -107,12 +109,18 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
     """
     now = visit.current()
     lab = visitor_models.opened(state.model)
-    reading = text.read(lab, now.history, state.text)
+    reading = _read(lab, state, page)
     if now.layout is None or now.layout != (_frame(lab, state), page.depends(lab, reading, state)):
         return None
     found = [*lesson.parts(lab, reading, state), *text.parts(lab, reading, state, problems),
              *page.parts(lab, reading, state)]
     return [*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state)
+
+
+def _read(lab: Lab, state: LabState, page: Direct | None) -> Reading:
+    """Returns the text of a page, tokenized."""
+    limit = page and page.limit and page.limit(lab, state.alone(lab.name).plan)
+    return text.read(lab, visit.current().history, state.text, limit)
 
 
 def _frame(lab: Lab, state: LabState) -> Hashable:

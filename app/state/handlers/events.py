@@ -156,15 +156,8 @@ def compare_with(name: str) -> None:
     history().do(replace(present, compared=(name,)).with_model(present.model))
 
 
-@session.exclusive
-def on_length() -> None:
-    length = widget(session.LENGTH, int)
-    if is_index(length, MAX_LENGTH + 1):
-        history().do(replace(history().present, length=length), merge="length")
-
-
-def on_length_chart(event: dict[str, Any]) -> None:
-    """Handles the choice of a length in a chart of the Length page.
+def on_length(event: dict[str, Any]) -> None:
+    """Handles the choice of a length on the Length page, by the slider or in a chart.
 
     Args:
         event: the component's event, untrusted.
