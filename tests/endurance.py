@@ -66,9 +66,13 @@ class Route:
 
     Args:
         address: of the app.
+
+    Attributes:
+        cookie: the balancer's, which names the replica of the visit; empty without a balancer.
     """
 
     def __init__(self, address: str) -> None:
+        self.cookie = ""
         self._place = urlsplit(address)
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -86,7 +90,8 @@ class Route:
     async def _exchange(self, path: str, body: bytes) -> tuple[int, bytes]:
         assert self._streams is not None
         reader, writer = self._streams
-        head = f"POST {path} HTTP/1.1\r\nHost: {self._place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
+        cookie = f"Cookie: {self.cookie}\r\n" if self.cookie else ""
+        head = f"POST {path} HTTP/1.1\r\nHost: {self._place.netloc}\r\n{cookie}Content-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         status = int(head.split(" ", 2)[1])
@@ -137,6 +142,7 @@ class Visitor:
             route = Route(self.address)
             try:
                 async with visit(self.address) as self.socket:
+                    route.cookie = self.socket.response.headers.get("Set-Cookie", "").split(";")[0]
                     reader = asyncio.create_task(self._read(self.socket))
                     try:
                         await self._open_link()

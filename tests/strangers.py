@@ -2,6 +2,7 @@
 
     python -m tests.strangers                  # all attacks, about two minutes
     python -m tests.strangers --only events    # one of them
+    python -m tests.strangers --balanced       # two replicas behind HAProxy instead of one process
     python -m tests.strangers --root FOLDER    # the app of another checkout, to compare
 
 Starts `app/host.py` on the loopback and sends only there. Every attack is bounded in count and time. A line has the
@@ -20,7 +21,7 @@ import random
 import sys
 import time
 import urllib.parse
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
+from benchmarks.soak import hosted, replicas
 from benchmarks.visitors import WORDS, act
 from tests.browser import ROOT, Server
 
@@ -215,12 +217,16 @@ async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) 
     return await working
 
 
-def usage(process: int) -> dict[str, float]:
-    """Returns the memory (MB), open file descriptors and threads of a process."""
-    status = Path(f"/proc/{process}/status").read_text()
-    fields = dict(line.split(":", 1) for line in status.splitlines())
-    return {"MB": int(fields["VmRSS"].split()[0]) / 1024, "threads": int(fields["Threads"]),
-            "descriptors": len(os.listdir(f"/proc/{process}/fd"))}
+def usage(*processes: int) -> dict[str, float]:
+    """Returns the memory (MB), open file descriptors and threads of processes, each their sum."""
+    total = {"MB": 0.0, "threads": 0.0, "descriptors": 0.0}
+    for process in processes:
+        status = Path(f"/proc/{process}/status").read_text()
+        fields = dict(line.split(":", 1) for line in status.splitlines())
+        total["MB"] += int(fields["VmRSS"].split()[0]) / 1024
+        total["threads"] += int(fields["Threads"])
+        total["descriptors"] += len(os.listdir(f"/proc/{process}/fd"))
+    return total
 
 
 def wait_until_ready(address: str, seconds: float = 60.0) -> None:
@@ -234,39 +240,50 @@ def wait_until_ready(address: str, seconds: float = 60.0) -> None:
     raise RuntimeError("the host is not ready")
 
 
-def measure(name: str, root: Path = ROOT) -> dict[str, Any]:
-    """Runs one attack on a fresh host. Returns the neighbour's times before and during it, and what the process kept.
-    """
+@contextlib.contextmanager
+def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
+    """Yields the address and the processes of a fresh host: one process, or two replicas behind HAProxy."""
+    if balanced:
+        with hosted(8680) as (address, supervisor, _metrics):
+            yield address, replicas(supervisor)
+        return
     server = Server("app/host.py", root, ATTENTION_LAB_HOSTED="1")
     server.start()
     try:
         wait_until_ready(server.address)
-        process = server._process
-        assert process is not None
-        asyncio.run(beside(server.address, None))  # a first run loads the models and fills the caches
-        before = asyncio.run(beside(server.address, None))
-        kept = usage(process.pid)
-        during = asyncio.run(beside(server.address, ATTACKS[name]))
+        assert server._process is not None
+        yield server.address, [server._process.pid]
+    finally:
+        server.stop(kill=True)
+
+
+def measure(name: str, root: Path = ROOT, balanced: bool = False) -> dict[str, Any]:
+    """Runs one attack on a fresh host. Returns the neighbour's times before and during it, and what the processes kept.
+    """
+    with site(root, balanced) as (address, processes):
+        asyncio.run(beside(address, None))  # a first run loads the models and fills the caches
+        before = asyncio.run(beside(address, None))
+        kept = usage(*processes)
+        during = asyncio.run(beside(address, ATTACKS[name]))
         time.sleep(5)
-        after = usage(process.pid)
+        after = usage(*processes)
         return {"attack": name, "before p50 ms": before[len(before) // 2],
                 "before p95 ms": before[int(len(before) * 0.95)],
                 "p50 ms": during[len(during) // 2], "p95 ms": during[int(len(during) * 0.95)], "max ms": during[-1],
                 "kept MB": after["MB"] - kept["MB"], "threads": after["threads"] - kept["threads"],
                 "descriptors": after["descriptors"] - kept["descriptors"], "load": os.getloadavg()[0]}
-    finally:
-        server.stop(kill=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=ATTACKS)
+    parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, of this checkout")
     parser.add_argument("--root", type=Path, default=ROOT)
     asked = parser.parse_args()
     broken = False
     for name in [asked.only] if asked.only else ATTACKS:
         try:
-            line = measure(name, asked.root.resolve())
+            line = measure(name, asked.root.resolve(), asked.balanced)
         except (RuntimeError, OSError, websockets.WebSocketException, TimeoutError) as error:
             line = {"attack": name, "the neighbour was cut off": repr(error)[:100]}
         broken = broken or any(line.get(what, most + 1) > most for what, most in BOUNDS.items())
