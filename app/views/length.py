@@ -187,6 +187,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
         left, right = st.columns([68, 32], gap="medium")
     charts, slider, heads = parts(lab, reading, state)
+    with right:  # drawn first: the browser has to load Vega for the charts
+        mount(slider)
     with left:
         mount(charts)
         st.caption(plain(_about(shown.curves, _trained(shown.curves))))
@@ -194,7 +196,6 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
             st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
                          model=literal(name), limit=limit))
     with right:
-        mount(slider)
         mount(heads)
 
 
