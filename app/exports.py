@@ -6,14 +6,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy
 from numpy import ndarray
 
-from models import Lab, Trace
-from models.trace import Layer, PassResult
+from app.content.heads import state_of
+from models import HeadPlan, Lab, Trace
+from models.trace import Layer, PassResult, divergence
 
 Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
 
@@ -50,24 +51,50 @@ def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
             "tokens": {row: list(tokens) for row, tokens in result.rows.items()}, "written": result.written}
 
 
-def as_npz(info: Mapping[str, Any], result: PassResult, maps: Maps) -> bytes:
+def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarray]],
+             roles: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns every head with its state, its measures and its roles.
+
+    Args:
+        lab: the model.
+        plan: interventions on heads.
+        measures: source (`text`, `corpus`) -> name -> (heads,), in the order of Kind.addresses.
+        roles: kind, layer and head from 0, role, share; see models/analysis/roles.py.
+    """
+    found = []
+    for i, (kind, layer, head) in enumerate(address for its in lab.kinds for address in its.addresses):
+        state = state_of(lab, plan, (kind, layer, head))
+        found.append({
+            "kind": kind, "layer": layer + 1, "head": head + 1, "constant": state.constant, "gate": state.gate,
+            "patch": state.patch,
+            "roles": [{"role": role["role"], "share": role.get("share")} for role in roles
+                      if (role["kind"], role["layer"], role["head"]) == (kind, layer, head)],
+            **{source: {name: _number(values[i]) for name, values in its.items()} for source, its in measures.items()}})
+    return found
+
+
+def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
     """Returns the export as a compressed .npz file.
 
     Args:
         info: metadata from `about`.
-        result: the outputs of the pass.
+        before: the outputs of the unmodified model.
+        result: the outputs of the pass under the plan.
         maps: the attention maps to export.
 
     Returns:
         A file with these arrays. `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32,
         layers from 1, as on the screen. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,)
-        probabilities.
+        probabilities. `losses unmodified` and `prediction I unmodified`: the same without the plan. `kl`:
+        (predictions,) KL divergence from the unmodified model in nats.
         `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
         bytes from strings.
     """
     arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": result.losses}
     arrays |= {f"{kind} norms": norms for kind, norms in result.norms.items()}
     arrays |= {f"prediction {i}": output.distribution for i, output in enumerate(result.outputs)}
+    arrays |= {"losses unmodified": before.losses, "kl": numpy.array(_divergences(before, result))}
+    arrays |= {f"prediction {i} unmodified": output.distribution for i, output in enumerate(before.outputs)}
     if result.outputs:
         arrays["names"] = numpy.array(json.dumps(result.outputs[0].names))
     for (kind, layer), its in maps.items():
@@ -78,32 +105,46 @@ def as_npz(info: Mapping[str, Any], result: PassResult, maps: Maps) -> bytes:
     return file.getvalue()
 
 
-def as_json(info: Mapping[str, Any], result: PassResult, maps: Maps) -> bytes:
+def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
     """Returns the export as JSON, without scores and with the ten most probable tokens of each prediction.
 
     Args:
         info: metadata from `about`.
-        result: the outputs of the pass.
+        before: the outputs of the unmodified model.
+        result: the outputs of the pass under the plan.
         maps: the attention maps to export.
 
     Returns:
         UTF-8 bytes; values that are not finite are null.
     """
-    predictions = [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
-                    for i in output.order[:10]] for output in result.outputs]
     layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(its.live), "weights": _numbers(its.weights)}
               for (kind, layer), its in maps.items()]
-    return json.dumps({**info, "losses": _numbers(result.losses), "predictions": predictions,
+    return json.dumps({**info, "losses": _numbers(result.losses), "predictions": _predictions(result),
+                       "kl": [_number(kl) for kl in _divergences(before, result)],
+                       "unmodified": {"losses": _numbers(before.losses), "predictions": _predictions(before)},
                        "norms": {kind: _numbers(norms) for kind, norms in result.norms.items()}, "layers": layers},
                       separators=(",", ":")).encode()
 
 
-def as_csv(info: Mapping[str, Any], result: PassResult, maps: Maps, causal: Mapping[str, bool]) -> bytes:
+def _predictions(result: PassResult) -> list[list[dict[str, Any]]]:
+    """Returns the ten most probable tokens of each prediction."""
+    return [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
+             for i in output.order[:10]] for output in result.outputs]
+
+
+def _divergences(before: PassResult, result: PassResult) -> list[float]:
+    """Returns the KL divergence of each prediction from the unmodified model, in nats."""
+    return [divergence(old, new) for old, new in zip(before.outputs, result.outputs, strict=True)]
+
+
+def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps,
+           causal: Mapping[str, bool]) -> bytes:
     """Returns the attention patterns as CSV, one row per weight.
 
     Args:
-        info: metadata from `about`; model and link are written in the first line, a comment.
-        result: not used; every export function has the same first parameters.
+        info: metadata from `about`; the first line, a comment, has model, link and plan.
+        before: the outputs of the unmodified model; the first line has its mean loss.
+        result: the outputs of the pass under the plan; the first line has mean loss and KL divergences.
         maps: the attention maps to export.
         causal: attention block -> True if its mask is causal; masked weights are omitted.
 
@@ -111,7 +152,13 @@ def as_csv(info: Mapping[str, Any], result: PassResult, maps: Maps, causal: Mapp
         UTF-8 bytes with the columns kind, layer, head, query, key and weight; indices count from 1.
     """
     file = io.StringIO()
-    file.write(f"# {info['made with']}: {info['model']}. {info['link']}\r\n")
+    effect = [f"plan: {info['plan'] or 'none'}"]
+    if numpy.isfinite([before.loss, result.loss]).all():
+        effect.append(f"loss: {before.loss:.4f} unmodified, {result.loss:.4f} nats under the plan")
+    if result.outputs:
+        effect.append("KL divergence of each prediction in nats: "
+                      + ", ".join(f"{kl:.{DIGITS}g}" for kl in _divergences(before, result)))
+    file.write(f"# {info['made with']}: {info['model']}. {info['link']} {'; '.join(effect)}\r\n")
     rows = csv.writer(file)
     rows.writerow(["kind", "layer", "head", "query", "key", "weight"])
     for (kind, layer), its in maps.items():
@@ -127,7 +174,11 @@ def _numbers(array: ndarray) -> Any:
     """Returns the array as nested lists, rounded to DIGITS decimals, with None for values that are not finite."""
     if array.ndim > 1:
         return [_numbers(part) for part in array]
-    return [round(value, DIGITS) if numpy.isfinite(value) else None for value in array.tolist()]
+    return [_number(value) for value in array.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), DIGITS) if numpy.isfinite(value) else None
 
 
 def file_name(model: str, what: str, ending: str) -> str:

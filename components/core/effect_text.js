@@ -64,7 +64,7 @@ const furthest = (predictions, known, distance) => {
   const most = predictions.reduce((best, { kl }, index) => (kl > predictions[best].kl ? index : best), 0);
   const { title, kl } = predictions[most];
   const line = { name: _('Largest KL divergence'), verdict: null };
-  if (!known || kl < SAME) return { ...line, text: known ? distance(0) : '–' };
+  if (!known || kl < SAME) return { ...line, text: known ? distance(kl) : '–' };
   return { ...line, text: `${truncate(title, 40)}, ${distance(kl)}`, index: most };
 };
 
@@ -74,7 +74,7 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
   const known = shown && changed && typeof shown.kl === 'number';
   const unit = _('nats');
   const nothing = changed ? '–' : _('nothing is changed yet');
-  const distance = kl => withUnit(kl < SAME ? '0.000' : kl.toFixed(3), unit);
+  const distance = kl => withUnit(kl > 0 && kl < SAME ? '<0.001' : kl.toFixed(3), unit);
   const moved = {
     name: _('KL divergence from the unmodified model'),
     term: 'kl',

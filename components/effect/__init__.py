@@ -35,7 +35,7 @@ class Fact(TypedDict):
 @component("effect")
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
-           strip: Strip | None = None, facts: list[Fact] | None = None,
+           strip: Strip | None = None, facts: list[Fact] | None = None, model: str = "", sentence: str = "",
            on_event: OnEvent | None = None) -> Content:
     """Draws the panel.
 
@@ -53,9 +53,11 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
         changed: False for the empty plan: one bar per row, no comparison.
         strip: describes the values in `tokens` if these are not losses.
         facts: lines in place of KL divergence and loss.
+        model: title of the model, for downloads.
+        sentence: the beginning of the input text, for the picture.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
               "index": index, "changed": bool(changed)}
-    optional: dict[str, Any] = {"strip": strip, "facts": facts}
+    optional: dict[str, Any] = {"strip": strip, "facts": facts, "model": model or None, "sentence": sentence or None}
     return header | {name: value for name, value in optional.items() if value is not None}, {}

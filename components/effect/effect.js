@@ -12,10 +12,12 @@ import {
   stripSize,
   stripSteps,
 } from '../core/effect_text.js';
-import { truncate } from '../core/format.js';
+import { quoteToken, truncate } from '../core/format.js';
+import { effectPicture, effectTable } from '../core/picture/effect.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+import { createDownloadMenu } from '../widgets/download_menu.js';
 import { termElement } from '../widgets/tip.js';
 import { createEffectPeek } from './peek.js';
 
@@ -51,7 +53,8 @@ function create(state) {
   const story = part('div', 'story', { 'aria-live': 'polite' });
   const section = make('section', { className: 'losses' }, heading, story, strip);
   const numbers = make('div', { className: 'values' }, answer, key, rows, facts, section);
-  state.root.append(make('div', { className: 'head' }, title, pager), numbers);
+  const take = createDownloadMenu(() => offer(state), _('Download: the effect'));
+  state.root.append(make('div', { className: 'head' }, title, pager), numbers, take.element);
   strip.addEventListener('pointerover', event =>
     point(state, state.spans.indexOf(event.target.closest('[role="listitem"]'))),
   );
@@ -66,6 +69,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(state.spans.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
+    take,
     peek: createEffectPeek(state.root, rows),
     ...{ title, pager, back, forth, count, answer, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
@@ -74,6 +78,23 @@ function create(state) {
     bars: [],
     shown: '',
     spelt: '',
+  };
+}
+
+/** Returns the content of the download menu. */
+function offer(state) {
+  const { data, index, title } = state;
+  const shown = data.predictions[index];
+  return {
+    title: title.textContent,
+    about: [
+      ...(data.sentence ? [quoteToken(data.sentence)] : []),
+      ...(data.changed ? [_('Upper bar: unmodified; lower bar: with your change.')] : []),
+    ],
+    models: data.model ? [data.model] : [],
+    what: 'effect',
+    picture: () => effectPicture(shown, factLines(data, shown), data.changed),
+    table: () => effectTable(data),
   };
 }
 
@@ -270,4 +291,12 @@ function point(state, index) {
 const tell = ({ story, tokens, pointed, about, single }) =>
   setText(story, tokens[pointed] ? stripSentence(tokens[pointed], about) : stripLegend(about, single));
 
-export const effect = defineComponent({ create, update, parts: ['numbers'], destroy: ({ peek }) => peek.stop() });
+export const effect = defineComponent({
+  create,
+  update,
+  parts: ['numbers'],
+  destroy: ({ peek, take }) => {
+    peek.stop();
+    take.close();
+  },
+});

@@ -5,11 +5,13 @@ import { standalonePage } from '../core/picture/standalone.js';
 import { fileName, framePicture, toMarkup } from '../core/picture/svg.js';
 import { linkQuery } from '../core/query.js';
 import { _, currentLanguage, N_ } from '../core/texts.js';
-import { make } from './dom.js';
+import { make, setText } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
 
 const SIDE = 16_000; // side in px of the largest canvas that every browser can make
+const PATIENCE = 5_000; // ms to wait for the pixels of a picture
+const SHOWN = 15_000; // ms for which a message is shown
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 
@@ -19,7 +21,8 @@ export function stateLink() {
   query.delete('embed');
   query.delete('embed_options');
   const text = linkQuery(query);
-  return location.origin + location.pathname + (text ? `?${text}` : '');
+  // Some mail programs and chats end a link at a `?` without a `/` before it.
+  return location.origin + location.pathname.replace(/\/?$/, '/') + (text ? `?${text}` : '');
 }
 
 /** Saves a file. */
@@ -28,6 +31,9 @@ export function save(content, type, name) {
   make('a', { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), KEPT);
 }
+
+/** Returns the result of a promise, or null if it fails or takes longer than PATIENCE. */
+const inTime = work => Promise.race([work, new Promise(done => setTimeout(done, PATIENCE, null))]).catch(() => null);
 
 /** Returns a picture as a PNG blob at twice its size. */
 async function rasterised({ width, height, tree }) {
@@ -45,16 +51,22 @@ async function rasterised({ width, height, tree }) {
   }
 }
 
+async function saveSvg({ figure, frame, framed, name }) {
+  const markup = figure ? await figure.svg(frame) : toMarkup(framed().tree);
+  save(`<?xml version="1.0" encoding="UTF-8"?>\n${markup}\n`, 'image/svg+xml', name('svg'));
+}
+
 /** Format -> function that makes and saves the file. */
 const MAKE = {
-  svg: async ({ figure, frame, framed, name }) =>
-    save(
-      `<?xml version="1.0" encoding="UTF-8"?>\n${figure ? await figure.svg(frame) : toMarkup(framed().tree)}\n`,
-      'image/svg+xml',
-      name('svg'),
-    ),
-  png: async ({ figure, frame, framed, name }) =>
-    save(figure ? await figure.png(frame) : await rasterised(framed()), 'image/png', name('png')),
+  svg: saveSvg,
+  png: async offer => {
+    const { figure, frame, framed, name, say } = offer;
+    const blob = await inTime(figure ? figure.png(frame) : rasterised(framed()));
+    if (blob) return save(blob, 'image/png', name('png'));
+    // browsers that protect visitors from fingerprinting may refuse to read pixels
+    say(_('This browser made no PNG. The picture was saved as SVG.'));
+    return saveSvg(offer);
+  },
   csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
   html: async ({ figure, frame, framed, title, name }) =>
     save(
@@ -94,9 +106,14 @@ export function createDownloadMenu(offered, name = _('Download')) {
     const name = ending => fileName([...offer.models, offer.what], ending);
     const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
     const frame = { title: offer.title, about: offer.about, citation, link };
-    return MAKE[kind]({ ...offer, citation, link, name, frame, framed });
+    return MAKE[kind]({ ...offer, citation, link, name, frame, framed, say });
   };
-  return createMenu({
+  const line = make('span', { className: 'said', attributes: { role: 'status' } });
+  const say = text => {
+    setText(line, text);
+    setTimeout(() => setText(line, ''), SHOWN);
+  };
+  const menu = createMenu({
     icon: ICON,
     text: _('Download'),
     name,
@@ -107,4 +124,6 @@ export function createDownloadMenu(offered, name = _('Download')) {
       return [...kinds.map(kind => ({ text: _(NAMES[kind]), act: () => take(kind) })), ...(offer.others ?? [])];
     },
   });
+  menu.element.append(line);
+  return menu;
 }

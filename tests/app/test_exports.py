@@ -16,10 +16,12 @@ import pytest
 
 import models
 from app import compute, exports
+from app.panels.measured import measures
 from app.panels.prompt import export
 from app.state.handlers.head_events import on_heads
 from models import HeadPlan
-from models.trace import sketch_of
+from models.analysis.head_measures import confidences
+from models.trace import divergence, sketch_of
 from tests.app.test_pages import opened
 from tests.app.visitors import visiting
 
@@ -63,6 +65,39 @@ def test_json_has_the_same_numbers(lab):
     best = file["predictions"][0][0]
     assert (best["label"], best["probability"]) == (trace.output.labels[0],
                                                     pytest.approx(trace.output.probabilities[0], abs=1e-6))
+
+
+def test_files_have_the_effect_of_the_plan(lab):
+    before, after = models.run(lab, TEXT), models.run(lab, TEXT, PLAN)
+    kl = divergence(before.output, after.output)
+    assert kl > 0
+    json_file, npz = json.loads(made(lab, "json")), numpy.load(io.BytesIO(made(lab, "npz")), allow_pickle=False)
+    assert json_file["kl"] == [pytest.approx(kl, abs=1e-6)] and npz["kl"] == pytest.approx(kl, abs=1e-6)
+    numpy.testing.assert_allclose(npz["losses unmodified"], before.losses, atol=1e-6)
+    numpy.testing.assert_allclose(npz["prediction 0 unmodified"], before.outputs[0].distribution, atol=1e-6)
+    unmodified = json_file["unmodified"]
+    numpy.testing.assert_allclose(unmodified["losses"][:-1], before.losses[:-1], atol=1e-6)
+    assert [its["label"] for its in unmodified["predictions"][0]] == list(before.output.labels[:10])
+    first = made(lab, "csv").decode("utf-8-sig").splitlines()[0]
+    assert f"plan: {PLAN}" in first and f"{before.loss:.4f} unmodified, {after.loss:.4f} nats" in first
+    assert float(first.rpartition(" ")[2]) == pytest.approx(kl, rel=1e-4)
+
+
+def test_files_have_the_state_the_measures_and_the_roles_of_every_head(lab):
+    """Layers and heads count from 1 in all three files, as on the screen."""
+    heads = json.loads(made(lab, "json"))["heads"]
+    assert heads == json.loads(str(numpy.load(io.BytesIO(made(lab, "npz")))["about"]))["heads"]
+    assert [(one["layer"], one["head"]) for one in heads] == [(i, j) for i in range(1, 5) for j in range(1, 9)]
+    by_head = {(one["layer"], one["head"]): one for one in heads}
+    assert (by_head[2, 3]["gate"], by_head[1, 1]["constant"], by_head[3, 1]["gate"]) == (0.5, True, 1.0)
+    confident = confidences(lab, models.run(lab, TEXT))["self"]
+    for (layer, head), one in by_head.items():
+        assert one["text"]["confidence"] == pytest.approx(confident[layer - 1, head - 1], abs=1e-6)
+    stored = measures.over_a_corpus(lab)
+    assert by_head[2, 3]["corpus"]["loss"] == pytest.approx(stored["kinds"]["self"]["loss"][1][2], abs=1e-6)
+    expected = sorted((role["layer"] + 1, role["head"] + 1, role["role"]) for role in stored["roles"])
+    assert expected == sorted((*key, role["role"]) for key, one in by_head.items() for role in one["roles"])
+    assert expected
 
 
 def test_csv_is_the_trace_to_the_printed_digits(lab):

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import models
 from models import HeadPlan
-from models.trace import row_entropy
+from models.trace import divergence, row_entropy
 
 pytestmark = pytest.mark.browser
 
@@ -88,6 +88,32 @@ def test_a_picture_in_pixels_is_light_and_twice_as_large(visit, tmp_path):
     assert picture.size == (2 * int(vector.get("width") or 0), 2 * int(vector.get("height") or 0))
     assert picture.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
     assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
+
+
+@pytest.mark.parametrize("fault", ["done => done(null)", "() => {}"])  # no pixels; no answer
+def test_where_the_browser_makes_no_pixels_the_picture_is_saved_as_svg(visit, tmp_path, fault):
+    page = visit(model="stories-softmax", text="Once upon a time", **{"as": "matrix"})
+    page.evaluate(f"void (HTMLCanvasElement.prototype.toBlob = {fault})")
+    path = take(page, "head_map", "PNG", tmp_path)
+    assert path.suffix == ".svg" and ElementTree.parse(path).getroot().tag == f"{SVG}svg"
+    expect(page.locator('[data-part="head_map"]').first).to_contain_text("saved as SVG")
+
+
+def test_the_effect_is_taken_away(page, trace, tmp_path):
+    before = models.run(models.load("stories-softmax"), TEXT)
+    table = take(page, "effect", "CSV", tmp_path).read_text("utf-8").split("\n", 1)[1]
+    rows = list(csv.DictReader(io.StringIO(table, newline="")))
+    (kl,) = (row for row in rows if row["measure"].startswith("KL"))
+    assert float(kl["with the plan"]) == pytest.approx(divergence(before.output, trace.output), rel=1e-4)
+    shares = [row for row in rows if row["measure"] == "probability"]
+    for column, output in (("unmodified", before.output), ("with the plan", trace.output)):
+        assert max(float(row[column]) for row in shares) == pytest.approx(output.probabilities[0], rel=1e-4)
+    losses = [row for row in rows if row["measure"] == "loss, nats"]
+    assert [float(row["with the plan"]) for row in losses] == pytest.approx(
+        [float(loss) for loss in trace.losses[:-1]], rel=1e-4)
+    root = ElementTree.parse(take(page, "effect", "SVG", tmp_path)).getroot()
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert any("KL divergence from the unmodified model" in text for text in texts)
 
 
 def test_a_table_is_the_trace(page, trace, tmp_path):

@@ -121,7 +121,7 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
     [SURPRISE, '2.000 → 2.250 ', '▲ +0.250, worse'],
   ]);
   assert.deepEqual(texts({ before: 2.25, after: 2 }, { kl: 0.0001 }), [
-    [MOVES, '0.000 nats', undefined],
+    [MOVES, '<0.001 nats', undefined],
     [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
   ]);
   assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');

@@ -15,6 +15,8 @@ from models import Lab
 from models.kind import TEXT
 from models.trace import divergence
 
+SENTENCE = 160  # characters of the text in the picture
+
 
 def draw(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "effect") -> None:
     """Draws the panel, or a message if a class must guess the prediction first.
@@ -46,6 +48,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
         The component.
     """
     return effect.part(key=key, index=shown_index(state, before, after), on_event=events.on_effect,
+                       model=lab.name, sentence=state.text[:SENTENCE],
                        **effect_content.content(lab, state.plan, before, after))
 
 

@@ -13,6 +13,7 @@ import streamlit as st
 
 from app import compute, exports
 from app.compute import AnyTrace
+from app.panels.measured import measures
 from app.panels.prompt import saved_model
 from app.server import limits, serving
 from app.state import visit
@@ -103,15 +104,17 @@ def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadP
     if lab is None:
         raise LookupError("the model has been let go")
     with limits.counted_alone():
-        seen = compute.traces_of(lab, prompt, plan)[1]
+        before, seen = compute.traces_of(lab, prompt, plan)
         if isinstance(seen, Trace):
             maps = exports.maps_of(seen)
         else:
             kind, layer = of_layer or (lab.kinds[0].name, 0)
             maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
-    info = exports.about(lab, seen, str(compute.usable(lab, plan)), link)
-    if ending == "npz":
-        return exports.as_npz(info, seen, maps)
-    if ending == "json":
-        return exports.as_json(info, seen, maps)
-    return exports.as_csv(info, seen, maps, {kind.name: kind.causal for kind in lab.kinds})
+        plan = compute.usable(lab, plan, prompt)
+        info = exports.about(lab, seen, str(plan), link)
+        if ending == "csv":
+            return exports.as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds})
+        corpus = measures.over_a_corpus(lab)
+        found = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
+    info["heads"] = exports.heads_of(lab, plan, found, corpus.get("roles", ()))
+    return (exports.as_npz if ending == "npz" else exports.as_json)(info, before, seen, maps)
