@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -108,3 +109,34 @@ def test_letters_can_be_kept_to_the_grid(visit):
     page.keyboard.press("p")
     page.wait_for_url("**plan=*")
     box.check()
+
+
+CROSS = "element => getComputedStyle(element, '::before').backgroundImage"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_states_stay_visible_in_high_contrast(browser, address, scheme):
+    """With forced colours the browser removes backgrounds and shadows, so each state needs a look of its own."""
+    context = browser.new_context(forced_colors="active", color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{address}/?" + urlencode({"model": "stories-softmax", "text": "Once upon a time",
+                                           "plan": "self-0.0c-0.3g0.5-1.2g0", "as": "matrix", "open": ""}))
+    tiles = page.get_by_role("gridcell")
+    tiles.first.wait_for(timeout=60_000)
+    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+    chosen, other = (tiles.nth(i).evaluate("its => getComputedStyle(its).outlineStyle") for i in (0, 1))
+    assert (chosen, other) == ("solid", "none")
+    pruned, live = (page.get_by_role("gridcell", name=name, exact=True).locator(".map")
+                    for name in ("layer 2, head 3, pruned", "layer 2, head 4, live"))
+    assert "linear-gradient" in pruned.evaluate(CROSS)
+    assert "linear-gradient" not in live.evaluate(CROSS)
+    foot = page.get_by_role("gridcell", name="layer 1, head 4, gate 0.5").locator(".foot i")
+    for one, two in ((page.get_by_role("button", name="Constant", exact=True),
+                      page.get_by_role("button", name="Prune", exact=True)),
+                     (foot, foot.locator("xpath=..")),
+                     (page.locator(".key i.before"), page.locator(".key i.after")),
+                     (page.locator(".bars i.before").first, page.locator(".bars i.after").first)):
+        first, second = (its.first.evaluate("its => getComputedStyle(its).backgroundColor") for its in (one, two))
+        assert first != second, (one, two)
+    assert "gradient" in page.locator(".legend .bar").first.evaluate("its => getComputedStyle(its).backgroundImage")
+    context.close()

@@ -104,12 +104,12 @@ def test_the_effect_is_taken_away(page, trace, tmp_path):
     table = take(page, "effect", "CSV", tmp_path).read_text("utf-8").split("\n", 1)[1]
     rows = list(csv.DictReader(io.StringIO(table, newline="")))
     (kl,) = (row for row in rows if row["measure"].startswith("KL"))
-    assert float(kl["with the plan"]) == pytest.approx(divergence(before.output, trace.output), rel=1e-4)
+    assert float(kl["changed"]) == pytest.approx(divergence(before.output, trace.output), rel=1e-4)
     shares = [row for row in rows if row["measure"] == "probability"]
-    for column, output in (("unmodified", before.output), ("with the plan", trace.output)):
+    for column, output in (("unmodified", before.output), ("changed", trace.output)):
         assert max(float(row[column]) for row in shares) == pytest.approx(output.probabilities[0], rel=1e-4)
     losses = [row for row in rows if row["measure"] == "loss, nats"]
-    assert [float(row["with the plan"]) for row in losses] == pytest.approx(
+    assert [float(row["changed"]) for row in losses] == pytest.approx(
         [float(loss) for loss in trace.losses[:-1]], rel=1e-4)
     root = ElementTree.parse(take(page, "effect", "SVG", tmp_path)).getroot()
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]

@@ -50,5 +50,5 @@ export function effectTable({ predictions, tokens, strip, before, after }) {
   const what = strip ? strip.title : _('loss, nats');
   for (const { token, before: old, after: now } of tokens)
     if (now !== null) rows.push(['', what, token, old ?? '', now, '']);
-  return { columns: ['prediction', 'measure', 'token', 'unmodified', 'with the plan', 'right'], rows };
+  return { columns: ['prediction', 'measure', 'token', 'unmodified', 'changed', 'right'], rows };
 }
