@@ -1,6 +1,5 @@
 """Components that the browser draws, one function per component. They import only the texts of the app."""
 
-from components.chart import chart
 from components.chooser import catalogue, chooser
 from components.comparison import comparison
 from components.contributions import contributions
@@ -21,6 +20,6 @@ from components.text_box import text_box
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "contributions", "dial",
+__all__ = ["Grid", "Part", "answering", "catalogue", "chooser", "comparison", "contributions", "dial",
            "effect", "figure", "head_map", "heads", "hiding", "lens", "lesson", "library", "mount", "navigation",
            "notice", "opening", "page_style", "spec_of", "table", "text_box", "toolbar", "written"]

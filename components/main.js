@@ -1,6 +1,5 @@
 // The entry of the library: every component by the name under which Python registers it.
 
-import { chart } from './chart/chart.js';
 import { catalogue, chooser } from './chooser/chooser.js';
 import { comparison } from './comparison/comparison.js';
 import { contributions } from './contributions/contributions.js';
@@ -25,7 +24,6 @@ import { written } from './written/written.js';
 
 const components = {
   catalogue,
-  chart,
   chooser,
   comparison,
   contributions,

@@ -79,7 +79,8 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
     def build() -> Any:
 
         base = alt.Chart(alt.NamedData(name="rows0")).encode(
-            x=alt.X("across:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=220)),
+            x=alt.X("across:N", sort=order, title=None, axis=alt.Axis(
+                orient="top", labelAngle=-30, labelLimit=220, labelOverlap=False)),
             y=alt.Y("down:N", sort=order, title=None, axis=_names()))
         squares = base.mark_rect().encode(
             color=alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-1, 1], domainMid=0, range="diverging")),

@@ -84,3 +84,18 @@ def recolouring(theme: Theme) -> dict[str, str]:
     light, other = palette("light"), palette(theme)
     pairs = [*zip(light["series"], other["series"], strict=True), *((light[role], other[role]) for role in ROLES)]
     return dict(pairs)
+
+
+def plotly_layout(theme: Theme = "light") -> dict[str, Any]:
+    """Returns the `layout` of a plotly figure.
+
+    Args:
+        theme: `print` has a white background; the others are transparent.
+    """
+    its = palette(theme)
+    axis = {"gridcolor": its["line"], "linecolor": its["line"], "tickfont": {"color": its["faint"]}}
+    ground = its["ground"] if theme == "print" else "rgba(0,0,0,0)"
+    return {"colorway": its["series"], "paper_bgcolor": ground, "plot_bgcolor": ground, "xaxis": axis, "yaxis": axis,
+            "font": {"family": FONT, "size": 13, "color": its["ink"]},
+            "hoverlabel": {"bgcolor": its["ground"], "bordercolor": its["line"], "font": {"color": its["ink"]}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": its["faint"], "activecolor": its["accent"]}}

@@ -5,7 +5,6 @@ It also shows the roles of heads. Selecting points in the chart selects heads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,11 +23,16 @@ from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.heads_view import MEASURES, SOURCES
-from app.texts import _, ngettext, number, tip
-from components import chart, head_charts
+from app.texts import _, number, tip
+from components import figure, spec_of
+from figures.heads import HeadPoint, head_points, head_scatter
+from figures.squares import correlations
 from models import Lab
 from models.analysis.head_measures import spearman
 from models.plan import Address
+
+# Streamlit replaces these names by chartCategoricalColors of .streamlit/config.toml in the page's theme.
+PAGE_COLOURS = [f"#{number:06d}" for number in range(1, 9)]
 
 
 def page() -> None:
@@ -98,26 +102,35 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
              for kind, layer, head in addresses]
     at = state.selection
     places = head_events.picked(addresses)
-    spec = head_charts.scatter(values[x], values[y], _(MEASURES[x]), _(MEASURES[y]), names,
-                               [titles[kind] for kind, _layer, _head in addresses],
-                               addresses.index((at.kind, at.layer, at.head)),
-                               [bool(address in state.plan.heads) for address in addresses], places)
-    chart(key="scatter", spec=spec, models=[lab.name], what="heads",
-          on_event=partial(head_events.on_scatter, model=state.model, addresses=addresses),
-          title=_("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
-          alt="; ".join(f"{name}: {number(one, '.3f')}, {number(other, '.3f')}" for name, one, other in zip(
-              names, values[x].tolist(), values[y].tolist(), strict=True)))
+    groups = [(f"{titles[kind]}, " if len(lab.kinds) > 1 else "") + _("layer {layer}", layer=layer + 1)
+              for kind, layer, _head in addresses]
+    points = tuple(HeadPoint(name, group, round(one, 6), round(other, 6), address in state.plan.heads)
+                   for name, group, one, other, address in zip(
+                       names, groups, values[x].tolist(), values[y].tolist(), addresses, strict=True))
+    axes, chosen = (_title(x), _title(y)), addresses.index((at.kind, at.layer, at.head))
+    title = _("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x]))
+    chart = head_scatter(points, *axes, chosen, places, theme=None)
+    chart.update_layout(template="streamlit", colorway=PAGE_COLOURS)
+    # Streamlit mounts a changed chart anew, so the key is new as well: the old selection does not come back.
+    st.plotly_chart(chart, key=session.SCATTER, alt=title, on_select=partial(
+        head_events.on_scatter, model=state.model, addresses=addresses), config={
+            "displayModeBar": True, "scrollZoom": False, "toImageButtonOptions": {
+                "format": "png", "scale": 2, "filename": exports.file_name(lab.name, "heads", "png")[:-4]}})
+    figure(key="scatter files", spec=spec_of(head_points.spec(points, *axes, chosen, title)), title=title,
+           models=[lab.name], what="heads", is_drawn=False)
+    st.session_state[session.PICKED] = places
+    st.multiselect(_("Picked heads"), range(len(addresses)), key=session.PICKED, format_func=names.__getitem__,
+                   on_change=head_events.on_picked, args=(addresses,), help=_(
+                       "Click a point to select its head. To pick several, choose the rectangle or the lasso above the "
+                       "chart and draw around them."),
+                   placeholder=_("Draw around points with the lasso above, or choose heads here"))
     picked = [addresses[place] for place in places]
     with st.container(horizontal=True, vertical_alignment="center", key="picked"):
-        if not picked:
-            st.caption(_("Click a point to select its head; draw a rectangle to pick several. With the keyboard: "
-                         "arrows, Enter, Space."))
-            return
-        st.markdown(ngettext("{n} head picked", "{n} heads picked", len(picked)))
         for label, change in ((_("Prune"), {"gate": 0.0}), (_("Constant"), {"constant": True}),
                               (_("Live"), {"constant": False, "gate": 1.0})):
             st.button(label, key=f"picked {sorted(change.items())}", on_click=head_events.set_heads,
-                      args=(picked, change), disabled=bool(change.get("constant")) and lab.constant is None)
+                      args=(picked, change),
+                      disabled=not picked or (bool(change.get("constant")) and lab.constant is None))
 
 
 def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> None:
@@ -126,8 +139,10 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
     if len(names) > 1:
         st.markdown(_("**Rank correlations** (Spearman) of the measures over all {n} heads",
                       n=len(next(iter(values.values())))))
-        st.table([{"": _(MEASURES[one]), **{_(MEASURES[other]): _number(spearman(values[one], values[other]))
-                                            for other in names}} for one in names])
+        title = _("Rank correlations of the measures")
+        found = [[spearman(values[one], values[other]) for other in names] for one in names]
+        figure(key="correlations", title=title, models=[lab.name], what="correlations",
+               spec=spec_of(correlations.spec([_(MEASURES[name]) for name in names], found, title)))
     table = pandas.DataFrame(rows(lab, values, distance))
     st.download_button(_("Heads as CSV"), table.to_csv(index=False), exports.file_name(lab.name, "heads", "csv"),
                        "text/csv", on_click="ignore", icon=":material/download:")
@@ -142,8 +157,9 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
             for i, (kind, layer, head) in enumerate(addresses)]
 
 
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else number(value, ".2f")
+def _title(measure: str) -> str:
+    """Returns the title of a measure's axis, with its unit if it has one."""
+    return _("{measure}, nats", measure=_(MEASURES[measure])) if measure == "loss" else _(MEASURES[measure])
 
 
 def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:

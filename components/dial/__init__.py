@@ -16,7 +16,7 @@ def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "
 
     Args:
         key: of the mount.
-        group: charts and dials with the same group show the same position; see `group` of components/chart.
+        group: charts and dials with the same group show the same position; see `group` of components/figure.
         places: the positions, ascending numbers.
         at: the current position.
         label: of the slider; empty for no slider, if another component of the group has one.

@@ -23,7 +23,7 @@ def spec_of(spec: Spec) -> Spec:
 @component("figure")
 def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str, alt: str = "",
            about: Sequence[str] = (), group: str = "", at: float | None = None, here: str = "",
-           on_event: OnEvent | None = None) -> Content:
+           is_drawn: bool = True, on_event: OnEvent | None = None) -> Content:
     """Draws a chart.
 
     Args:
@@ -37,8 +37,11 @@ def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str
         group: of components/dial; the chart marks the group's position and, if its spec chooses, sets it.
         at: the marked position.
         here: label of that position in the files.
+        is_drawn: False for the table and the files alone, of a chart that plotly draws.
         on_event: called with {type: at, x, sequence} when a position is chosen in a chart that chooses.
     """
     header = {"spec": spec, "title": title, "alt": alt or spec.get("description", ""), "models": list(models),
               "what": what, "about": list(about), "at": at}
+    if not is_drawn:
+        header["hidden"] = True
     return header | ({"group": group, "here": here} if group else {}), {}

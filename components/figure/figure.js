@@ -49,7 +49,8 @@ function create(state) {
   };
 }
 
-function update(state, { spec, title, alt }) {
+function update(state, { spec, title, alt, hidden = false }) {
+  state.plot.hidden = hidden; // an element without a width is not drawn
   setText(state.numbers, alt);
   setAttribute(state.plot, 'aria-label', title);
   setAttribute(state.wide, 'aria-label', title);

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from typing import Any
 
 import numpy
@@ -17,11 +19,14 @@ from app.panels.choice.labels import model_label
 from app.panels.measured import disagreement
 from app.panels.measured.measures import of_corpus
 from app.state import session
+from app.state.handlers import head_events
 from app.state.pages.heads_view import MEASURES, HeadsView
+from figures.theme import palette
 from models.analysis.head_similarity import disagreement_of, of_text
 from models.plan import HeadPlan
 from models.studies import store
 from models.trace import divergence
+from tests.browser import ROOT
 from tests.figures.specs import panels, rows
 
 TYPED = "Once upon a time there was a little girl"
@@ -29,8 +34,8 @@ TYPED = "Once upon a time there was a little girl"
 
 def points(app: AppTest) -> list[tuple[float, float]]:
     """Returns (x, y) of every head in the scatter."""
-    (spec,) = (header["spec"] for header, _ in all_sent(app, "chart"))
-    return [(x, y) for x, y, *_ in spec["points"]]
+    (spec,) = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "heads")
+    return [(row["x"], row["y"]) for row in rows(spec)]
 
 
 def test_on_this_text():
@@ -47,6 +52,60 @@ def test_on_this_text():
         assert drawn[index][0] == pytest.approx(weights.max(-1).mean(), abs=1e-5)
         pruned = models.run(lab, TYPED, models.HeadPlan().gate("self", *head, 0.0))
         assert drawn[index][1] == pytest.approx(pruned.loss - trace.loss, abs=1e-4)
+
+
+def traces(app: AppTest) -> list[dict[str, Any]]:
+    """Returns the traces of the plotly chart."""
+    (chart,) = app.get("plotly_chart")
+    return json.loads(chart.proto.spec)["data"]
+
+
+def test_points_carry_their_heads_and_rings_none():
+    """Each layer is a trace whose points carry the index of their head; rings mark the selected and picked heads."""
+    plan = HeadPlan().gate("self", 1, 2, 0.0)
+    app = opened(page="heads", model="stories-softmax", text=TYPED, at="1.2", plan=str(plan))
+    *layers, picked, selected = traces(app)
+    assert [index for layer in layers for index in layer["customdata"]] == list(range(32))
+    assert len({(layer["name"], str(layer["marker"]["symbol"][0])) for layer in layers}) == 4
+    assert [index for layer in layers for index, its in zip(layer["customdata"], layer["marker"]["symbol"],
+                                                            strict=True) if its.endswith("-open")] == [10]
+    assert "customdata" not in selected and "customdata" not in picked and picked["x"] == []
+    assert (selected["x"][0], selected["y"][0]) == points(app)[10]
+
+
+@pytest.mark.parametrize(("selection", "expected"), [
+    ({"points": [{"customdata": 3}]}, ([3], False)),
+    ({"points": [{"customdata": [3]}, {"customdata": 3}, {}], "lasso": [{}]}, ([3], True)),
+    ({"points": [{"customdata": 32}, {"customdata": -1}, {"customdata": True}, {"customdata": "1"}, 5]}, ([], False)),
+    ({"points": 5, "box": []}, ([], False)), (None, ([], False)), ([], ([], False))])
+def test_a_forged_selection_picks_no_other_heads(selection: Any, expected: tuple[list[int], bool]):
+    assert head_events._selected({"selection": selection}, 32) == expected
+
+
+def test_heads_are_picked_in_the_list_and_pruned_together():
+    app = opened(page="heads", model="stories-softmax", text=TYPED)
+    app.multiselect(key=session.PICKED).set_value([0, 9]).run()
+    assert traces(app)[-2]["x"] == [points(app)[index][0] for index in (0, 9)]
+    next(button for button in app.button if button.label == "Prune").click().run()
+    gates = numpy.array(sent(app, "heads")[0]["grids"][0]["gates"])
+    assert [tuple(map(int, place)) for place in numpy.argwhere(gates == 0)] == [(0, 0), (1, 1)]
+
+
+def test_rank_correlations_are_a_chart():
+    app = opened(page="heads", model="stories-softmax", text=TYPED)
+    (spec,) = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "correlations")
+    names = [name for name in MEASURES if MEASURES[name] in {row["down"] for row in rows(spec)}]
+    measured = store.read("stories-softmax", "heads")["kinds"]["self"]
+    for row in rows(spec):
+        one, other = (next(name for name in names if MEASURES[name] == row[side]) for side in ("down", "across"))
+        ranks = [numpy.argsort(numpy.argsort(numpy.ravel(measured[name]))) for name in (one, other)]
+        assert row["value"] == pytest.approx(numpy.corrcoef(*ranks)[0, 1], abs=1e-6)
+
+
+def test_plotly_has_the_colours_of_the_app():
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+    for name in ("light", "dark"):
+        assert config[name]["chartCategoricalColors"] == palette(name)["series"]
 
 
 def test_the_effect_of_what_is_pruned_here_is_shown_here():

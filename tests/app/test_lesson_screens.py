@@ -21,7 +21,7 @@ from tests.app.test_lessons import NUMBER, PLACES
 from tests.app.test_pages import all_sent, opened
 
 SHOWN = ("study", "card", "probability")
-COMPONENTS = ("effect", "comparison", "chart", "figure", "written")
+COMPONENTS = ("effect", "comparison", "figure", "written")
 
 
 @functools.cache

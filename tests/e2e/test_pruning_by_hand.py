@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.state import session
+from models.studies import store
 from tests.e2e.app_page import query
 
 pytestmark = pytest.mark.browser
@@ -168,28 +169,47 @@ def test_another_order_keeps_the_number(visit):
     assert query(page)["order"] == "confidence.all"
 
 
-def test_points_are_picked_by_keys_however_quickly(visit):
-    """Arrow keys move, Space selects and deselects, Enter applies; an answer does not change the current point."""
-    page = visit(page="heads", model="stories-softmax")
-    chart = page.get_by_role("application", name=re.compile("for every head"))
-    expect(chart).to_be_visible(timeout=30_000)
-    chart.focus()
-    # key presses without waiting for an answer
-    for key in ("ArrowRight", "Space", "ArrowRight", "Space", "ArrowRight", "Space"):
-        page.keyboard.press(key)
-    expect(page.get_by_text("3 heads picked", exact=True)).to_be_visible(timeout=20_000)
-    tip = page.locator(".tip").first
-    expect(tip).to_be_visible()
-    at = tip.locator("strong").inner_text()
-    page.keyboard.press("Space")
-    expect(page.get_by_text("2 heads picked", exact=True)).to_be_visible(timeout=20_000)
-    expect(tip.locator("strong")).to_have_text(at)
-    page.keyboard.press("Enter")
-    layer, head = at.split(".")
-    expect(page.get_by_role("gridcell", name=re.compile(f"^layer {layer}, head {head},"))).to_have_attribute(
+def test_a_click_selects_a_head_and_a_lasso_picks_heads(visit):
+    """A click on a point selects its head; the lasso and the rectangle pick all heads inside, which are then pruned."""
+    page = visit(page="heads", model="stories-softmax", show="loss.confidence.corpus")
+    plot = page.locator(".js-plotly-plot")
+    plot.locator(".points path").nth(9).click(force=True)
+    expect(page.get_by_role("gridcell", name=re.compile("^layer 2, head 2,"))).to_have_attribute(
         "aria-selected", "true")
-    page.keyboard.press("Escape")
-    expect(page.get_by_text("heads picked", exact=False)).to_have_count(0)
+    chips = page.locator(f".st-key-{session.PICKED.replace(' ', '-')} [data-baseweb=tag]")
+    for tool, corners in (("Lasso Select", [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.02)]),
+                          ("Box Select", [(0.4, 0.02), (0.99, 0.98)])):
+        page.locator(f'.modebar-btn[data-title="{tool}"]').click()
+        expect(page.locator(f'.modebar-btn[data-title="{tool}"].active')).to_be_visible()
+        drag = plot.locator(".nsewdrag").first.bounding_box()
+        assert drag
+        places = [(drag["x"] + x * drag["width"], drag["y"] + y * drag["height"]) for x, y in corners]
+        page.mouse.move(*places[0])
+        page.mouse.down()
+        for place in places[1:]:
+            page.mouse.move(*place, steps=6)
+        page.mouse.up()
+        lost = store.read("stories-softmax", "heads")["kinds"]["self"]["loss"]
+        least, most = min(map(min, lost)), max(map(max, lost))
+        low = -1.0 if tool == "Lasso Select" else least - 0.06 * (most - least) + 0.4 * 1.12 * (most - least)
+        inside = [f"{layer}.{head}" for layer, row in enumerate(lost, 1) for head, loss in enumerate(row, 1)
+                  if loss > low]
+        expect(chips).to_have_count(len(inside))
+    assert 0 < len(inside) < 32
+    page.locator(".st-key-picked").get_by_role("button", name="Prune").click()
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(len(inside))
+
+
+def test_heads_are_picked_by_keys(visit):
+    """The list of picked heads works by keyboard, and the chart follows it."""
+    page = visit(page="heads", model="stories-softmax")
+    page.get_by_label("Picked heads").last.focus()
+    for key in ("1", ".", "3", "Enter"):
+        page.keyboard.press(key)
+    chips = page.locator(f".st-key-{session.PICKED.replace(' ', '-')} [data-baseweb=tag]")
+    expect(chips).to_have_text(re.compile("^1.3"))
+    page.locator(".st-key-picked").get_by_role("button", name="Prune").press("Enter")
+    expect(page.get_by_role("gridcell", name=re.compile("^layer 1, head 3, pruned"))).to_have_count(1)
 
 
 @pytest.mark.parametrize("width", [390, 768, 1920])

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import streamlit as st
+
 from app.state import session, visit
 from app.state.lab_state import FINDS, FORMS, MEANS, TERMS
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView, is_role
@@ -103,22 +105,55 @@ def prune_alone(head: Address) -> None:
                          selection=Selection(layer, index, "head", kind)))
 
 
-def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) -> None:
-    """Handles an event of a scatter plot: a click selects a head, a rectangle picks heads for a joint action.
+@session.exclusive
+def on_scatter(model: str, addresses: Sequence[Address]) -> None:
+    """Handles a selection in the scatter plot: a click selects a head, a rectangle or a lasso picks heads.
 
     Args:
-        event: the component's event, untrusted.
-        model: the plot's model; the event is ignored if it is not the present model.
+        model: the plot's model; the selection is ignored if it is not the present model.
         addresses: heads in the order of the plot's points.
     """
     if history().present.model != model:
         return
-    if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
-        kind, layer, head = addresses[event["index"]]
+    found, is_drawn = _selected(st.session_state.get(session.SCATTER), len(addresses))
+    if len(found) == 1 and not is_drawn:
+        kind, layer, head = addresses[found[0]]
         history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
-    elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
-        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if is_index(its, len(addresses))]
-        visit.current().picked = history().present.model, found
+    elif found or is_drawn:
+        visit.current().picked = model, found
+
+
+def _selected(value: object, count: int) -> tuple[list[int], bool]:
+    """Returns the indices of the heads in plotly's selection, and True if a rectangle or a lasso selected them.
+
+    Args:
+        value: of the widget, untrusted.
+        count: number of heads.
+    """
+    selection = value.get("selection") if isinstance(value, Mapping) else None
+    if not isinstance(selection, Mapping):
+        return [], False
+    points = selection.get("points")
+    found = [_index(point) for point in points if isinstance(point, Mapping)] if isinstance(points, list) else []
+    indices = [its for its in dict.fromkeys(its for its in found if isinstance(its, int)) if is_index(its, count)]
+    return indices, bool(selection.get("box") or selection.get("lasso"))
+
+
+def _index(point: Mapping[str, Any]) -> object:
+    """Returns the index that a point carries; the rings carry none."""
+    its = point.get("customdata")
+    return its[0] if isinstance(its, list) and its else its
+
+
+@session.exclusive
+def on_picked(addresses: Sequence[Address]) -> None:
+    """Handles a change of the list of picked heads.
+
+    Args:
+        addresses: heads in the order of the list.
+    """
+    found = [its for its in session.widget(session.PICKED, list, []) if is_index(its, len(addresses))]
+    visit.current().picked = history().present.model, found
 
 
 def picked(addresses: Sequence[Address]) -> list[int]:

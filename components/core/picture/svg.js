@@ -69,13 +69,6 @@ export function wrapText(text, width, size, most = Infinity) {
     : [...shown.slice(0, most - 1), truncate(shown[most - 1], 60).replace(/…?$/, '…')];
 }
 
-/** Returns a text cut to about `room` px. */
-export function fitText(text, room, size) {
-  let [count, shown] = [Array.from(text).length, text];
-  while (count > 4 && textWidth(shown, size) > room) shown = truncate(text, (count -= 1));
-  return shown;
-}
-
 const MARGIN = 20; // margin in px around a downloaded picture
 const LEAST = 480; // smallest width in px of a downloaded picture's texts
 

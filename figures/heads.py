@@ -1,0 +1,138 @@
+"""A point per head: two measures against each other, by plotly to pick heads, and by altair for files and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.theme import SHAPES, Theme, colour, plotly_layout
+from models.messages import message
+
+# plotly's names of figures.theme.SHAPES
+_SYMBOLS = {"triangle-up": "triangle-up", "triangle-down": "triangle-down", "circle": "circle", "diamond": "diamond",
+            "square": "square", "cross": "x"}
+_PLAIN = {"marker": {"opacity": 1}}  # plotly's own selection dims nothing; rings mark what is picked
+_PICKED, _SELECTED = "#7471d8", "#82828c"  # colours of rings, with a contrast of 3 or more on light and dark ground
+
+
+@dataclass(frozen=True)
+class HeadPoint:
+    """One head.
+
+    Attributes:
+        name: like `2.5`, with the attention block if there are several.
+        group: name of its layer, with the attention block if there are several; a row of the legend.
+        x, y: the measures.
+        modified: True if a plan modifies it; its mark is hollow.
+    """
+
+    name: str
+    group: str
+    x: float
+    y: float
+    modified: bool = False
+
+
+def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: int, picked: Sequence[int] = (),
+                 theme: Theme | None = "light") -> Any:
+    """Returns one measure of every head against another, as a plotly figure with zoom, box and lasso.
+
+    The value `customdata` of a mark is its index in `points`; the rings have none.
+
+    Args:
+        points: the heads; layers differ in colour and shape.
+        across, up: titles of the axes, with units.
+        selected: index of the selected head, which has a ring.
+        picked: indices of the heads that are acted on together, which have a thin ring.
+        theme: see figures.theme; None leaves the colours of text and layers to the page.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for number, group in enumerate(_groups(points)):
+        indices = [i for i, point in enumerate(points) if point.group == group]
+        symbol = _SYMBOLS[SHAPES[number % len(SHAPES)]]
+        # Values go as text, in the form of all tooltips, and never as plotly's own markup.
+        figure.add_scatter(
+            x=[points[i].x for i in indices], y=[points[i].y for i in indices], name=group, mode="markers",
+            customdata=indices, text=[_tip(points[i], across, up) for i in indices],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"size": 10, "opacity": 1, "line": {"width": 1.5},
+                    "symbol": [f"{symbol}-open" if points[i].modified else symbol for i in indices]},
+            selected=_PLAIN, unselected=_PLAIN)
+    for which, size, ring in ((list(picked), 17, _PICKED), ([selected], 23, _SELECTED)):
+        figure.add_scatter(x=[points[i].x for i in which], y=[points[i].y for i in which], mode="markers",
+                           hoverinfo="skip", showlegend=False, selected=_PLAIN, unselected=_PLAIN, marker={
+                               "symbol": "circle-open", "size": size, "opacity": 1, "color": ring,
+                               "line": {"width": 2}})
+    figure.update_layout(
+        height=480, margin={"l": 64, "r": 12, "t": 44, "b": 52}, hovermode="closest",
+        xaxis={"title": {"text": across}, "zeroline": False, "range": _range([point.x for point in points])},
+        yaxis={"title": {"text": up}, "zeroline": False, "range": _range([point.y for point in points])},
+        legend={"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0})
+    if theme is not None:
+        figure.update_layout(plotly_layout(theme))
+    return figure
+
+
+@charted
+def head_points(points: Sequence[HeadPoint], across: str, up: str, selected: int, title: str,
+                theme: Theme = "light") -> Parts:
+    """Returns the chart of `head_scatter` without its controls, as an altair chart for files and for its table.
+
+    Args:
+        points, across, up, selected, theme: see `head_scatter`.
+        title: of the chart.
+    """
+    groups = tuple(_groups(points))
+    rows = [{"name": point.name, "group": point.group, "x": point.x, "y": point.y,
+             "state": message("modified") if point.modified else "",
+             "selected": index == selected} for index, point in enumerate(points)]
+
+    def build() -> Any:
+        import altair as alt
+
+        scale = {"domain": list(groups)}
+        legend = alt.Legend(title=None)
+        base = alt.Chart(alt.NamedData(name="rows0")).encode(
+            x=alt.X("x:Q", title=across, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=up, scale=alt.Scale(zero=False)))
+        colours = alt.Color("group:N", legend=legend, scale=alt.Scale(
+            **scale, range=[colour(number, theme) for number in range(len(groups))]))
+        shapes = alt.Shape("group:N", legend=legend, scale=alt.Scale(
+            **scale, range=[SHAPES[number % len(SHAPES)] for number in range(len(groups))]))
+        tips = [alt.Tooltip("name:N", title=message("head")), alt.Tooltip("x:Q", title=across),
+                alt.Tooltip("y:Q", title=up)]
+        marks = base.mark_point(size=70, strokeWidth=1.5).encode(
+            color=colours, shape=shapes, tooltip=tips,
+            fill=alt.condition("datum.state", alt.value("transparent"), colours))
+        ring = base.transform_filter("datum.selected").mark_point(
+            shape="circle", size=280, strokeWidth=2, color=colour("ink", theme))
+        return alt.layer(marks, ring).properties(width=600, height=380)
+
+    parts = [message("{name}: {x}, {y}", name=point.name, x=format_value(point.x), y=format_value(point.y))
+             for point in points]
+    columns = [Column("name", message("head")), Column("x", across), Column("y", up),
+               Column("state", message("state"))]
+    return Parts(("heads", groups, across, up, theme), build, {"rows0": rows}, columns, title,
+                 sentence(title, "", parts), theme, {"columns": 1, "least": 300})
+
+
+def _groups(points: Sequence[HeadPoint]) -> list[str]:
+    return list(dict.fromkeys(point.group for point in points))
+
+
+def _range(values: Sequence[float]) -> list[float]:
+    """Returns the least and the greatest value with a margin, so that a ring moves no point."""
+    known = [value for value in values if value == value]
+    if not known:
+        return [0.0, 1.0]
+    margin = 0.06 * (max(known) - min(known)) or 1.0
+    return [min(known) - margin, max(known) + margin]
+
+
+def _tip(point: HeadPoint, across: str, up: str) -> str:
+    lines = [f"<b>{point.name}</b>", f"{across}: {format_value(point.x)}", f"{up}: {format_value(point.y)}"]
+    return "<br>".join([*lines, message("modified")] if point.modified else lines)
