@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from figures.claims import dots, learning_curves, seed_lines
     from figures.constants import drop_curves, loss_by_score, task_curves
     from figures.export import save
+    from figures.heads import HeadPoint, head_points, head_scatter
     from figures.lengths import entropy_of_heads, entropy_of_queries, length_curves
     from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
     from figures.pruning import memory_curves, minimal_heads_curve, pruning_curves
@@ -25,16 +26,18 @@ _MODULES = {name: module for module, names in {
     "figures.claims": "dots learning_curves seed_lines",
     "figures.constants": "drop_curves loss_by_score task_curves",
     "figures.export": "save",
+    "figures.heads": "HeadPoint head_points head_scatter",
     "figures.lengths": "entropy_of_heads entropy_of_queries length_curves",
     "figures.lines": "Layout Panel Point Rule Series line_chart of_model",
     "figures.pruning": "memory_curves minimal_heads_curve pruning_curves",
     "figures.squares": "Field correlations gate_squares group_squares head_squares pair_squares",
 }.items() for name in names.split()}
 
-__all__ = ["Field", "Layout", "Panel", "Point", "Rule", "Series", "correlations", "dots", "drop_curves",
-           "entropy_of_heads", "entropy_of_queries", "gate_squares", "group_squares", "head_squares",
-           "learning_curves", "length_curves", "line_chart", "loss_by_score", "memory_curves",
-           "minimal_heads_curve", "of_model", "pair_squares", "pruning_curves", "save", "seed_lines", "task_curves"]
+__all__ = ["Field", "HeadPoint", "Layout", "Panel", "Point", "Rule", "Series", "correlations", "dots", "drop_curves",
+           "entropy_of_heads", "entropy_of_queries", "gate_squares", "group_squares", "head_points",
+           "head_scatter", "head_squares", "learning_curves", "length_curves", "line_chart", "loss_by_score",
+           "memory_curves", "minimal_heads_curve", "of_model", "pair_squares", "pruning_curves", "save", "seed_lines",
+           "task_curves"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,8 @@
 // A table of several models' results on one text: answer, loss, and KL divergences, one row per model.
 
-import { dashAttributes, marker, seriesColour } from '../core/picture/marks.js';
 import { factLine } from '../core/effect_text.js';
 import { formatNumber, formatPercent, tokenText, truncate } from '../core/format.js';
+import { dashAttributes, marker, seriesColour } from '../core/picture/marks.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { make } from '../widgets/dom.js';
