@@ -94,15 +94,14 @@ def head_points(points: Sequence[HeadPoint], across: str, up: str, selected: int
     def build() -> Any:
         import altair as alt
 
-        scale = {"domain": list(groups)}
         legend = alt.Legend(title=None)
         base = alt.Chart(alt.NamedData(name="rows0")).encode(
             x=alt.X("x:Q", title=across, scale=alt.Scale(zero=False)),
             y=alt.Y("y:Q", title=up, scale=alt.Scale(zero=False)))
         colours = alt.Color("group:N", legend=legend, scale=alt.Scale(
-            **scale, range=[colour(number, theme) for number in range(len(groups))]))
+            domain=list(groups), range=[colour(number, theme) for number in range(len(groups))]))
         shapes = alt.Shape("group:N", legend=legend, scale=alt.Scale(
-            **scale, range=[SHAPES[number % len(SHAPES)] for number in range(len(groups))]))
+            domain=list(groups), range=[SHAPES[number % len(SHAPES)] for number in range(len(groups))]))
         tips = [alt.Tooltip("name:N", title=message("head")), alt.Tooltip("x:Q", title=across),
                 alt.Tooltip("y:Q", title=up)]
         marks = base.mark_point(size=70, strokeWidth=1.5).encode(
