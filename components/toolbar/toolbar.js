@@ -22,6 +22,15 @@ const ICONS = {
 const COPIED = 2000; // ms for which the button says that the link was copied
 const PATIENCE = 3000; // ms that copying waits for unanswered events; browsers allow copying until 5 s after a press
 
+/** Whether the app is in a frame of another site, where browsers may block cookies, uploads and downloads. */
+const isFramed = (() => {
+  try {
+    return Boolean(globalThis.top && globalThis.top !== globalThis.self && !globalThis.top.document);
+  } catch {
+    return true; // the outer page is of another site
+  }
+})();
+
 function create(state) {
   const button = (path, name, act) =>
     make(
@@ -63,8 +72,8 @@ function create(state) {
     make('span', { className: 'languages' }),
     theme.element,
   );
-  const link = make('a', { target: '_blank', rel: 'noopener', textContent: _('Open this in Attention Lab ↗') });
-  const line = make('p', { className: 'line', hidden: true }, link);
+  const link = make('a', { target: '_blank', rel: 'noopener' });
+  const line = make('p', { className: 'line', hidden: true }, make('span'), link);
   state.root.append(bar, saved.form, line);
   // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
@@ -130,7 +139,10 @@ function keepProgress(state, ticked, visit) {
 function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence, ticked }) {
   keepProgress(state, ticked, visit);
   state.bar.hidden = Boolean(embedded);
-  state.line.hidden = !embedded;
+  state.line.hidden = !embedded && !isFramed;
+  const warns = !embedded && isFramed;
+  setText(state.line.firstChild, warns ? _('Files may not pass the frame of another site.') : '');
+  setText(state.link, warns ? _('Open in a window of its own ↗') : _('Open this in Attention Lab ↗'));
   showLanguages(state, languages);
   // the attribute is set and not `disabled`, which would lose the focus
   setAttribute(state.undo, 'aria-disabled', !undo);

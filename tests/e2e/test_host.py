@@ -28,7 +28,7 @@ BLOCKED = """addEventListener('securitypolicyviolation',
 
 
 class School(BaseHTTPRequestHandler):
-    """A page of another site that has the app in a frame."""
+    """A page of another site that has the app in a frame; under /whole with its header."""
 
     app = ""
 
@@ -36,7 +36,7 @@ class School(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        source = f"{self.app}/?page=explore&amp;embed=true"
+        source = f"{self.app}/?page=explore" + ("" if self.path == "/whole" else "&amp;embed=true")
         self.wfile.write(f'<iframe src="{source}" width="1200" height="800"></iframe>'.encode())
 
     def log_message(self, *_: object) -> None:
@@ -259,3 +259,20 @@ def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page)
         cell.click()
     assert found.value.status == 200
     expect(cell).to_have_attribute("aria-selected", "true")
+
+
+def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: list[str], page: Page):
+    """Browsers may block uploads and downloads in a frame of another site."""
+    page.goto(f"{schools[0]}/whole")
+    frame = page.frame_locator("iframe")
+    cell = frame.get_by_role("gridcell").nth(3)
+    expect(cell).to_be_visible(timeout=30_000)
+    link = frame.get_by_role("link", name="Open in a window of its own")
+    expect(link).to_be_visible()
+    cell.click()
+    cell.press("p")
+    expect(link).to_have_attribute("href", re.compile(r"/\?.*plan=self-0\.3g0"))
+    with page.expect_popup() as popup:
+        link.click()
+    expect(popup.value.get_by_role("gridcell", name="layer 1, head 4, pruned")).to_be_visible(timeout=30_000)
+    expect(popup.value.get_by_role("link", name="Open in a window of its own")).to_have_count(0)
