@@ -24,6 +24,7 @@ from starlette.routing import Route  # noqa: E402
 
 from app import library_route, route  # noqa: E402
 from app.server import connections, gate, health, logs, streamlit_internals  # noqa: E402
+from app.state.lab_state import first_example  # noqa: E402
 from components.library import address  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
@@ -41,7 +42,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
         app: the ASGI app; not used.
     """
     logs.begin()
-    health.begin()
+    health.begin(first_example)
     sweep = asyncio.create_task(connections.end_sessions())
     yield
     sweep.cancel()

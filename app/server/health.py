@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client import REGISTRY, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -20,7 +20,6 @@ from starlette.responses import PlainTextResponse
 import models
 from app.server import caches, limits, logs, serving, uploads
 from app.server.streamlit_internals import active_sessions
-from app.state.lab_state import default_model, example_text
 
 HEALTH = "/healthz"
 METRICS = "ATTENTION_LAB_METRICS"  # name of an environment variable
@@ -41,22 +40,26 @@ async def healthz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ready\n", 200) if _ready.is_set() else PlainTextResponse("loading\n", 503)
 
 
-def begin() -> None:
-    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set."""
-    threading.Thread(target=_warm_up, daemon=True, name="warm up").start()
+def begin(first: Callable[[], tuple[str, str]]) -> None:
+    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set.
+
+    Args:
+        first: returns the default model's name and an input text.
+    """
+    threading.Thread(target=_warm_up, args=(first,), daemon=True, name="warm up").start()
     if where := os.environ.get(METRICS):
         address, _, port = where.rpartition(":")
         REGISTRY.register(Numbers())
         start_http_server(int(port), address or "127.0.0.1")
 
 
-def _warm_up() -> None:
+def _warm_up(first: Callable[[], tuple[str, str]]) -> None:
     try:
         serving.prepare()
-        name = default_model()
+        name, text = first()
         lab = serving.load(name)
         with serving.computing():
-            models.run(lab, example_text(name))
+            models.run(lab, text)
     except Exception as error:  # after any error the health check stays at 503, so the balancer sends no visitors
         _LOG.error("not ready: %s", logs.in_one_line(error))
     else:

@@ -11,11 +11,11 @@ import math
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
-from app.state import visit
 from app.texts import N_
 from models.labs.foreign.opening import hub
 from models.messages import message
@@ -25,6 +25,13 @@ PER_ADDRESS = 30  # an address can use this many times the allowance of one visi
 MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently seen one is dropped
 
 Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() of that number)
+
+
+class Payer(Protocol):
+    """The visit that is charged for work; app/state/visit.py has its attributes."""
+
+    allowances: Purse
+    address: str | None
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,15 @@ _lock = threading.Lock()
 _alone: ContextVar[bool] = ContextVar("counted alone", default=False)
 
 
+_current_payer: Callable[[], Payer] | None = None
+
+
+def charge(current_payer: Callable[[], Payer]) -> None:
+    """Sets the function that returns the visit to charge; it is called for each piece of work."""
+    global _current_payer
+    _current_payer = current_payer
+
+
 class LimitError(Exception):
     """A visit or its address is over a limit. The message is for the visitor and is translated when it is shown."""
 
@@ -85,7 +101,8 @@ def spend(what: Allowance, amount: int = 1) -> None:
         LimitError: in hosted mode, if the visit or its address has less than `amount` left. Nothing is charged then.
     """
     if hub.access().hosted and not _alone.get():
-        this = visit.current()
+        assert _current_payer is not None  # app/state/visit.py has set it
+        this = _current_payer()
         with _lock:
             purses = [(this.allowances, what.most), (_purse_of(this.address), what.most * PER_ADDRESS)]
             now = time.monotonic()

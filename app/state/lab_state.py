@@ -83,6 +83,16 @@ def example_text(model: str) -> str:
     return examples[0][1] if examples else ""
 
 
+def first_example() -> tuple[str, str]:
+    """Returns the default model's name and its first example text.
+
+    Raises:
+        LookupError: no model can be read.
+    """
+    name = default_model()
+    return name, example_text(name)
+
+
 def unsaid_text(model: str) -> str:
     """Returns the text for a link that names the model but no text.
 

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from app.server import limits
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Place
@@ -91,6 +92,9 @@ def current() -> Visit:
     if SESSION_KEY not in st.session_state:
         st.session_state[SESSION_KEY] = Visit(channel=channel.current())
     return st.session_state[SESSION_KEY]
+
+
+limits.charge(lambda: current())
 
 
 @contextlib.contextmanager

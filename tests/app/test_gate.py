@@ -24,6 +24,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.server import connections, gate, health, limits, logs, messages, uploads
 from app.server.gate import Gate
+from app.state.lab_state import first_example
 
 Answer = tuple[int, dict[str, str], bytes]
 OWN = {"host": "lab.example.org"}
@@ -283,19 +284,18 @@ def test_a_host_is_ready_when_its_first_model_has_read_a_text(monkeypatch):
     monkeypatch.setattr(health, "_ready", threading.Event())
     monkeypatch.setattr(health.serving, "prepare", lambda: None)
     assert run(health.healthz(None)).status_code == 503
-    health._warm_up()
+    health._warm_up(first_example)
     assert run(health.healthz(None)).status_code == 200
 
 
 def test_a_host_without_a_model_is_never_ready(monkeypatch, caplog):
-    def nothing() -> str:
+    def nothing() -> tuple[str, str]:
         raise LookupError("/home/somebody/secret")
 
     monkeypatch.setattr(health, "_ready", threading.Event())
     monkeypatch.setattr(health.serving, "prepare", lambda: None)
-    monkeypatch.setattr(health, "default_model", nothing)
     logging.getLogger("attention_lab").propagate = True
-    health._warm_up()
+    health._warm_up(nothing)
     assert run(health.healthz(None)).status_code == 503
     assert "LookupError in" in caplog.text and "secret" not in caplog.text
 
