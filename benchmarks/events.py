@@ -1,6 +1,7 @@
-"""Many visitors on one process: each opens a page, then selects, gates and types over the events route.
+"""Many visitors: each opens a page, then selects, gates and types over the events route.
 
-    python -m benchmarks.events --visitors 200 --every 3 --seconds 60
+    python -m benchmarks.events --visitors 200 --every 3 --seconds 60     # on one process
+    python -m benchmarks.events --visitors 400 --balanced                 # on two replicas behind HAProxy
 
 The page is opened over Streamlit's websocket, which stays connected; the events are those that the browser sends. The
 output has the milliseconds from an event to the end of its answer, and the server's processor time per event.
@@ -10,9 +11,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx2
@@ -22,6 +24,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
 from benchmarks.link import cpu_seconds, server_of
+from benchmarks.soak import hosted, replicas
 from benchmarks.visitors import FINISHED, WORDS, queries
 from components.payload import unpack
 from tests.browser import serve
@@ -49,11 +52,12 @@ def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
             yield {"key": "heads", "type": kind, **head, **gate, "sequence": number}
 
 
-def measure(address: str, visitors: int, every: float, seconds: float) -> dict[str, Any]:
+def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float) -> dict[str, Any]:
     """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors.
 
     Args:
         address: address of the app, on this machine.
+        processes: ids of the processes that serve it.
         visitors: number of visitors.
         every: mean seconds between two events of a visitor.
         seconds: duration, which begins when all visitors have opened their pages.
@@ -61,21 +65,22 @@ def measure(address: str, visitors: int, every: float, seconds: float) -> dict[s
     Returns:
         One row of a table.
     """
-    return asyncio.run(_measure(address, visitors, every, seconds))
+    return asyncio.run(_measure(address, processes, visitors, every, seconds))
 
 
-async def _measure(address: str, visitors: int, every: float, seconds: float) -> dict[str, Any]:
+async def _measure(address: str, processes: Sequence[int], visitors: int, every: float,
+                   seconds: float) -> dict[str, Any]:
     times: list[float] = []
     errors: list[str] = []
-    process, one_by_one, begin = server_of(address), asyncio.Semaphore(2), asyncio.Barrier(visitors + 1)
+    one_by_one, begin = asyncio.Semaphore(2), asyncio.Barrier(visitors + 1)
     limits = httpx2.Limits(max_connections=visitors)
     async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
         running = [asyncio.create_task(_visit(client, address, every, seconds, one_by_one, begin, place, times, errors))
                    for place in range(visitors)]
         await begin.wait()
-        before = cpu_seconds(process)
+        before = sum(map(cpu_seconds, processes))
         await asyncio.gather(*running)
-        used = cpu_seconds(process) - before
+        used = sum(map(cpu_seconds, processes)) - before
     taken = sorted(times)
     return {"visitors": visitors, "events per second": len(taken) / seconds, "errors": len(errors),
             "first errors": sorted(set(errors))[:3], "p50 ms": taken[len(taken) // 2],
@@ -90,6 +95,9 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
     try:
         async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
                                       open_timeout=60, origin=Origin(address)) as socket:
+            # The balancer's cookie names the replica of the visit. Cookies of the client are those of all visitors.
+            assert socket.response is not None  # the handshake is complete
+            replica = {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
             async with one_by_one:
                 header = await _open(socket, draw.choice(STORIES))
             seen, coming = header["serial"], events(draw, header["answered"])
@@ -99,7 +107,7 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
             while time.perf_counter() < stop:
                 began = time.perf_counter()
                 answer = await client.post(f"/lab/visits/{header['visit']}/events",
-                                           json={"seen": seen, "events": [next(coming)]})
+                                           headers=replica, json={"seen": seen, "events": [next(coming)]})
                 times.append((time.perf_counter() - began) * 1e3)
                 length = int.from_bytes(answer.content[:4], "little")
                 about = unpack(answer.content[4:4 + length])[0] if answer.status_code == 200 else {"layout": True}
@@ -134,9 +142,16 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=200)
     parser.add_argument("--every", type=float, default=3.0)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, in hosted mode")
     asked = parser.parse_args()
-    with serve() as address:
-        row = measure(address, asked.visitors, asked.every, asked.seconds)
+    with contextlib.ExitStack() as stack:
+        if asked.balanced:
+            address, supervisor, _metrics = stack.enter_context(hosted(8690))
+            processes = replicas(supervisor)
+        else:
+            address = stack.enter_context(serve())
+            processes = [server_of(address)]
+        row = measure(address, processes, asked.visitors, asked.every, asked.seconds)
     for name, value in row.items():
         print(f"{name}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
 
