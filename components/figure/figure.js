@@ -108,7 +108,8 @@ async function draw(state) {
       ...(chooses && { at: position(state) }),
     });
   const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
-  const place = make('div', { className: 'vega' });
+  // The plot's label, its description and the table say what the marks show; Vega's own labels of each mark are hidden.
+  const place = make('div', { className: 'vega', attributes: { 'aria-hidden': 'true' } });
   try {
     // The new chart is drawn outside the page and then replaces the former one, so that nothing flickers.
     let result = await embed(place, fit(0), { dark, canvas });
