@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy
 
+from app import compute
 from app.compute import AnyTrace
 from app.state.lab_state import FINDS, LabState
 from app.texts import _
-from models import Lab, Trace
+from models import Lab
 from models.analysis.patterns import pattern_scores
 from models.plan import Address
 
@@ -18,26 +19,29 @@ LEAST = 0.4  # smallest mean weight of a found head
 Notes = dict[Address, tuple[str, str]]
 
 
-def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any] | None]:
+def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any]]:
     """Returns the heads with the pattern of the link.
 
     Args:
         lab: the model.
         state: the visitor's state.
-        trace: the trace under the plan; a sketch has no maps, so that nothing can be searched.
+        trace: trace or sketch under the plan.
 
     Returns:
-        Head -> its score, short and in words; and the content of the choice above the grids, None for a sketch.
+        Head -> its score, short and in words; and the content of the choice above the grids.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes; a sketch needs one for each layer.
     """
-    if not isinstance(trace, Trace):
-        return {}, None
     offered = [[key, _(title)] for key, title in FINDS.items()]
     if not state.find:
         return {}, {"find": "", "offered": offered, "result": ""}
     notes: Notes = {}
     for kind in lab.kinds:
         if kind.query_row == kind.key_row:
-            scores = pattern_scores(state.find, trace.weights[kind.name], trace.rows[kind.query_row], kind.causal)
+            maps = (compute.layer_of(lab, trace, state.plan, kind.name, layer).weights for layer in range(kind.layers))
+            scores = numpy.concatenate([pattern_scores(state.find, its[None], trace.rows[kind.query_row], kind.causal)
+                                        for its in maps])
             for layer, head in zip(*numpy.nonzero(numpy.nan_to_num(scores) >= LEAST), strict=True):
                 share = f"{scores[layer, head]:.0%}"
                 notes[kind.name, int(layer), int(head)] = share, _("{share} of its weight: {pattern}", share=share,

@@ -13,7 +13,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _
 from components import Part, head_map, heads, mount
-from models import Kind, Lab, Output, Trace
+from models import Kind, Lab, Output
 from models.plan import Address, HeadPlan
 
 SENTENCE = 160  # characters of the text in the picture of all heads
@@ -67,9 +67,7 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     changed = before is not trace
-    # A sketch has no maps, so the baseline's maps need another pass, which is run only for the view that shows them.
-    has_base = changed and (isinstance(before, Trace) or state.view == "change")
-    base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if has_base else None
+    base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if changed else None
     return head_map.part(
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed, remarks=remarks(lab, state),
         on_event=head_events.on_map,

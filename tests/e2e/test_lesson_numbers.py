@@ -1,0 +1,115 @@
+"""The numbers that a lesson's step quotes can be seen without scrolling, on screens of four sizes and in large type.
+
+Numbers of a study are read off the lines of a chart, so only the prediction's and the model card's are looked for. On
+a phone they are the prediction's, at the foot of the window; a table of several models is below the task there.
+
+    pytest tests/e2e/test_lesson_numbers.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import ORDER, Place
+from tests.app.test_lesson_screens import CASES, is_shown, numbers
+from tests.app.test_lessons import NUMBER
+from tests.e2e.test_lessons_done import panel
+
+pytestmark = pytest.mark.browser
+
+# name of a screen -> (width, height); large type is tested on the projector only
+SCREENS = {"small laptop": (1280, 800), "laptop": (1440, 900), "projector": (1920, 1080), "phone": (390, 844)}
+LARGE = {"projector in large type": (1920, 1080)}
+# Returns the texts inside of the window, without the lesson's own and without word joiners.
+SEEN = """() => {
+    const found = [];
+    const inside = box => box.width > 0 && box.height > 0 && box.left > -1 && box.right < innerWidth + 1 &&
+        box.top > -1 && box.bottom < innerHeight + 1;
+    const walk = root => {
+        if (root.matches?.('[data-part="lesson"]')) return;
+        if (root.shadowRoot) walk(root.shadowRoot);
+        for (const node of root.childNodes) {
+            if (node.nodeType === Node.ELEMENT_NODE) walk(node);
+            if (node.nodeType !== Node.TEXT_NODE || !node.data.trim()) continue;
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            if (inside(range.getBoundingClientRect()) &&
+                node.parentElement?.checkVisibility({ visibilityProperty: true })) found.push(node.data.trim());
+        }
+    };
+    walk(document.body);
+    return found.map(text => text.replaceAll('\\u2060', ''));
+}"""
+
+
+def is_seen(page: Page, said: str, least: float | None) -> bool:
+    """Returns whether a number is visible now, or one above `least` if that is given."""
+    texts = page.evaluate(SEEN)
+    shares = [float(number.rstrip("%")) / 100 for text in texts for number in NUMBER.findall(text) if "%" in number]
+    if least is not None:
+        return any(least < share <= 1 for share in shares)
+    return is_shown(said, "\n".join(texts), (*shares, *(number for text in texts for number in numbers(text))))
+
+
+@pytest.mark.parametrize("key", ORDER)
+@pytest.mark.parametrize("screens", [SCREENS, LARGE], ids=["small type", "large type"])
+def test_a_quoted_number_is_seen_without_scrolling(key: str, screens: dict[str, tuple[int, int]],
+                                                   visit: Callable[..., Page]):
+    facts = {(place, fact["says"]): fact for place, fact in CASES if place.lesson == key and fact["measure"] != "study"}
+    missing = {(*its, screen) for its in facts for screen in screens if screen != "phone" or on_phone(its[0])}
+    for place in sorted({place for place, _says, _screen in missing}, key=str):
+        for link in links(place, [fact for (at, _says), fact in facts.items() if at == place]):
+            rest = {its for its in missing if its[0] == place}
+            if not rest:
+                break
+            page = visit(wait=False, **link, **({"teach": "1"} if screens is LARGE else {}))
+            panel(page).locator("h3").wait_for(timeout=60_000)
+            for screen, (width, height) in screens.items():
+                page.set_viewport_size({"width": width, "height": height})
+                missing -= found(page, {its for its in rest if its[2] == screen}, facts)
+            page.close()
+    assert not {(str(place), says, screen) for place, says, screen in missing}
+
+
+def on_phone(place: Place) -> bool:
+    """Returns whether a step shows one model, whose prediction is at the foot of a phone's window."""
+    return lesson_files.step_at(place).opens.get("page", "explore") == "explore"
+
+
+def links(place: Place, facts: list[dict]) -> list[dict[str, str]]:
+    """Returns the links on which a number of the step can be: after its task, before it, and a fact's own."""
+    step = lesson_files.step_at(place)
+    answer = {"say": "abcd"[step.question.right]} if step.question else {}
+    states = [{**step.opens, **step.does}, step.opens, *({**step.opens, **fact.get("with", {})} for fact in facts)]
+    return [{"page": "explore", **state, **answer, "lesson": str(place)} for index, state in enumerate(states)
+            if state not in states[:index]]
+
+
+def found(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Place, str], dict]) -> set:
+    """Returns those of the numbers that become visible within three seconds."""
+    there: set[tuple[Place, str, str]] = set()
+    for _attempt in range(20):
+        for its in wanted - there:
+            (said, *_) = NUMBER.findall(facts[its[:2]]["says"])
+            least = float(said.rstrip("%")) / 100 if "more than" in its[1] else None
+            there |= {its} if is_seen(page, said.replace(" ", ""), least) else set()
+        if there == wanted:
+            break
+        page.wait_for_timeout(150)
+    return there
+
+
+@pytest.mark.parametrize("screen", ["small laptop", "laptop", "projector", *LARGE])
+def test_the_heads_of_three_blocks_are_on_one_screen(screen: str, visit: Callable[..., Page]):
+    """A step asks how many heads are left in each of three grids."""
+    page = visit(lesson="gates.6", **({"teach": "1"} if screen in LARGE else {}))
+    width, height = (SCREENS | LARGE)[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    for kind in ("encoder", "decoder", "cross"):
+        for layer in (0, 2):
+            tile = page.locator(f'[role="gridcell"][data-kind="{kind}"][data-layer="{layer}"]').last
+            expect(tile).to_be_in_viewport(ratio=1)
