@@ -153,7 +153,6 @@ def test_both_readings_of_relu2(visit):
 def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
-    page.get_by_text("Details: rule, reason, table, chart").first.click()
     page.get_by_role("button", name="Measure again").locator("visible=true").first.click()
     # the command is in one of many popovers
     command = page.get_by_text("python -m models.", exact=False).locator("visible=true")

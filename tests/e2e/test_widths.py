@@ -98,8 +98,6 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: i
     for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", ""),
                         ("explore", ""), ("compare", ""), ("lessons", ""), ("about", ""), ("yours", "")):
         page.goto(f"{page.url.split('?')[0]}?page={name}")
-        if name == "results":
-            page.get_by_text("Details: rule, reason, table, chart").first.click()
         page.get_by_role("columnheader", name=there).first.wait_for() if there else \
             page.locator("nav a[aria-current]").wait_for()
         page.wait_for_timeout(1000)
@@ -115,3 +113,17 @@ def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
         page.wait_for_timeout(500)
         sides.append(page.get_by_role("gridcell").first.bounding_box()["width"])
     assert sides[1] >= 0.95 * sides[0]
+
+
+LINES = """() => [...document.querySelectorAll('td, th')].filter(cell => cell.checkVisibility()).map(cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return [cell.innerText, new Set([...range.getClientRects()].map(box => Math.round(box.bottom / 6))).size];
+})"""
+
+
+def test_no_cell_of_a_table_of_results_has_four_lines_on_a_phone(visit: Callable[..., Page]):
+    page = visit(phone=True, wait=False, page="results", claim="synthesizer")
+    page.locator("td").first.wait_for(timeout=60_000)
+    lines = page.evaluate(LINES)
+    assert len(lines) > 20 and not [text for text, count in lines if count > 3]
