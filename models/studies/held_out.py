@@ -33,12 +33,12 @@ def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tens
     sums, counts = [], []
     for batch in batches:
         hidden = model(batch.texts, batch.tokens) if isinstance(batch, Pairs) else model(batch.tokens)
-        places = batch.targets >= 0
+        predicted = batch.targets >= 0
         each = torch.zeros(batch.targets.shape, dtype=torch.float64)
-        each[places] = functional.cross_entropy(model.logits(hidden[places]), batch.targets[places],
-                                                reduction="none").double()
+        each[predicted] = functional.cross_entropy(model.logits(hidden[predicted]), batch.targets[predicted],
+                                                   reduction="none").double()
         sums.append(each.sum(1))
-        counts.append(places.sum(1))
+        counts.append(predicted.sum(1))
     total, count = torch.cat(sums), torch.cat(counts)
     return (total / count.clamp_min(1))[count > 0], count[count > 0]
 
@@ -81,8 +81,8 @@ def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
         share = max(1, round(sum(int((batch.targets >= 0).sum()) for batch in batches) / tokens))
         return [_every(batch, share) for batch in batches]
     if isinstance(corpus, MaskedCorpus):
-        rows, places = corpus.held_out(corpus.trained_length), corpus.asked(corpus.trained_length, 0)
-        whole = Batch(rows.masked_fill(places, MASK_ID), rows.masked_fill(~places, -1))
+        rows, hidden = corpus.held_out(corpus.trained_length), corpus.asked(corpus.trained_length, 0)
+        whole = Batch(rows.masked_fill(hidden, MASK_ID), rows.masked_fill(~hidden, -1))
     elif isinstance(corpus, StoriesCorpus):
         targets = corpus.windows(corpus.trained_length)
         whole = Batch(functional.pad(targets, (1, -1), value=0), targets)

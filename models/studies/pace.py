@@ -70,8 +70,8 @@ def training_speed(data: Path, runs: Path) -> dict[str, Any]:
     for name in COMPARED:
         # the compiler's cache is cleared: it keeps few versions of a function and runs further ones uncompiled
         torch.compiler.reset()
-        plain, its = Training(PLAIN, precision), Training(name, precision)
-        ratios = [plain.seconds(batch) / its.seconds(batch) for batch in batches][UNTIMED:]
+        plain, compared = Training(PLAIN, precision), Training(name, precision)
+        ratios = [plain.seconds(batch) / compared.seconds(batch) for batch in batches][UNTIMED:]
         first, median, third = statistics.quantiles(ratios, n=4)
         rows.append({"name": name, "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
                      "blocks": [round(ratio, 4) for ratio in ratios]})

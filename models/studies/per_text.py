@@ -69,7 +69,7 @@ def difference(sides: Iterable[Texts]) -> Texts | None:
         return None
     if len(first.values) < 2 or not all(other.of_the_same(first) for other in others):
         return None
-    return Texts(first.values - sum(its.values for its in others), first.counts)
+    return Texts(first.values - sum(texts.values for texts in others), first.counts)
 
 
 def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
@@ -83,19 +83,19 @@ def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
             ASKED: torch.bincount(whose).tolist()}
 
 
-def shares(found: Mapping[str, Any]) -> Texts:
+def shares(answers: Mapping[str, Any]) -> Texts:
     """Returns the share of right answers of each text.
 
     Args:
-        found: as `counted` returns it.
+        answers: as `counted` returns it.
 
     Raises:
         ValueError: the two lists differ in length.
     """
-    right, asked = numpy.array(found[RIGHT], float), numpy.array(found[ASKED], float)
-    if right.shape != asked.shape:
+    right, queries = numpy.array(answers[RIGHT], float), numpy.array(answers[ASKED], float)
+    if right.shape != queries.shape:
         raise ValueError("not as many texts were asked as answered")
-    return Texts(right / numpy.maximum(asked, 1), asked)
+    return Texts(right / numpy.maximum(queries, 1), queries)
 
 
 def losses(metric: Mapping[str, Any]) -> Texts:
@@ -155,5 +155,5 @@ def sentence_logs(metric: Mapping[str, Any]) -> Texts:
     Raises:
         KeyError: the metric has no values per sentence.
     """
-    found = sentences(metric)
-    return Texts(found.values / found.values.mean(), found.counts)
+    texts = sentences(metric)
+    return Texts(texts.values / texts.values.mean(), texts.counts)

@@ -81,13 +81,13 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
     metric = task.metric
     if isinstance(metric, AssignmentMetric):
         answered = metric.answered(model)
-        return metric.scores_of(answered) | {"texts": {str(events): texts_of_answers(its)
-                                                     for events, its in answered.items()}}
+        return metric.scores_of(answered) | {"texts": {str(events): texts_of_answers(answers)
+                                                     for events, answers in answered.items()}}
     if isinstance(metric, MaskedMetric):
         guessed = metric.guessed(model)
-        found = metric.scores_of(guessed) | {"texts": {str(length): per_text.counted(its.right, its.stretches)
-                                                     for length, its in guessed.items()}}
-        return found | ({"readings": readings(model, metric)} if model.config.attention in READINGS else {})
+        metrics = metric.scores_of(guessed) | {"texts": {str(length): per_text.counted(guesses.right, guesses.stretches)
+                                                     for length, guesses in guessed.items()}}
+        return metrics | ({"readings": readings(model, metric)} if model.config.attention in READINGS else {})
     if isinstance(metric, StoriesMetric):
         losses = metric.losses(model)
         return metric.scores_of(losses) | {"text_losses": text_losses(losses, metric.corpus.trained_length)}
@@ -106,7 +106,8 @@ def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
     """
     count = len(answered.tokens)
     groups = (torch.arange(count) * GROUPS // count).unsqueeze(1).expand_as(answered.right)
-    return {what: per_text.counted(answered.right[places], groups[places]) for what, places in answered.among().items()}
+    return {what: per_text.counted(answered.right[queries], groups[queries])
+            for what, queries in answered.among().items()}
 
 
 def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
@@ -120,8 +121,8 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
         window: tokens per window.
     """
     together = TEXT // window
-    return [round(float(mean), 4) for its in losses.values()
-            for mean in its[:len(its) // together * together].unflatten(0, (-1, together)).mean(1)]
+    return [round(float(mean), 4) for values in losses.values()
+            for mean in values[:len(values) // together * together].unflatten(0, (-1, together)).mean(1)]
 
 
 def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, dict[str, Any]]]:
@@ -141,9 +142,9 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
         return {"interventions": [Intervention(factor=block.attention.factor(scale, length))
                                   for block in model.blocks]}
 
-    return {policy: {str(length): {"accuracy": its.accuracy, "loss": round(float(its.losses.mean()), 4),
-                                   "texts": per_text.counted(its.right, its.stretches)}
-                     for length, its in metric.guessed(model, functools.partial(read, policy)).items()}
+    return {policy: {str(length): {"accuracy": guesses.accuracy, "loss": round(float(guesses.losses.mean()), 4),
+                                   "texts": per_text.counted(guesses.right, guesses.stretches)}
+                     for length, guesses in metric.guessed(model, functools.partial(read, policy)).items()}
             for policy in READINGS[model.config.attention]}
 
 
@@ -164,18 +165,18 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {str(seed): metric for seed, metric in that_count(name, found).items()}
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {str(seed): metric for seed, metric in that_count(name, stored).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise broken(Path(*path.parts[-4:]), message("is damaged")) from error
 
 
-def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+def that_count(name: str, stored: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates.
 
     Args:
         name: of the model.
-        found: content of its file in seed_metrics/.
+        stored: content of its file in seed_metrics/.
 
     Returns:
         seed -> metric.
@@ -183,8 +184,8 @@ def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]
     Raises:
         KeyError, ValueError, TypeError, AttributeError: the file has another shape.
     """
-    metrics = {int(seed): dict(metric) for seed, metric in found["metrics"].items() if is_current(name, metric)}
-    return metrics if is_enough(name, int(found["steps"])) else {}
+    metrics = {int(seed): dict(metric) for seed, metric in stored["metrics"].items() if is_current(name, metric)}
+    return metrics if is_enough(name, int(stored["steps"])) else {}
 
 
 def is_enough(name: str, steps: int) -> bool:

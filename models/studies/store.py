@@ -74,7 +74,7 @@ def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) 
     return is_of(result, card)
 
 
-def found(name: str, kind: str) -> dict[str, Any] | None:
+def read_undamaged(name: str, kind: str) -> dict[str, Any] | None:
     """Returns the same as `read`, but None for a damaged file.
 
     Args:

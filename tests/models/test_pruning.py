@@ -21,7 +21,7 @@ from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
 from models.plan import HeadPlan
 from models.studies import held_out, store
 from models.studies.corpus import pruning
-from models.studies.corpus.heads import losses_alone
+from models.studies.corpus.heads import losses_of_single_heads
 from models.studies.corpus.pruning import Measuring, Points, Scope, costs, curves, scopes_of
 from models.tasks import TASKS
 from models.tasks.base import Batch, Pairs
@@ -66,7 +66,7 @@ def under(lab, batch: Batch, plan: HeadPlan) -> float:
 
 @pytest.mark.parametrize(("lab", "batch"), [(LAB, batches(1)[0]), (PAIRS, pairs())], ids=["one text", "two texts"])
 def test_losses_alone_are_those_of_gates_of_0(lab, batch: Batch):
-    untouched, alone = losses_alone(lab, [batch])
+    untouched, alone = losses_of_single_heads(lab, [batch])
     assert untouched == pytest.approx(under(lab, batch, HeadPlan()), rel=1e-5)
     for kind, layer, head in [kind.addresses[i] for kind in lab.kinds for i in (0, 3, 5)]:
         expected = under(lab, batch, HeadPlan().gate(kind, layer, head, 0.0)) - untouched

@@ -126,7 +126,7 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
     family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
         name for name in catalogue.family(lab.name) if name != lab.name)]
     for name in family:
-        its: dict[str, Any] = store.found(name, "disagreement") or {}
+        its: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
         if its:
             shown.append(row(_("{name}, {n} sentences", name=model_label(name), n=its["sentences"]), its["mean"]))
     return shown

@@ -246,8 +246,8 @@ class Evidence:
         except ValueError as damage:
             raise broken(Path("models/studies"), message("has damaged numbers per text of {names}",
                                                          names=" ".join(name for name, _ in sides))) from damage
-        same = [its for its in texts if its.of_the_same(texts[0])]
-        return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
+        same = [difference for difference in texts if difference.of_the_same(texts[0])]
+        return error(numpy.mean([difference.values for difference in same], 0), same[0].counts) if same else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Returns the mean entropy of each head in nats, by length; empty if not measured.

@@ -148,14 +148,14 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     name = "stories-fixed-random"
     recipe, task = short_recipe(name), task_of(name, data, runs)
     level, device = replace(recipe, config=replace(recipe.config, table_std=LEVEL)), torch.device("cpu")
-    found = {}
+    metrics = {}
     for seed in (0, 1, 2):
         folder = runs / name / f"level-{seed}"
-        found[str(seed)] = task.metric.evaluate(
+        metrics[str(seed)] = task.metric.evaluate(
             train(level, task.corpus, folder, seed, device, precision_for(folder, device)))
     card = own(name).card
     return {name: {"weights": store.sha(card), "metric": card["metric"], "values": {
-        "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
+        "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in metrics.items()}}}}
 
 
 @torch.inference_mode()
@@ -230,14 +230,14 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
     return {"rows": rows, "blocks": BLOCKS, "pairs": PAIRS}
 
 
-def block_ratio(one: Callable[[], float], other: Callable[[], float], pairs: int = PAIRS) -> float:
-    """Returns the total seconds of `one` divided by those of `other`, over `pairs` alternating repetitions of both.
+def block_ratio(numerator: Callable[[], float], denominator: Callable[[], float], pairs: int = PAIRS) -> float:
+    """Returns the total seconds of `numerator` divided by those of `denominator`, over alternating repetitions.
 
     Args:
-        one, other: run a model once and return the seconds.
+        numerator, denominator: run a model once and return the seconds.
         pairs: repetitions of each.
     """
-    seconds = [(one(), other()) for _ in range(pairs)]
+    seconds = [(numerator(), denominator()) for _ in range(pairs)]
     return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
 
 

@@ -28,7 +28,7 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
         if not card:
             continue
         metric = card["metric"]
-        seeds = {steps: len(its) for steps, its in evidence.metrics(name).items()}
+        seeds = {steps: len(by_seed) for steps, by_seed in evidence.metrics(name).items()}
         rows.append({
             N_("model"): name,
             N_("seeds"): listed((
@@ -86,15 +86,15 @@ def sweep(family: str) -> list[dict[str, str]]:
     longer = sorted({trial["learning_rate"] for trial in trials if trial.get("steps") == plan.second})
     rows = []
     for attention in dict.fromkeys(trial["attention"] for trial in trials):
-        its = [trial for trial in trials if trial["attention"] == attention and "steps" not in trial]
-        by_rate = {t["learning_rate"]: t["loss"] for t in its if t["table_rate"] == sweeps.USUAL_TABLE_RATE}
+        first_round = [trial for trial in trials if trial["attention"] == attention and "steps" not in trial]
+        by_rate = {t["learning_rate"]: t["loss"] for t in first_round if t["table_rate"] == sweeps.USUAL_TABLE_RATE}
         chosen = sweeps.chosen(family, attention)
         row = {N_("attention"): attention}
         row |= {message("rate {rate:g}", rate=rate): f"{by_rate[rate]:.3f}" if rate in by_rate else tables.NOTHING
                 for rate in rates}
         best = chosen.get("learning_rate")
         first = sweeps.best_rate(trials, attention, rates)
-        by_table = {t["table_rate"]: t["loss"] for t in its if t["learning_rate"] == first}
+        by_table = {t["table_rate"]: t["loss"] for t in first_round if t["learning_rate"] == first}
         row |= {message("tables {rate:g}×",
                         rate=rate): f"{by_table[rate]:.3f}" if rate in by_table and len(by_table) > 1
                 else tables.NOTHING for rate in sweeps.TABLE_RATES}

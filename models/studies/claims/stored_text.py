@@ -17,7 +17,7 @@ def dump(value: Any) -> Any:
     """Returns the JSON form of a sentence, a number or None."""
     if not isinstance(value, Message):
         return value.item() if hasattr(value, "item") else value  # numpy's numbers become Python's
-    values = {name: dump(its) for name, its in value.values.items()}
+    values = {name: dump(item) for name, item in value.values.items()}
     if value.separator:
         return {"parts": [*values.values()], "separator": value.separator}
     if value.plural:
@@ -36,7 +36,7 @@ def load(value: Any) -> Any:
     try:
         if "parts" in value:
             return listed([load(part) for part in value["parts"]], value["separator"])
-        values = {name: load(its) for name, its in value["values"].items()}
+        values = {name: load(item) for name, item in value["values"].items()}
         if "several" in value:
             return plural_message(value["text"], value["several"], values.pop("n"), **values)
         return message(value["text"], **values)

@@ -14,14 +14,14 @@ SOURCE = N_("source")
 NOTHING = "–"
 
 
-def ratios(one: Samples, other: Samples) -> dict[int, dict[int, float]]:
-    """Returns steps -> seed -> one / other, for the trainings that both have.
+def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:
+    """Returns steps -> seed -> numerator / denominator, for the trainings that both have.
 
     Args:
-        one, other: positive numbers.
+        numerator, denominator: positive numbers.
     """
     return {steps: {seed: math.exp(value) for seed, value in values.items()}
-            for steps, values in differences(one, other, math.log).items()}
+            for steps, values in differences(numerator, denominator, math.log).items()}
 
 
 def steps_of(all_samples: Sequence[Samples]) -> list[int]:
@@ -75,7 +75,7 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
         plain: card of the softmax model.
     """
     def times(card: Mapping[str, Any]) -> str:
-        ours, theirs = (its.get("model", {}).get("parameters") for its in (card, plain))
+        ours, theirs = (entry.get("model", {}).get("parameters") for entry in (card, plain))
         return f"{ours / theirs:.2f}" if ours and theirs else NOTHING
 
     return [dict([*list(row.items())[:2], (N_("parameters / softmax's"), times(card)), *list(row.items())[2:]])
@@ -102,11 +102,11 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
             result.append({unit: message("{label}: source", label=message(label))} | {
                 str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
         for steps in steps_of(list(by_x.values())) or [0]:
-            found = {x: by_x[x].get(steps, {}) for x in across}
-            seeds = max(len(values) for values in found.values())
+            by_length = {x: by_x[x].get(steps, {}) for x in across}
+            seeds = max(len(values) for values in by_length.values())
             title = message("{label}: {steps:,} steps, {seeds}", label=message(label), steps=steps,
                             seeds=_seeds(seeds)) if seeds and steps else label
-            result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
+            result.append({unit: title} | {str(x): _share(values) for x, values in by_length.items()})
     return result
 
 

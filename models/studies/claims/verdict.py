@@ -72,21 +72,22 @@ class Check:
     fades: bool = False
 
 
-def differences(one: Samples, other: Samples, scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:
-    """Returns scale(one) - scale(other) for each training that both have.
+def differences(first: Samples, second: Samples,
+                scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:
+    """Returns scale(first) - scale(second) for each training that both have.
 
     Args:
-        one, other: samples of two models.
+        first, second: samples of two models.
         scale: applied to each value first, for example math.log.
 
     Returns:
         steps -> seed -> difference.
     """
     result = {}
-    for steps in sorted(one.keys() & other.keys()):
-        seeds = sorted(one[steps].keys() & other[steps].keys())
+    for steps in sorted(first.keys() & second.keys()):
+        seeds = sorted(first[steps].keys() & second[steps].keys())
         if seeds:
-            result[steps] = {seed: scale(one[steps][seed]) - scale(other[steps][seed]) for seed in seeds}
+            result[steps] = {seed: scale(first[steps][seed]) - scale(second[steps][seed]) for seed in seeds}
     return result
 
 

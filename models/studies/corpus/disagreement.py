@@ -41,13 +41,13 @@ def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
     Returns:
         `mean` and `error`: term -> value; `pairs`: attention block -> term -> (L, H, H).
     """
-    found = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
-    values = {term: numpy.exp([disagreement_of(its, term) for its in found]) for term in TERMS}
-    return {"sentences": len(found),
-            "mean": {term: round(float(its.mean()), 4) for term, its in values.items()},
-            "error": {term: round(error(its), 5) for term, its in values.items()},
+    by_sentence = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
+    values = {term: numpy.exp([disagreement_of(pairs, term) for pairs in by_sentence]) for term in TERMS}
+    return {"sentences": len(by_sentence),
+            "mean": {term: round(float(terms.mean()), 4) for term, terms in values.items()},
+            "error": {term: round(error(terms), 5) for term, terms in values.items()},
             "pairs": {kind.name: {term: [[[_short(value) for value in row] for row in layer] for layer in
-                                         numpy.mean([its[kind.name][term] for its in found], 0).tolist()]
+                                         numpy.mean([pairs[kind.name][term] for pairs in by_sentence], 0).tolist()]
                                   for term in TERMS} for kind in lab.kinds}}
 
 
@@ -56,9 +56,9 @@ def _short(value: float) -> float:
 
 
 def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    found = measure(lab, arguments.sentences, arguments.data)
-    print(f"{lab.name}: exp(D) {found['mean']}", flush=True)
-    return found
+    measurement = measure(lab, arguments.sentences, arguments.data)
+    print(f"{lab.name}: exp(D) {measurement['mean']}", flush=True)
+    return measurement
 
 
 def main() -> None:

@@ -154,17 +154,18 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
     """
     layers, n = model.config.layers, targets.shape[1]
     lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
-    ways = 4 if controls else 2
+    curves = 4 if controls else 2
     searches = 2 if controls else 1
-    progress = Progress(lessened * (searches * MOVES * layers * len(validation) + ways * len(targets)) + len(targets))
+    progress = Progress(lessened * (searches * MOVES * layers * len(validation) + curves * len(targets)) + len(targets))
     chosen = choose(model, validation, factors, progress)
     plans = {"chosen": chosen, "equal": {factor: [n // factor] * layers for factor in factors[1:]}}
     if controls:
         by_age = choose(model, validation, factors, progress, by_age=True)
-        plans |= {f"chosen{OLDEST}": {f: its for f, its in by_age.items() if f > 1}, f"equal{OLDEST}": plans["equal"]}
+        plans |= {f"chosen{OLDEST}": {factor: by_age[factor] for factor in by_age if factor > 1},
+                  f"equal{OLDEST}": plans["equal"]}
     points = []
-    for way, its in plans.items():
-        for factor, budgets in its.items():
+    for way, by_factor in plans.items():
+        for factor, budgets in by_factor.items():
             loss = losses(model, targets, budgets, by_age=way.endswith(OLDEST))
             books, stories = (math.exp(part.mean()) for part in loss.chunk(2))
             points.append({"way": way, "factor": factor, "perplexity": round(math.exp(loss.mean()), 3),
@@ -216,7 +217,7 @@ def largest_factor(curve: Mapping[float, float], limit: float) -> float:
         curve: factor -> perplexity.
         limit: largest accepted perplexity.
     """
-    within = itertools.takewhile(lambda its: its[1] <= limit, sorted(curve.items()))
+    within = itertools.takewhile(lambda point: point[1] <= limit, sorted(curve.items()))
     return max((factor for factor, _ in within), default=0.0)
 
 

@@ -53,13 +53,13 @@ def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
         count: at most this many.
         data: folder of the data sets.
     """
-    found = []
+    sentences = []
     for sentence in dependency_trees.read("dev", data):
         if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
-            found.append(sentence)
-        if len(found) == count:
+            sentences.append(sentence)
+        if len(sentences) == count:
             break
-    return found
+    return sentences
 
 
 def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[int, int]], ndarray] | None:
@@ -101,53 +101,53 @@ class Watcher:
         lab = self.lab
         prompt = lab.anchored(lab.read(sentence.text))
         trace = lab.run(prompt, [HeadPlan()])[0]
-        place = _aligned(lab, prompt, sentence)
-        assert place is not None  # sentences_of returns only sentences whose words can be aligned
-        places, indices = place
+        alignment = _aligned(lab, prompt, sentence)
+        assert alignment is not None  # sentences_of returns only sentences whose words can be aligned
+        words, indices = alignment
         text = text_of_rows(lab, trace)
         looked = {}
         for kind in lab.kinds:
             looks = self.looks[kind.name]
             at = looks.add(trace.weights[kind.name], text[kind.query_row], text[kind.key_row])
             if kind.query_row == kind.key_row == TEXT:
-                looks.add_sentence(at, sentence, places, indices)
+                looks.add_sentence(at, sentence, words, indices)
                 looks.add_rare(at, prompt.ids, indices, self.rank)
                 looked[kind.name] = at.astype(numpy.int16)
         for name, sure in confidences(lab, trace).items():
             if not numpy.isnan(sure).any():
                 self.sure[name].append(sure)
-        self.seen.append((sentence, looked, place))
+        self.seen.append((sentence, looked, alignment))
 
     def roles(self) -> list[dict[str, Any]]:
         """Returns all roles, each with example sentences."""
-        found = [role for looks in self.looks.values() for role in looks.roles()]
-        return [role | {"examples": self._examples(role)} for role in found]
+        roles = [role for looks in self.looks.values() for role in looks.roles()]
+        return [role | {"examples": self._examples(role)} for role in roles]
 
     def _examples(self, role: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns sentences in which the head acts in its role, with the word of the query and the word of the key."""
         examples: list[dict[str, Any]] = []
-        for sentence, looked, (places, indices) in self.seen:
+        for sentence, looked, (words, indices) in self.seen:
             if role["kind"] not in looked or len(examples) == EXAMPLES:
                 break
             at = looked[role["kind"]][role["layer"], role["head"]]
-            pair = _pair(role["role"], sentence, at, places, indices, self.lab.kind(role["kind"]).causal)
+            pair = _pair(role["role"], sentence, at, words, indices, self.lab.kind(role["kind"]).causal)
             if pair is not None:
                 examples.append({"text": sentence.text, "from": pair[0], "to": pair[1]})
         return examples
 
 
-def _pair(role: str, sentence: Sentence, at: ndarray, places: Sequence[tuple[int, int]], indices: ndarray,
+def _pair(role: str, sentence: Sentence, at: ndarray, words: Sequence[tuple[int, int]], indices: ndarray,
           causal: bool) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Returns (start, stop) of the query's word and of the key's word if the head acts in its role here, else None."""
     name, _, direction = role.partition(" ")
-    place_of = dict(zip(indices.tolist(), places, strict=True))
+    word_of = dict(zip(indices.tolist(), words, strict=True))
     if name in ("position", "rare"):
         for n in indices[len(indices) // 2:].tolist():
             key = int(at[n])
-            if key in place_of and (name == "rare" or key - n == int(direction)):
-                return place_of[n], place_of[key]
+            if key in word_of and (name == "rare" or key - n == int(direction)):
+                return word_of[n], word_of[key]
         return None
-    tokens = dependency_trees.tokens_of(sentence.words, places)
+    tokens = dependency_trees.tokens_of(sentence.words, words)
     for i, (j, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
         start, stop = (i, j) if direction == "up" else (j, i)
         if relation == name and j >= 0 and tokens[start] and tokens[stop] and not (causal and stop > start) \
@@ -168,11 +168,11 @@ def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | 
     """
     if not relevance.applies(lab):
         return None
-    found = [relevance.shares(lab, *asked(lab, lab.read(sentence.text))) for sentence in sentences]
-    return {kind.name: torch.stack([its[kind.name] for its in found]).mean(0).numpy() for kind in lab.kinds}
+    by_sentence = [relevance.shares(lab, *relevance_prompt(lab, lab.read(sentence.text))) for sentence in sentences]
+    return {kind.name: torch.stack([shares[kind.name] for shares in by_sentence]).mean(0).numpy() for kind in lab.kinds}
 
 
-def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
+def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
     """Returns the prompt and the positions whose predictions are propagated; a masked model's prompt gets hidden
     tokens.
 
@@ -184,15 +184,15 @@ def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
         anchored = lab.anchored(prompt)
         return anchored, list(range(len(anchored.target)))
     if lab.task.hides and MASK_ID not in prompt.ids:
-        places = list(range(1 + HIDDEN_EVERY // 2, len(prompt.ids), HIDDEN_EVERY)) or [len(prompt.ids) - 1]
-        ids = tuple(MASK_ID if i in places else token for i, token in enumerate(prompt.ids))
-        return replace(prompt, ids=ids), places
+        positions = list(range(1 + HIDDEN_EVERY // 2, len(prompt.ids), HIDDEN_EVERY)) or [len(prompt.ids) - 1]
+        ids = tuple(MASK_ID if i in positions else token for i, token in enumerate(prompt.ids))
+        return replace(prompt, ids=ids), positions
     if lab.task.hides:
         return prompt, list(prompt.asked)
     return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
 
 
-def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
+def losses_of_single_heads(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
     """Returns the baseline loss, and the rise of the loss when each head alone is pruned, in nats.
 
     Args:
@@ -202,13 +202,13 @@ def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[
     Returns:
         baseline loss, and attention block -> (L, H) loss differences.
     """
-    untouched = held_out.mean(*held_out.losses(lab.model, batches))
-    found = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
+    baseline = held_out.mean(*held_out.losses(lab.model, batches))
+    rises = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
     for kind in lab.kinds:
         for address in kind.addresses:
             loss = held_out.mean(*held_out.losses(without(lab.model, {address}), batches))
-            found[kind.name][address[1:]] = loss - untouched
-    return untouched, found
+            rises[kind.name][address[1:]] = loss - baseline
+    return baseline, rises
 
 
 def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
@@ -225,25 +225,25 @@ def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DAT
     for sentence in sentences:
         watcher.read(sentence)
     shares = relevances(lab, sentences[:RELEVANCE_SENTENCES])
-    untouched, alone = losses_alone(lab, held_out.validation_texts(task.corpus))
+    baseline_loss, rises = losses_of_single_heads(lab, held_out.validation_texts(task.corpus))
     kinds = {}
     for kind in lab.kinds:
         looks = watcher.looks[kind.name]
         distance, share = looks.positional()
-        its: dict[str, Any] = {"confidence": _rounded(numpy.mean(watcher.sure[kind.name], 0)),
-                               "loss": _rounded(alone[kind.name], 5), "distance": distance.tolist(),
-                               "distance_share": _rounded(share)}
+        values: dict[str, Any] = {"confidence": _rounded(numpy.mean(watcher.sure[kind.name], 0)),
+                                  "loss": _rounded(rises[kind.name], 5), "distance": distance.tolist(),
+                                  "distance_share": _rounded(share)}
         if shares is not None:
-            its["relevance"] = _rounded(shares[kind.name])
-        its["syntactic"] = {" ".join(relation): {
+            values["relevance"] = _rounded(shares[kind.name])
+        values["syntactic"] = {" ".join(relation): {
             "pairs": looks.pairs[relation], "baseline": round(baseline, 4), "best": round(float(accuracy.max()), 4)}
             for relation, (accuracy, baseline) in sorted(looks.syntactic().items())}
         rare, baseline = looks.rare()
         if looks.rare_looks:
-            its["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4),
-                           "best": round(float(rare.max()), 4)}
-        kinds[kind.name] = its
-    return {"sentences": len(sentences), "loss": round(untouched, 4), "kinds": kinds, "roles": watcher.roles()}
+            values["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4),
+                              "best": round(float(rare.max()), 4)}
+        kinds[kind.name] = values
+    return {"sentences": len(sentences), "loss": round(baseline_loss, 4), "kinds": kinds, "roles": watcher.roles()}
 
 
 def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
@@ -253,9 +253,9 @@ def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
 def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     began = time.process_time()
     assert isinstance(lab, (StackLab, Seq2SeqLab))  # the command accepts only our own models
-    found = measure(lab, task, arguments.sentences, arguments.data)
-    print(f"{lab.name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
-    return found
+    measurement = measure(lab, task, arguments.sentences, arguments.data)
+    print(f"{lab.name}: {len(measurement['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
+    return measurement
 
 
 def main() -> None:

@@ -137,10 +137,10 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
     """
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
-    places = targets >= 0
+    predicted = targets >= 0
     interventions = lab.interventions(plan, len(prompt.ids), lab.source_values(prompt, plan))
     hidden = lab.model(torch.tensor([prompt.ids]), interventions, rows)[0]
-    logits, answers = lab.model.logits(hidden[places]), targets[places]
+    logits, answers = lab.model.logits(hidden[predicted]), targets[predicted]
     known = len(answers) > 0
     return {"loss": float(functional.cross_entropy(logits, answers)) if known else None,
             "accuracy": float((logits.argmax(-1) == answers).float().mean()) if known else None,
@@ -210,12 +210,13 @@ def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
         return losses, right.float(), whose
     texts, whose = texts_of(task, length, longest)
     size, parts = max(1, CAPTURED // length), []
-    for tokens, targets, its in zip(texts.tokens.split(size), texts.targets.split(size), whose.split(size),
-                                    strict=True):
-        places = targets >= 0
-        logits = lab.model.logits(lab.model(tokens, lab.interventions(plan, length))[places])
-        parts.append((functional.cross_entropy(logits, targets[places], reduction="none"),
-                      (logits.argmax(-1) == targets[places]).float(), its.unsqueeze(1).expand_as(targets)[places]))
+    for tokens, targets, rows in zip(texts.tokens.split(size), texts.targets.split(size), whose.split(size),
+                                     strict=True):
+        predicted = targets >= 0
+        logits = lab.model.logits(lab.model(tokens, lab.interventions(plan, length))[predicted])
+        parts.append((functional.cross_entropy(logits, targets[predicted], reduction="none"),
+                      (logits.argmax(-1) == targets[predicted]).float(),
+                      rows.unsqueeze(1).expand_as(targets)[predicted]))
     losses, right, owners = (torch.cat(column) for column in zip(*parts, strict=True))
     return losses, right, owners
 

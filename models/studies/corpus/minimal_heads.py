@@ -55,13 +55,13 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
         count: prompts.
         tokens: ids per prompt.
     """
-    found = []
+    prompts = []
     for part in corpus.held_out(256).chunk(2):
         chosen = torch.randperm(len(part), generator=generator(SEED))[:count // 2]
         for row in part[chosen, :tokens].tolist():
             ids = (0, *row[:-1])
-            found.append(Prompt(ids, tuple(lab.task.labels[i] for i in ids), (tokens - 1,), tuple(row)))
-    return found
+            prompts.append(Prompt(ids, tuple(lab.task.labels[i] for i in ids), (tokens - 1,), tuple(row)))
+    return prompts
 
 
 def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str, Any]:
@@ -92,10 +92,10 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
     random = generator(SEED, index)
     sets = torch.stack([torch.randperm(len(gating.heads), generator=random) < heads for _ in range(RANDOM)])
     others["random"] = float(gating.in_parts(gating.divergence, sets.float()).min())
-    found = {"heads": heads, "kl": curve.found[heads][0], "seconds": seconds, "cpu_seconds": cpu, **others,
-             "others_best": min(others.values()), "backward": backward(gating)[heads],
-             "gates_alone_heads": unpolished}
-    return {key: value if isinstance(value, int) else round(value, 5) for key, value in found.items()}
+    metrics = {"heads": heads, "kl": curve.found[heads][0], "seconds": seconds, "cpu_seconds": cpu, **others,
+               "others_best": min(others.values()), "backward": backward(gating)[heads],
+               "gates_alone_heads": unpolished}
+    return {key: value if isinstance(value, int) else round(value, 5) for key, value in metrics.items()}
 
 
 def backward(gating: Gating) -> dict[int, float]:
@@ -105,14 +105,14 @@ def backward(gating: Gating) -> dict[int, float]:
         gating: of one prompt.
     """
     stays = torch.ones(len(gating.heads), dtype=torch.bool)
-    found: dict[int, float] = {}
-    one = torch.eye(len(stays), dtype=torch.bool)
+    divergence_by_size: dict[int, float] = {}
+    single = torch.eye(len(stays), dtype=torch.bool)
     while stays.any():
-        sets: Tensor = stays & ~one[stays]
+        sets: Tensor = stays & ~single[stays]
         divergences = gating.in_parts(gating.divergence, sets.float())
         stays = sets[int(divergences.argmin())]
-        found[int(stays.sum())] = float(divergences.min())
-    return found
+        divergence_by_size[int(stays.sum())] = float(divergences.min())
+    return divergence_by_size
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -122,16 +122,16 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         results: as `measure` returns them.
     """
     keys = ("kl", *OTHERS, "others_best", "backward")
-    better = sum(its["kl"] < its["others_best"] for its in results)
-    no_worse = sum(its["kl"] <= its["others_best"] for its in results)
+    better = sum(result["kl"] < result["others_best"] for result in results)
+    no_worse = sum(result["kl"] <= result["others_best"] for result in results)
     return {
-        "heads": round(fmean(its["heads"] for its in results), 2),
-        "gates_alone_heads": round(fmean(its["gates_alone_heads"] for its in results), 2),
-        "mean_kl": {key: round(fmean(its[key] for its in results), 4) for key in keys},
+        "heads": round(fmean(result["heads"] for result in results), 2),
+        "gates_alone_heads": round(fmean(result["gates_alone_heads"] for result in results), 2),
+        "mean_kl": {key: round(fmean(result[key] for result in results), 4) for key in keys},
         "better_than_best_of_others": better, "no_worse_than_best_of_others": no_worse,
         "sign_test": round(sign_test(better, len(results) - (no_worse - better)), 6),
-        **{key: {"median": round(median(its[key] for its in results), 2),
-                 "most": round(max(its[key] for its in results), 2)} for key in ("seconds", "cpu_seconds")}}
+        **{key: {"median": round(median(result[key] for result in results), 2),
+                 "most": round(max(result[key] for result in results), 2)} for key in ("seconds", "cpu_seconds")}}
 
 
 def sign_test(wins: int, count: int) -> float:

@@ -86,12 +86,12 @@ class Scope:
         count = len(self.addresses)
         if steps is not None:
             return sorted({round(i * count / steps) for i in range(steps + 1)})
-        found: dict[int, None] = {}
+        sizes: dict[int, None] = {}
         parts = 1
-        while len(found) <= count:
-            found |= dict.fromkeys(round(i * count / parts) for i in range(parts + 1))
+        while len(sizes) <= count:
+            sizes |= dict.fromkeys(round(i * count / parts) for i in range(parts + 1))
             parts *= 2
-        return list(found)
+        return list(sizes)
 
 
 def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str, Any]) -> list[Scope]:
@@ -103,18 +103,18 @@ def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str
         gates: content of NAME.gates.json; empty if there is none.
     """
     names_of = [ALL, *([ENCODER] if len(lab.kinds) > 1 else [])]
-    found = []
+    scopes = []
     for name in names_of:
         kinds = [kind for kind in lab.kinds if name in (ALL, kind.name)]
         addresses = tuple(address for kind in kinds for address in kind.addresses)
         values = {what: in_one_row(kinds, {kind.name: heads["kinds"][kind.name][what] for kind in kinds})
                   for what in ("loss", "confidence")}
-        its = {LEARNED: pruning_orders.learned(gates.get("series", []), addresses),
-               ALONE: pruning_orders.by_values(addresses, values["loss"]),
-               CONFIDENCE: pruning_orders.by_values(addresses, values["confidence"]),
-               **{f"{RANDOM} {draw}": pruning_orders.at_random(addresses, draw) for draw in range(DRAWS)}}
-        found.append(Scope(name, addresses, {key: order for key, order in its.items() if order}))
-    return found
+        orders = {LEARNED: pruning_orders.learned(gates.get("series", []), addresses),
+                  ALONE: pruning_orders.by_values(addresses, values["loss"]),
+                  CONFIDENCE: pruning_orders.by_values(addresses, values["confidence"]),
+                  **{f"{RANDOM} {draw}": pruning_orders.at_random(addresses, draw) for draw in range(DRAWS)}}
+        scopes.append(Scope(name, addresses, {key: order for key, order in orders.items() if order}))
+    return scopes
 
 
 class Points:
@@ -236,21 +236,21 @@ def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
         keys = {left: key_of(what, scope.orders[name], left) for left in sorted(scope.sizes())}
         return [(left, points[key]) for left, key in keys.items() if key in points]
 
-    result: dict[str, Any] = {name: [[left, *its] for left, its in of(name, "loss")] for name in scope.orders
+    result: dict[str, Any] = {name: [[left, *values] for left, values in of(name, "loss")] for name in scope.orders
                               if not name.startswith(RANDOM)}
     by_left: dict[int, list[float]] = {}
     for draw in range(DRAWS):
         for left, (loss, _) in of(f"{RANDOM} {draw}", "loss"):
             by_left.setdefault(left, []).append(loss)
-    result[RANDOM] = [[left, round(fmean(its), 4), round(stdev(its), 4)] for left, its in sorted(by_left.items())
-                      if len(its) == DRAWS]
+    result[RANDOM] = [[left, round(fmean(losses), 4), round(stdev(losses), 4)]
+                      for left, losses in sorted(by_left.items()) if len(losses) == DRAWS]
     scores = of(scope.main, "bleu")
-    found: dict[str, Any] = {"curves": result, "main": scope.main, "orders": {
+    measurement: dict[str, Any] = {"curves": result, "main": scope.main, "orders": {
         name: pruning_orders.written(order) for name, order in scope.orders.items() if name in result}}
     if scores:
-        found["bleu"] = {"points": [[left, score] for left, (score, _) in scores], "beam": BEAM,
-                         "signature": scores[0][1][1]}
-    return found
+        measurement["bleu"] = {"points": [[left, score] for left, (score, _) in scores], "beam": BEAM,
+                               "signature": scores[0][1][1]}
+    return measurement
 
 
 @torch.inference_mode()
@@ -270,12 +270,12 @@ def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
     given = (text, text) if isinstance(model, Seq2Seq) else (text,)
     sizes = scope.sizes(STEPS)
     smaller = {left: without(model, pruning_orders.closed(scope.orders[scope.main], left)) for left in sizes}
-    counts = {left: multiplications(its, *given) for left, its in smaller.items()}
+    counts = {left: multiplications(pruned, *given) for left, pruned in smaller.items()}
     seconds = {left: float("inf") for left in sizes}
     for _ in range(REPEATS):
-        for left, its in smaller.items():
+        for left, pruned in smaller.items():
             began = time.process_time()
-            its.logits(its(*given))
+            pruned.logits(pruned(*given))
             seconds[left] = min(seconds[left], time.process_time() - began)
     return [{"left": left, "multiplications": counts[left], "of_heads": counts[left] - counts[0],
              "seconds": round(seconds[left], 6)} for left in sizes]
@@ -297,8 +297,8 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
     batches = held_out.test_texts(task.corpus, tokens)
     measuring = Measuring(lab.model, task, batches, sentences, points)
     complete = True
-    for told in measuring.work(scopes):
-        print(told, flush=True)
+    for progress in measuring.work(scopes):
+        print(progress, flush=True)
         if time.monotonic() > until:
             complete = False
             break

@@ -42,21 +42,22 @@ def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: n
     Raises:
         ValueError: an order has no right n-gram in any sentence, so that BLEU is 0.
     """
-    count, said, there = len(lengths), lengths.sum(), references.sum()
+    count, translated_length, reference_length = len(lengths), lengths.sum(), references.sum()
     if not right.sum(0).all():
         raise ValueError("no n-gram of some order is right, so that BLEU is 0 whatever the sentences")
-    logarithm = numpy.log(right.sum(0) / possible.sum(0)).mean() + min(0.0, 1 - there / said)
+    logarithm = numpy.log(right.sum(0) / possible.sum(0)).mean() + min(0.0, 1 - reference_length / translated_length)
     slopes = (right / right.sum(0) - possible / possible.sum(0)).mean(1)
-    if said < there:
-        slopes = slopes + there * lengths / said**2 - references / said
+    if translated_length < reference_length:
+        slopes = slopes + reference_length * lengths / translated_length**2 - references / translated_length
     return 100 * numpy.exp(logarithm) * (1 + count * slopes)
 
 
-def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+def counts_of(translations: Sequence[str],
+              references: Sequence[Sequence[str]]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Returns the arguments of values_of, counted by sacrebleu.
 
     Args:
-        found: translations.
+        translations: S texts.
         references: of each translation, one or more.
 
     Raises:
@@ -64,21 +65,24 @@ def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tupl
     """
     # effective_order only silences a warning: of the result, only the counts are used
     measure = sacrebleu(effective_order=True)
-    scores = [measure.sentence_score(said, list(its)) for said, its in zip(found, references, strict=True)]
-    return (numpy.array([its.sys_len for its in scores], float), numpy.array([its.ref_len for its in scores], float),
-            numpy.array([its.counts for its in scores], float), numpy.array([its.totals for its in scores], float))
+    scores = [measure.sentence_score(translation, list(texts))
+              for translation, texts in zip(translations, references, strict=True)]
+    lengths, reference_lengths, right, possible = (
+        numpy.array([getattr(score, name) for score in scores], float)
+        for name in ("sys_len", "ref_len", "counts", "totals"))
+    return lengths, reference_lengths, right, possible
 
 
-def sentence_bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+def sentence_bleu(translations: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
     """Returns the value of each translation for the BLEU of all.
 
     Args:
-        found, references: as in counts_of.
+        translations, references: as in counts_of.
 
     Raises:
         ValueError, FileNotFoundError: as values_of and counts_of.
     """
-    return [round(float(value), DECIMALS) for value in values_of(*counts_of(found, references))]
+    return [round(float(value), DECIMALS) for value in values_of(*counts_of(translations, references))]
 
 
 def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[str]]) -> list[bool]:
@@ -91,7 +95,7 @@ def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[s
         references: of each test sentence.
     """
     trained = {target for _text, target in corpus.pairs("train")}
-    return [not trained.isdisjoint(its) for its in references]
+    return [not trained.isdisjoint(targets) for targets in references]
 
 
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -104,12 +108,12 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     """
     metric, model = cast(TranslationMetric, task.metric), cast(Seq2SeqLab, lab).model
     texts, references = task.corpus.test()
-    found = metric.translate(model, texts)
-    values = numpy.array(sentence_bleu(found, references))
+    translations = metric.translate(model, texts)
+    values = numpy.array(sentence_bleu(translations, references))
     print(f"{lab.name}: BLEU {values.mean():.2f}, by the card {lab.card['metric']['bleu']}; error of the choice of "
           f"sentences {values.std() / len(values)**0.5:.2f}", flush=True)
     new = [i for i, known in enumerate(known_in_training(task.corpus, references)) if not known]
-    apart, _signature = bleu([found[i] for i in new], [references[i] for i in new])
+    apart, _signature = bleu([translations[i] for i in new], [references[i] for i in new])
     print(f"without the {len(texts) - len(new)} of which a reference is in training, too: BLEU {apart:.2f}", flush=True)
     return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": values.tolist()}
 

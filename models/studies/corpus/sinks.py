@@ -74,8 +74,8 @@ def with_gates(model: Transformer, gates: Tensor) -> Transformer:
         gates: (L, H) in 0 to 1.
     """
     result = copy.deepcopy(model)
-    for block, its in zip(result.blocks, gates, strict=True):
-        block.attention.gating = Always(its)
+    for block, gate in zip(result.blocks, gates, strict=True):
+        block.attention.gating = Always(gate)
     return result
 
 
@@ -123,20 +123,21 @@ def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> d
         validation: windows of one length, for the means of the gates.
     """
     shares = shares_of(model, test)
-    found: dict[str, Any] = {"windows": len(shares), "window": test[0].tokens.shape[1],
-                             "share": rounded(shares.mean(0)), "by_window": rounded(shares.mean((1, 2)))}
+    measurement: dict[str, Any] = {"windows": len(shares), "window": test[0].tokens.shape[1],
+                                   "share": rounded(shares.mean(0)), "by_window": rounded(shares.mean((1, 2)))}
     if not has_gates(model):
-        return found
+        return measurement
     gates = gates_of(model, test)
     constant = gates_of(model, validation).mean((0, 3))
-    ways = {"own": model, "constant": with_gates(model, constant), "open": with_gates(model, torch.ones_like(constant))}
-    losses = {way: held_out.losses(its, test) for way, its in ways.items()}
-    return found | {
+    variants = {"own": model, "constant": with_gates(model, constant),
+                "open": with_gates(model, torch.ones_like(constant))}
+    losses = {way: held_out.losses(variant, test) for way, variant in variants.items()}
+    return measurement | {
         "gates": {"mean": rounded(gates.mean((0, 3))), "closed": rounded((gates < NEARLY_CLOSED).float().mean()),
                   "first": rounded(gates[..., 0].mean()), "others": rounded(gates[..., 1:].mean()),
                   "by_window": rounded(gates.mean((1, 2, 3)))},
-        "perplexity": {way: round(math.exp(held_out.mean(*its)), 2) for way, its in losses.items()},
-        "losses": {way: rounded(its) for way, (its, _) in losses.items()}}
+        "perplexity": {way: round(math.exp(held_out.mean(*loss)), 2) for way, loss in losses.items()},
+        "losses": {way: rounded(values) for way, (values, _) in losses.items()}}
 
 
 def rounded(values: Tensor) -> Any:
@@ -149,10 +150,11 @@ def rounded(values: Tensor) -> Any:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    found = measure(lab.model, held_out.test_texts(task.corpus, TOKENS), held_out.validation_texts(task.corpus, TOKENS))
-    mean = sum(found["by_window"]) / found["windows"]
-    print(f"{lab.name}: {mean:.1%} of the weights on the first token", found.get("perplexity", ""), flush=True)
-    return found
+    measurement = measure(lab.model, held_out.test_texts(task.corpus, TOKENS),
+                          held_out.validation_texts(task.corpus, TOKENS))
+    mean = sum(measurement["by_window"]) / measurement["windows"]
+    print(f"{lab.name}: {mean:.1%} of the weights on the first token", measurement.get("perplexity", ""), flush=True)
+    return measurement
 
 
 def main() -> None:

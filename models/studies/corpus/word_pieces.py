@@ -73,24 +73,26 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
     kept = torch.stack([where.any(1) for where in kinds.values()]).all(0)
     tokens, kinds = tokens[kept], {kind: where[kept] for kind, where in kinds.items()}
     layers: list[dict[str, list[float]]] = [{kind: [] for kind in kinds} for _ in range(model.config.layers)]
-    found: dict[tuple[int, str], list[float]] = {}
+    by_name: dict[tuple[int, str], list[float]] = {}
     for begin in range(0, len(tokens), AT_ONCE):
-        part, here = (its[begin:begin + AT_ONCE] for its in (tokens, torch.stack([*kinds.values()], 1)))
+        part, here = (rows[begin:begin + AT_ONCE] for rows in (tokens, torch.stack([*kinds.values()], 1)))
         records: list[Record] = []
         model(part, records=records)
         for layer, record in enumerate(records):
             # (B, N) S of each token against the previous one
-            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))
+            scores = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))
             for kind, where in zip(kinds, here.unbind(1), strict=True):
-                layers[layer][kind] += ((said * where).sum(1) / where.sum(1)).tolist()
+                layers[layer][kind] += ((scores * where).sum(1) / where.sum(1)).tolist()
             for row, place in here[:, 0].nonzero().tolist():
                 name = "|".join(labels[int(i)].strip() for i in part[row, place - 1:place + 1])
-                found.setdefault((layer, name), []).append(float(said[row, place]))
-    most = sorted(((sum(its) / len(its), layer, name, len(its)) for (layer, name), its in found.items()), reverse=True)
+                by_name.setdefault((layer, name), []).append(float(scores[row, place]))
+    most = sorted(((sum(values) / len(values), layer, name, len(values))
+                   for (layer, name), values in by_name.items()), reverse=True)
     return {"windows": len(tokens), **{kind: int(where.sum()) for kind, where in kinds.items()},
-            "layers": [{kind: [round(value, 4) for value in its] for kind, its in layer.items()} for layer in layers],
-            "most": [{"name": name, "layer": layer + 1, "said": round(said, 2), "times": times}
-                     for said, layer, name, times in most[:SHOWN]]}
+            "layers": [{kind: [round(value, 4) for value in values] for kind, values in layer.items()}
+                       for layer in layers],
+            "most": [{"name": name, "layer": layer + 1, "said": round(mean, 2), "times": times}
+                     for mean, layer, name, times in most[:SHOWN]]}
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:

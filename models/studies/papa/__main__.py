@@ -172,7 +172,7 @@ def write(lab: Lab, name: str, address: str, command: str, studies: Sequence[Tas
         more: further values of the file.
     """
     kind = lab.kinds[0]
-    stored = store.found(name, KIND) or {}
+    stored = store.read_undamaged(name, KIND) or {}
     tasks = (stored["tasks"] if stored.get("weights") == lab.fingerprint else {}) | \
         {study.key: study.done for study in studies if study.done["scores"]}
     values: dict[str, Any] = {

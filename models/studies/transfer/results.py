@@ -43,14 +43,14 @@ def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
         read: name of a checkpoint during pretraining -> its measurement, empty if there is none.
     """
     return {kind: _encoder(kind, read(moment))
-            for kind, moment in zip(("softmax", *(its for its in MODELS if its != "middle")), MODELS.values(),
+            for kind, moment in zip(("softmax", *(name for name in MODELS if name != "middle")), MODELS.values(),
                                     strict=True)}
 
 
 def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
     if not study:
         return Encoder(kind, {}, {}, None)
-    tasks = {key: {way: {int(seed): float(its) for seed, its in study["tasks"][key][way].items()} for way in WAYS}
+    tasks = {key: {way: {int(seed): float(score) for seed, score in study["tasks"][key][way].items()} for way in WAYS}
              for key in CORPORA if key in study["tasks"]}
     controls = {key: max(float(study["tasks"][key]["constant_answer"]),
                          *map(float, study["tasks"][key][PRUNED].values())) for key in tasks}
@@ -60,8 +60,8 @@ def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
 def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
     """Returns the tasks that every encoder was measured on and in which each seed of softmax scores above the controls.
     """
-    known = [its for its in encoders.values() if its.tasks]
-    return [key for key in CORPORA if known and all(key in its.tasks for its in known)
+    known = [encoder for encoder in encoders.values() if encoder.tasks]
+    return [key for key in CORPORA if known and all(key in encoder.tasks for encoder in known)
             and "softmax" in encoders and encoders["softmax"].tasks
             and min(encoders["softmax"].tasks[key][way].values()) > encoders["softmax"].controls[key]]
 

@@ -82,11 +82,11 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
         chosen = order[start:start + BATCH]
         targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
         tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
-        places = targets >= 0  # padding after a sentence does not change it, because attention is causal
-        logits = model.logits(model(tokens)[places])
-        found = logits.gather(1, targets[places].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
-        rows = places.nonzero()[:, 0]
-        result[torch.tensor(chosen)] = torch.zeros(len(chosen)).index_add(0, rows, found)
+        predicted = targets >= 0  # padding after a sentence does not change it, because attention is causal
+        logits = model.logits(model(tokens)[predicted])
+        log_likelihoods = logits.gather(1, targets[predicted].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+        rows = predicted.nonzero()[:, 0]
+        result[torch.tensor(chosen)] = torch.zeros(len(chosen)).index_add(0, rows, log_likelihoods)
     return result
 
 
@@ -118,19 +118,20 @@ def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
     Args:
         rights: paradigm -> for each pair, whether it is right.
     """
-    shares = [fmean(its) for its in rights.values()]
-    error = math.sqrt(sum(p * (1 - p) / max(1, len(its) - 1) for p, its in zip(shares, rights.values(), strict=True)))
+    shares = [fmean(right) for right in rights.values()]
+    error = math.sqrt(sum(p * (1 - p) / max(1, len(right) - 1)
+                          for p, right in zip(shares, rights.values(), strict=True)))
     return {"accuracy": round(fmean(shares), 4), "accuracy_error": round(error / len(shares), 5)}
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     assert isinstance(task.reader, StoriesReader)  # the command accepts only models of stories
     pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
-    found = measure(lab.model, task.reader, pairs)
+    measurement = measure(lab.model, task.reader, pairs)
     seconds = time.process_time() - began
-    print(f"{lab.name}: {found['accuracy']:.1%} ± {1.96 * found['accuracy_error']:.1%} of {len(pairs):,} pairs, "
-          f"{seconds:.0f} s of CPU", flush=True)
-    return {"cpu_seconds": round(seconds)} | found
+    print(f"{lab.name}: {measurement['accuracy']:.1%} ± {1.96 * measurement['accuracy_error']:.1%} "
+          f"of {len(pairs):,} pairs, {seconds:.0f} s of CPU", flush=True)
+    return {"cpu_seconds": round(seconds)} | measurement
 
 
 def main() -> None:

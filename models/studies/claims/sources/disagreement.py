@@ -51,24 +51,25 @@ def claim(evidence: Evidence) -> Claim:
 
 def _own_sense(evidence: Evidence) -> Statement:
     """Compares the plain and the regularised models, as models/studies/corpus/disagreement.py measured them."""
-    found = {name: its for name in MODELS if (its := evidence.study(name, "disagreement"))}
+    by_name = {name: study for name in MODELS if (study := evidence.study(name, "disagreement"))}
     checks: list[Check] = []
     rows: list[dict[str, str]] = []
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
         what = message("{term}: further apart than plain", term=title)
-        checks.append(by_error(what, *_higher(found[PLAIN], found[name], term), 1) if {PLAIN, name} <= {*found}
+        checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
                       else Check(what, UNKNOWN, 0))
-    for name, its in found.items():
-        values: dict[str, str] = {message("exp(D), {term}", term=title): f"{its['mean'][term]:.3f}"
+    for name, study in by_name.items():
+        values: dict[str, str] = {message("exp(D), {term}", term=title): f"{study['mean'][term]:.3f}"
                                   for term, title in TERMS.items()}
         rows.append({N_("model"): name, N_("source"): tables.NOTHING, **values})
     rows += [{N_("model"): message("source: plain → with the term"), N_("source"): tables.NOTHING,
               **{message("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
                  for term, title in TERMS.items()}}]
-    points = [{"name": title, "which": which, "value": its["mean"][term]} for term, title in TERMS.items()
-              for which, its in ((message("plain"), found.get(PLAIN)),
-                                 (message("with the term"), found.get(f"translation-disagreement-{term}"))) if its]
+    points = [{"name": title, "which": which, "value": study["mean"][term]} for term, title in TERMS.items()
+              for which, name in ((message("plain"), PLAIN),
+                                  (message("with the term"), f"translation-disagreement-{term}"))
+              if (study := by_name.get(name))]
     chart = Chart("dots", points, "exp(D)", alt=listed(
         (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
@@ -77,8 +78,8 @@ def _own_sense(evidence: Evidence) -> Statement:
         message("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
                 "(outputs)"),
         message("exp(D): {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
-            found[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
-            for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*found}])),
+            by_name[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
+            for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
         message("notes on the paper; its positions are summed over the text, ours a mean over queries"),
         message("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
                 "chance of which sentences"),
@@ -108,7 +109,7 @@ def _helps(evidence: Evidence) -> Statement:
         "disagreement-helps", message("Disagreement of outputs helps translation most, of positions least."),
         message("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
         message("BLEU: {values}", values=tables.each_over_time([
-            (TITLES[name], its) for name, its in samples.items()], ".2f")),
+            (TITLES[name], values) for name, values in samples.items()], ".2f")),
         message("two notes on the paper, with the same order"),
         message("outputs above plain, values and positions, and positions below values, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
@@ -117,15 +118,15 @@ def _helps(evidence: Evidence) -> Statement:
 
 
 def _slower(evidence: Evidence) -> Statement:
-    found = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
-    measured = {TITLES[name]: found[name] for name in MODELS if name in found}
+    measured_rows = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
+    measured = {TITLES[name]: measured_rows[name] for name in MODELS if name in measured_rows}
     checks: list[Check] = []
     for name in MODELS[1:]:
         little = message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
         slower = message("{name}: slower than plain", name=TITLES[name])
-        if name in found:
-            blocks = found[name].get("blocks", [])
-            checks += [median_below(little, [-its for its in blocks], -LEAST), median_below(slower, blocks)]
+        if name in measured_rows:
+            blocks = measured_rows[name].get("blocks", [])
+            checks += [median_below(little, [-ratio for ratio in blocks], -LEAST), median_below(slower, blocks)]
         else:
             checks += [fact(little, None), fact(slower, None)]
     rows = [{N_("term"): name, N_("source"): tables.NOTHING,
@@ -134,7 +135,7 @@ def _slower(evidence: Evidence) -> Statement:
                                                            low=row["quartiles"][0], high=row["quartiles"][1])}
             for name, row in measured.items()]
     points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
-        (row["median"], message("median")), *((its, message("quartiles")) for its in row["quartiles"]))]
+        (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
     chart = Chart("dots", points, message("steps a second divided by plain's"), rule=(1.0, message("equal")),
                   alt=listed(
         (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))

@@ -61,22 +61,24 @@ def _perplexity(evidence: Evidence) -> Statement:
 
 
 def _sink(evidence: Evidence) -> Statement:
-    found = _found(evidence)
+    by_name = _studies(evidence)
     even = _even(CONTEXT)
     less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
-        evidence, {name: its["by_window"] for name, its in found.items()})]
+        evidence, {name: study["by_window"] for name, study in by_name.items()})]
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
-             f"{statistics.fmean(its['by_window']):.1%}" if (its := found.get(name)) else tables.NOTHING}
+             f"{statistics.fmean(study['by_window']):.1%}" if (study := by_name.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
     rows.append({"attention": message("even weights"), "source": tables.NOTHING,
                  "here, weight of the first token": f"{even:.1%}"})
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
-               "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
+               "which": TITLES[name]}
+              for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
     return Statement(
         "gated-sink", message("Gates remove most of the sink: the attention that the first token gets without being "
                               "relevant."),
         message("46.7% of the weights on the first token without gates, 4.8% with them"),
-        tables.each([*((TITLES[name], f"{statistics.fmean(its['by_window']):.1%}") for name, its in found.items()),
+        tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
+                       for name, study in by_name.items()),
                      (message("even weights"), f"{even:.1%}")]), REPEATED,
         message("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
                 "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
@@ -87,7 +89,7 @@ def _sink(evidence: Evidence) -> Statement:
 
 
 def _sparse(evidence: Evidence) -> Statement:
-    gates = _found(evidence).get(GATED, {}).get("gates", {})
+    gates = _studies(evidence).get(GATED, {}).get("gates", {})
     windows = gates.get("by_window")
     quiet = [gates["first"] - value for value in windows] if windows else None
     ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
@@ -96,8 +98,8 @@ def _sparse(evidence: Evidence) -> Statement:
         (message("mean"), "0.185"), (message("nearly closed, below 0.1"), "37%"),
         (message("of the first token"), message("2.6 times lower")), (message("of the others"), tables.NOTHING)),
         ours, strict=True)]
-    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(its), 4),
-               "which": message("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
+    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
+               "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
     return Statement(
         "gated-sparse", message("Most gates are nearly closed, those of the first token most of all."),
         message("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
@@ -113,12 +115,12 @@ def _sparse(evidence: Evidence) -> Statement:
 
 
 def _by_token(evidence: Evidence) -> Statement:
-    found = _found(evidence).get(GATED, {})
-    losses, numbers = found.get("losses", {}), found.get("perplexity", {})
+    study = _studies(evidence).get(GATED, {})
+    losses, numbers = study.get("losses", {}), study.get("perplexity", {})
 
     def rises(way: str) -> list[float] | None:
         """Returns, by window, ln BREAKS minus the loss difference in nats: below 0 if the model breaks."""
-        return [math.log(BREAKS) - (one - own) for one, own in zip(losses[way], losses["own"], strict=True)] \
+        return [math.log(BREAKS) - (loss - own) for loss, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
     labels = {"own": message("as the model computes them"), "constant": message("each head's mean for every token"),
@@ -150,18 +152,18 @@ def _longer(evidence: Evidence) -> Statement:
 
     rows = [{N_("attention"): TITLES[name], N_("source, RULER's score (higher is better)"): theirs, **{
         message("here, perplexity at {n} tokens",
-                n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
-        for n, its in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
-    points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(its)), 3)}
-              for name in MODELS for n, its in losses[name].items() if its]
+                n=n): f"{math.exp(statistics.fmean(values)):.1f}" if values else tables.NOTHING
+        for n, values in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
+    points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(values)), 3)}
+              for name in MODELS for n, values in losses[name].items() if values]
     chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
         (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
     return Statement(
         "gated-longer", message("Gated attention reads longer texts than it was trained on better."),
         message("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
-            (TITLES[name], f"{math.exp(statistics.fmean(its[LONGER[-1]])):.1f}")
-            for name, its in losses.items() if its[LONGER[-1]]])), message(
+            (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
+            for name, by_length in losses.items() if by_length[LONGER[-1]]])), message(
             "{repeated}; there a further training extended the context, here nothing is trained again",
             repeated=REPEATED),
         message("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "
@@ -174,9 +176,9 @@ def _longer(evidence: Evidence) -> Statement:
         verified=False)
 
 
-def _found(evidence: Evidence) -> dict[str, dict[str, Any]]:
+def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:
     """Returns the measurements of models/studies/corpus/sinks.py by model, without the models that have none."""
-    return {name: its for name in TITLES if (its := evidence.study(name, "sink"))}
+    return {name: study for name in TITLES if (study := evidence.study(name, "sink"))}
 
 
 def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:

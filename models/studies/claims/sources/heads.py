@@ -36,7 +36,7 @@ def claim(evidence: Evidence) -> Claim:
     Args:
         evidence: files to judge by.
     """
-    heads = {name: its for name in MODELS if (its := evidence.study(name, "heads"))}
+    heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
     return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
                  message("The source prunes Transformers of 3 × 48 heads that translate, trained on millions of pairs. "
@@ -52,8 +52,8 @@ def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], 
         evidence: files to judge by.
         kinds: attention blocks, as `encoder`.
     """
-    found = evidence.study(NAME, "gates")
-    series, controls = ([run for run in found.get(place, []) if set(run["kinds"]) == kinds]
+    gates = evidence.study(NAME, "gates")
+    series, controls = ([run for run in gates.get(place, []) if set(run["kinds"]) == kinds]
                         for place in ("series", "controls"))
     return series, controls
 
@@ -61,13 +61,13 @@ def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], 
 def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
     runs, controls = runs_of(evidence, {ENCODER})
-    alone = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
+    baseline = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
     # For each seed the run nearest to half of the heads is used: the best run would favour seeds with more strengths.
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
     lost: dict[int, dict[int, float]] = {}
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
-        if (key := (run["steps"], run["seed"])) in alone:
-            lost.setdefault(run["steps"], {})[run["seed"]] = alone[key] - run["bleu"]
+        if (key := (run["steps"], run["seed"])) in baseline:
+            lost.setdefault(run["steps"], {})[run["seed"]] = baseline[key] - run["bleu"]
     rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
              N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"}
             for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
@@ -101,8 +101,9 @@ def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -
     The difference is between the released pruned model and the control of the same seed.
     """
     control = next((run for run in controls if run["seed"] == 0), {})
-    its = per_text.difference(per_text.sentences(side) for side in (control, evidence.study(PRUNED, "sentences")))
-    return error(its.values, its.counts) if its else math.nan
+    pruned = evidence.study(PRUNED, "sentences")
+    difference = per_text.difference(per_text.sentences(side) for side in (control, pruned))
+    return error(difference.values, difference.counts) if difference else math.nan
 
 
 def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -112,14 +113,14 @@ def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping
         runs: as runs_of returns them.
     """
     tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
-    return [run for run in runs if all(run["strength"] in its for its in tried.values())]
+    return [run for run in runs if all(run["strength"] in strengths for strengths in tried.values())]
 
 
 def _count(run: Mapping[str, Any]) -> int:
     return sum(len(row) for rows in run["probabilities"].values() for row in rows)
 
 
-def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
+def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
     """Tests whether heads with a role raise the loss more when pruned alone than heads without (Mann and Whitney 1947).
 
     Args:
@@ -131,12 +132,12 @@ def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
     """
     addresses: list[Address] = []
     values: list[float] = []
-    for kind, its in found["kinds"].items():
-        losses = numpy.array(its["loss"])
+    for kind, kind_values in study["kinds"].items():
+        losses = numpy.array(kind_values["loss"])
         addresses += [(kind, layer, head) for layer, head in numpy.ndindex(losses.shape)]
         values += losses.reshape(-1).tolist()
     order = pruning_orders.by_values(addresses, values)
-    roled = {(role["kind"], role["layer"], role["head"]) for role in found["roles"]}
+    roled = {(role["kind"], role["layer"], role["head"]) for role in study["roles"]}
     place = numpy.array([address in roled for address in order])
     ours, others = numpy.flatnonzero(place), numpy.flatnonzero(~place)
     if not len(ours) or not len(others):
@@ -147,15 +148,15 @@ def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
 
 
 def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
-    found = {name: ranks_of_roles(its) for name, its in heads.items()}
+    ranks = {name: ranks_of_roles(study) for name, study in heads.items()}
     checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan,
                                1)
-              for name, (share, sigmas, _, _) in found.items()]
-    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in found]
+              for name, (share, sigmas, _, _) in ranks.items()]
+    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in ranks]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
              N_("stay longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
-            for name, (share, sigmas, ours, others) in found.items()]
-    points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in found.items()
+            for name, (share, sigmas, ours, others) in ranks.items()]
+    points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in ranks.items()
               if not math.isnan(share)]
     chart = Chart("dots", points, message("pairs in which the head with a role stays longer"),
                   rule=(0.5, message("no difference")), form=".0%", alt=listed(
@@ -164,7 +165,7 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
         "heads-roles", message("Heads that stay last have roles more often than those that go first."),
         message("of 48 heads, those that are left at 17 have all the functions; no test"),
         message("{values} of the pairs", values=tables.each([
-            (name, f"{share:.0%}") for name, (share, *_) in found.items() if not math.isnan(share)])),
+            (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
         message("notes on the paper; its functions are positional, syntactic, rare words"),
         message("of a head with a role and one without, pruned in the order of the loss when each is pruned alone, the "
                 "one with a role stays longer more often than chance says (rank-sum test, 95% on one side), in each "
@@ -175,13 +176,15 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
         message("Roles are defined by the largest weight alone; a head can serve without one."), verified=False)
 
 
-def _layers(found: Mapping[str, Any], what: str) -> list[ndarray] | None:
+def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
     """Returns (H,) values for each layer of each attention block; None if some were not measured."""
-    kinds = found["kinds"].values()
-    return [numpy.array(row) for its in kinds for row in its[what]] if all(what in its for its in kinds) else None
+    blocks = study["kinds"].values()
+    if not all(what in block for block in blocks):
+        return None
+    return [numpy.array(row) for block in blocks for row in block[what]]
 
 
-def within_layers(one: Sequence[ndarray], other: Sequence[ndarray]) -> tuple[float, float]:
+def within_layers(first: Sequence[ndarray], second: Sequence[ndarray]) -> tuple[float, float]:
     """Returns the mean of the layers' rank correlations, and its distance from 0 in standard deviations of random
     orders.
 
@@ -189,24 +192,25 @@ def within_layers(one: Sequence[ndarray], other: Sequence[ndarray]) -> tuple[flo
     counts as 0.
 
     Args:
-        one, other: (H,) values for each layer.
+        first, second: (H,) values for each layer.
     """
-    correlations = [0.0 if math.isnan(its := spearman(a, b)) else its for a, b in zip(one, other, strict=True)]
+    correlations = [0.0 if math.isnan(correlation := spearman(a, b)) else correlation
+                    for a, b in zip(first, second, strict=True)]
     mean = fmean(correlations)
-    return mean, mean * len(one) / math.sqrt(sum(1 / (len(layer) - 1) for layer in one))
+    return mean, mean * len(first) / math.sqrt(sum(1 / (len(layer) - 1) for layer in first))
 
 
 def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
     rows, checks, points = [], [], []
-    for name, found in heads.items():
-        sure, relevant, loss = (_layers(found, what) for what in ("confidence", "relevance", "loss"))
+    for name, study in heads.items():
+        sure, relevant, loss = (_layers(study, what) for what in ("confidence", "relevance", "loss"))
         if sure is None or relevant is None or loss is None:
             continue
         agree, sigmas = within_layers(sure, relevant)
-        for what, one, other in ((N_("confidence and relevance in {model}"), sure, relevant),
-                                 (N_("confidence and loss when pruned alone in {model}"), sure, loss),
-                                 (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
-            mean, away = within_layers(one, other)
+        for what, first, second in ((N_("confidence and relevance in {model}"), sure, relevant),
+                                    (N_("confidence and loss when pruned alone in {model}"), sure, loss),
+                                    (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
+            mean, away = within_layers(first, second)
             checks.append(by_error(message(what, model=name), mean, mean / away if away else 0.0, 1))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
                      N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
@@ -239,9 +243,9 @@ def _order(evidence: Evidence) -> Statement:
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
             for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
-    checks = [of_one_training(below(message("fewer left of {one} than of {other}", one=TITLES[one],
-                                            other=TITLES[other]),
-                                    _differences(compared, one, other))) for one, other in pairwise(TITLES)]
+    checks = [of_one_training(below(message("fewer left of {one} than of {other}", one=TITLES[first],
+                                            other=TITLES[second]),
+                                    _differences(compared, first, second))) for first, second in pairwise(TITLES)]
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
     chart = Chart("dots", points, message("heads left, of each kind, at each strength"), alt=listed(
@@ -263,10 +267,10 @@ def _order(evidence: Evidence) -> Statement:
         message("With three layers each kind has fewer heads to spare."), verified=False)
 
 
-def _differences(runs: Sequence[Mapping[str, Any]], one: str, other: str) -> dict[int, dict[int, float]]:
+def _differences(runs: Sequence[Mapping[str, Any]], first: str, second: str) -> dict[int, dict[int, float]]:
     """Returns steps -> seed -> heads left of one kind minus heads left of the other, a mean over strengths."""
-    found: dict[int, dict[int, list[float]]] = {}
+    counts: dict[int, dict[int, list[float]]] = {}
     for run in runs:
-        found.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(
-            run["heads_left"][one] - run["heads_left"][other])
-    return {steps: {seed: fmean(its) for seed, its in by_seed.items()} for steps, by_seed in found.items()}
+        counts.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(
+            run["heads_left"][first] - run["heads_left"][second])
+    return {steps: {seed: fmean(values) for seed, values in by_seed.items()} for steps, by_seed in counts.items()}

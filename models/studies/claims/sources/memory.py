@@ -72,21 +72,21 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
         wanted: makes the checks from the largest sufficient factor of each model.
         best_of: number of models of which one is enough for `wanted`.
     """
-    its = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
-    curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in its.items()}
+    readings = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
+    curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in readings.items()}
     limit = curves["softmax, the oldest go"].get(1)
     comparable = {title: evidence.is_compared(f"stories-{name}") and evidence.is_compared(f"stories-softmax{context}")
-                  for title, (name, _) in its.items()}
-    windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
+                  for title, (name, _) in readings.items()}
+    windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in readings.items()}
     whole = windows["softmax, the oldest go"].get(1)
     reached = {title: _reach(windows[title], whole if comparable[title] else None, best_of) for title in THEIRS}
     # without a sufficient memory there is no factor at which to test F
-    checks = wanted(reached) + [_by_mask(title, its.factor if its else None, windows[title],
+    checks = wanted(reached) + [_by_mask(title, reach.factor if reach else None, windows[title],
                                          windows[f"{title}, the oldest go"])
-                                for title, its in reached.items() if its is None or its.factor > 1]
+                                for title, reach in reached.items() if reach is None or reach.factor > 1]
     factors = sorted({factor for curve in curves.values() for factor in curve})
-    names = {title: message("{title} (enough with {factor:g}x less)", title=message(title), factor=its.factor)
-             for title, its in reached.items() if its is not None and its.factor > 1}
+    names = {title: message("{title} (enough with {factor:g}x less)", title=message(title), factor=reach.factor)
+             for title, reach in reached.items() if reach is not None and reach.factor > 1}
     table = [{N_("perplexity with 1 / x of the memory"): names.get(title, message(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
         for title, curve in curves.items() if curve] or [{"perplexity with 1 / x of the memory": tables.NOTHING}]
@@ -116,8 +116,8 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
           limit: float | None) -> str:
     """Returns the perplexities at the smallest sufficient memory, and softmax's with full memory."""
     parts = []
-    for title, its in reached.items():
-        if its is not None and (factor := its.factor or 1.0) in curves[title]:
+    for title, reach in reached.items():
+        if reach is not None and (factor := reach.factor or 1.0) in curves[title]:
             value = curves[title][factor]
             parts.append(message("{title} with 1/{factor:g} of the memory {value:.2f}", title=message(title),
                                  factor=factor,
@@ -130,18 +130,18 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     """Tests whether any of the models can drop as much of its memory as the statement says."""
-    parts = [Check("", UNKNOWN, 0) if its is None else its.beyond(MOST) for its in reached.values()]
+    parts = [Check("", UNKNOWN, 0) if reach is None else reach.beyond(MOST) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
-    known = max((its.factor for its in reached.values() if its is not None), default=0)
+    known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
     return [replace(best, what=message("more than half of the memory dropped, here up to {known:g}x", known=known))]
 
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
     checks = []
-    for title, its in reached.items():
-        part = Check("", UNKNOWN, 0) if its is None else its.at_least(THEIRS[title])
+    for title, reach in reached.items():
+        part = Check("", UNKNOWN, 0) if reach is None else reach.at_least(THEIRS[title])
         what = message("{title}: {theirs:g}x less memory, here {known:g}x", title=message(title), theirs=THEIRS[title],
-                       known=its.factor) if its and its.factor else \
+                       known=reach.factor) if reach and reach.factor else \
             message("{title}: {theirs:g}x less memory, here not even with all of it", title=message(title),
                     theirs=THEIRS[title])
         checks.append(replace(part, what=what))
@@ -185,8 +185,8 @@ class Reach:
         tested = [check for factor, check in self.measured.items() if factor <= shows]
         outcome = YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
         last = tested[-1] if tested else Check("", UNCLEAR, 1)
-        return replace(last, outcome=outcome, p_true=max((its.p_true or 0.0 for its in tested), default=1.0),
-                       p_false=min(1.0, len(tested) * min((its.p_false or 0.0 for its in tested), default=1.0)))
+        return replace(last, outcome=outcome, p_true=max((part.p_true or 0.0 for part in tested), default=1.0),
+                       p_false=min(1.0, len(tested) * min((part.p_false or 0.0 for part in tested), default=1.0)))
 
     def beyond(self, least: float) -> Check:
         """Tests whether a factor above `least` is sufficient.

@@ -122,16 +122,16 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
                  message("tokens; trained at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
-def _less(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> tuple[Samples, float]:
+def _less(evidence: Evidence, read: Mapping[str, ByLength], first: str, second: str, n: int) -> tuple[Samples, float]:
     """Returns how much lower the first model's accuracy is than the second's, and the standard error over texts."""
-    between = differences(read[one][n], read[other][n])
+    between = differences(read[first][n], read[second][n])
     return between, evidence.text_error(between, *((name, per_text.guesses(n, policy))
-                                                   for name, policy in (SIDES[one], SIDES[other])))
+                                                   for name, policy in (SIDES[first], SIDES[second])))
 
 
-def _above(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:
-    between, texts = _less(evidence, read, other, one, n)
-    return below(message("{one} above {other} at {n}", one=message(one), other=message(other), n=n), between,
+def _above(evidence: Evidence, read: Mapping[str, ByLength], first: str, second: str, n: int) -> Check:
+    between, texts = _less(evidence, read, second, first, n)
+    return below(message("{one} above {other} at {n}", one=message(first), other=message(second), n=n), between,
                          texts=texts)
 
 
@@ -266,27 +266,27 @@ def growth(by_length: Mapping[int, list[float]]) -> list[float]:
 
 
 def _relu2(evidence: Evidence) -> Statement:
-    found: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
-    checks = [fact(message("rows of relu² stay the same"), found["relu2_change"] < UNCHANGED if found else None),
-              fact(message("rows of softmax do not"), found["softmax_change"] > 1e-3 if found else None)]
+    measured: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
+    checks = [fact(message("rows of relu² stay the same"), measured["relu2_change"] < UNCHANGED if measured else None),
+              fact(message("rows of softmax do not"), measured["softmax_change"] > 1e-3 if measured else None)]
     table, points = [], []
-    for index, factor in enumerate(found.get("factors", [])):
+    for index, factor in enumerate(measured.get("factors", [])):
         table.append({N_("scores times"): f"{factor:g}", "source": message("relu²: the same"),
-                      N_("here, relu²"): message("{value:.4f} nats", value=found["relu2_entropy"][index]),
-                      N_("here, softmax"): message("{value:.4f} nats", value=found["softmax_entropy"][index])})
-        points += [{"name": name, "x": factor, "seed": 0, "value": found[f"{key}_entropy"][index]}
+                      N_("here, relu²"): message("{value:.4f} nats", value=measured["relu2_entropy"][index]),
+                      N_("here, softmax"): message("{value:.4f} nats", value=measured["softmax_entropy"][index])})
+        points += [{"name": name, "x": factor, "seed": 0, "value": measured[f"{key}_entropy"][index]}
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
     verdict = conclude(checks, by_construction=True)
-    if found:
+    if measured:
         verdict = replace(verdict, why=message("{why}. On scores of {scores}, the largest change of a weight is "
-                                               "{change:.0e}", why=verdict.why, scores=found["scores"],
-                                               change=found["relu2_change"]))
+                                               "{change:.0e}", why=verdict.why, scores=measured["scores"],
+                                               change=measured["relu2_change"]))
     return Statement(
         "normalisation-relu2", message("No factor on the scores changes the entropy of relu²."),
         message("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
         message("largest change of a weight: {values}", values=tables.each([
-            (name, f"{found[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
-            if found else [])),
+            (name, f"{measured[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
+            if measured else [])),
         message("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
         message("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
                 "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),

@@ -37,7 +37,7 @@ def claim(evidence: Evidence) -> Claim:
     Args:
         evidence: files to judge by.
     """
-    every = found(evidence)
+    every = all_studies(evidence)
     # A model without a task that counts cannot fail. Checkpoints during training, which are measured only at the two
     # ends, are points of a scatter.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
@@ -54,14 +54,14 @@ def claim(evidence: Evidence) -> Claim:
                  [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
 
 
-def found(evidence: Evidence) -> list[Study]:
+def all_studies(evidence: Evidence) -> list[Study]:
     """Returns all studies of the released weights, the smallest model first.
 
     Args:
         evidence: files to judge by.
     """
-    studies = [results.of(its) for name in evidence.studied(results.KIND)
-               if (its := evidence.study(name, results.KIND))]
+    studies = [results.of(study) for name in evidence.studied(results.KIND)
+               if (study := evidence.study(name, results.KIND))]
     return sorted(studies, key=lambda study: study.parameters)
 
 
@@ -105,18 +105,18 @@ def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
 
 
 def _scores(study: Study, task: Task, count: int) -> str:
-    its = task.at(LEARNED, count, study.heads)
-    if not its:
+    scores = task.at(LEARNED, count, study.heads)
+    if not scores:
         return tables.NOTHING
     drop = task.drop(LEARNED, count, study.heads)
     lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
-    return f"{fmean(its):.3f} ± {results.deviation(its):.3f}{lost}"
+    return f"{fmean(scores):.3f} ± {results.deviation(scores):.3f}{lost}"
 
 
 def _change(share: float) -> str:
     """Returns a signed percentage; `±` if it rounds to 0."""
-    shown = f"{100 * abs(share):.1f}%"
-    return f"±{shown}" if shown == "0.0%" else f"{'−' if share < 0 else '+'}{shown}"
+    percentage = f"{100 * abs(share):.1f}%"
+    return f"±{percentage}" if percentage == "0.0%" else f"{'−' if share < 0 else '+'}{percentage}"
 
 
 def _drop_chart(studies: Sequence[Study]) -> Chart | None:
@@ -175,7 +175,8 @@ def _most(studies: Sequence[Study]) -> Statement:
               for value in task.drops(LEARNED, study.heads, study.heads)]
     chart = Chart("dots", points, message("relative drop with all heads constant"),
                   rule=(MOST, message("source, most")),
-                  alt="; ".join(f"{its['name']} {its['value']:.1%}" for its in points), form=".0%") if points else None
+                  alt="; ".join(f"{point['name']} {point['value']:.1%}" for point in points),
+                  form=".0%") if points else None
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in studies for task in study.tasks.values()]
@@ -185,7 +186,7 @@ def _most(studies: Sequence[Study]) -> Statement:
             (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
-                key=lambda its: fmean(its[1] or [-1.0]))]]), SUMMARY,
+                key=lambda pair: fmean(pair[1] or [-1.0]))]]), SUMMARY,
         message("the relative drop with all heads constant is below 20%, beyond the chance of three probes, in each "
                 "task and model that clearly loses more than 20% with all heads pruned: another one could not fail"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
@@ -235,13 +236,14 @@ def _paired(study: Study) -> list[float]:
         task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
         for task in study.tasks.values()]
     known = [row for row in rows if row]
-    return [fmean(its) for its in zip(*known, strict=False)]
+    return [fmean(drops) for drops in zip(*known, strict=False)]
 
 
 def _order(every: Sequence[Study]) -> Statement:
     studies = [study for study in every if study.has(RANDOM)]
     checks = [_by_seed(message("{model} loses less in the learned order", model=study.title),
-                       [-its for its in _paired(study)], 0.0) for study in studies] or _missing(message("any model"))
+                       [-difference for difference in _paired(study)], 0.0)
+              for study in studies] or _missing(message("any model"))
     rows = []
     for study in studies:
         count = study.counts[FRACTIONS.index(0.125)]
@@ -268,33 +270,33 @@ def _order(every: Sequence[Study]) -> Statement:
 
 
 def _better(studies: Sequence[Study]) -> Statement:
-    found = results.ranked(studies)
+    ranking = results.ranked(studies)
     what = message("the rank correlation of score and drop is positive")
-    if found.trainings < results.MODELS or math.isnan(found.rank):
+    if ranking.trainings < results.MODELS or math.isnan(ranking.rank):
         check = fact(what, None)
     else:  # the order is clear, on either side, at a p-value below CHANCE
-        p = _chance_of_order(found)
-        check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=found.rank, limit=0.0,
+        p = _chance_of_order(ranking)
+        check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=ranking.rank, limit=0.0,
                       p_true=p, p_false=1 - p)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
              N_("mean score as trained"): f"{quality:.3f}",
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
-            for study, quality, drop in found.points]
+            for study, quality, drop in ranking.points]
     if check.outcome != UNKNOWN:
-        rows.append({"model": message("rank correlation of {n} trainings", n=found.trainings),
-                     "parameters": tables.NOTHING, "mean score as trained": f"{found.rank:.2f}",
-                     "lost with all heads constant": message("p = {chance:.2f}", chance=found.chance)})
+        rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
+                     "parameters": tables.NOTHING, "mean score as trained": f"{ranking.rank:.2f}",
+                     "lost with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
-                              for study, quality, drop in found.points], message("lost with all heads constant"),
+                              for study, quality, drop in ranking.points], message("lost with all heads constant"),
                   message("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
-                                                              for study, quality, drop in found.points),
-                  form=".0%") if found.points else None
+                                                              for study, quality, drop in ranking.points),
+                  form=".0%") if ranking.points else None
     return Statement(
         "papa-better", message("Better models lose more."),
         message("“better-performing models lose more from applying our method than weaker models”"),
         tables.NOTHING if check.outcome == UNKNOWN else message(
-            "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=found.rank, n=found.trainings,
-            chance=found.chance), CURVES,
+            "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
+            chance=ranking.chance), CURVES,
         message("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
                 "trainings or more, the last moment of each; the share of random orders with one as large is below 5%, "
                 "a mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and "

@@ -83,7 +83,7 @@ def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
 
 def _right(events: int, samples: Mapping[str, Samples]) -> str:
     return message("{events} events: {values} right", events=events, values=tables.each([
-        (name, tables.spread(tables.at_decision(its), ".1%")) for name, its in samples.items()]))
+        (name, tables.spread(tables.at_decision(values), ".1%")) for name, values in samples.items()]))
 
 
 def _texts(evidence: Evidence, samples: Samples, events: int, among: str, *kinds: str) -> float:
@@ -173,6 +173,6 @@ def _blind(evidence: Evidence, which: str, events: int) -> Samples:
 
     This baseline is not trained, and its texts are those of the models.
     """
-    found = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
-    known = next((value for values in found.values() for value in values.values()), None)
+    samples = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
+    known = next((value for values in samples.values() for value in values.values()), None)
     return {} if known is None else {0: {0: known}}

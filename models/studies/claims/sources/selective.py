@@ -62,11 +62,11 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
     over = tables.ratios(samples[name], samples[against])
     title, other = message(TITLES[name]), message(TITLES[against])
     pairs = [(against, name, theirs), *([(*also, message("below 1"))] if also else [])]
-    shown = dict.fromkeys(its for one, another, _ in pairs for its in (one, another))
-    table = tables.table([(message(TITLES[its]), "", samples[its]) for its in shown], ".2f")
-    table += tables.table([(message("{title} / {other}", title=message(TITLES[another]), other=message(TITLES[one])),
+    compared = dict.fromkeys(key for first, second, _ in pairs for key in (first, second))
+    table = tables.table([(message(TITLES[key]), "", samples[key]) for key in compared], ".2f")
+    table += tables.table([(message("{title} / {other}", title=message(TITLES[second]), other=message(TITLES[first])),
                                     source,
-                            tables.ratios(samples[another], samples[one])) for one, another, source in pairs])
+                            tables.ratios(samples[second], samples[first])) for first, second, source in pairs])
     columns = list(dict.fromkeys(column for row in table for column in row))
     if len(columns) > len(("attention", "source", "here")):  # the table has a column for each number of steps
         columns = [column for column in columns if column != "here"]
@@ -78,7 +78,7 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
                        for steps, values in over.items()), "; ")))
     return Statement(ours=message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
                      verdict=conclude(checks), table=table, chart=chart if points else None,
-                     command=commands.evaluated([f"stories-{its}" for its in (against, name, beside) if its]),
+                     command=commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key]),
                      **words)
 
 
@@ -137,30 +137,30 @@ def _blimp(evidence: Evidence) -> Statement:
 
     Paradigms are drawn again, not pairs, because a model's answers within a paradigm depend on each other.
     """
-    found = {name: its for name in BLIMP if (its := evidence.study(f"stories-{name}", "blimp"))}
-    shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in its["rights"].items()}
-              for name, its in found.items()}
+    by_name = {name: study for name in BLIMP if (study := evidence.study(f"stories-{name}", "blimp"))}
+    shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in study["rights"].items()}
+              for name, study in by_name.items()}
     behind = None
     if all(evidence.is_compared(f"stories-{name}") for name in ("selective", "softmax")) and "selective" in shares \
             and shares["selective"].keys() == shares.get("softmax", {}).keys():
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
-    waiting = {name for name in found if evidence.waits(f"stories-{name}")}
+    waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
     rows = [{N_("attention"): message("{name}, to be trained again", name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
-             N_("here, pairs right"): f"{its['accuracy']:.1%} ± {1.96 * its['accuracy_error']:.1%}",
-             N_("pairs"): f"{its['pairs']:,}"} for name, its in found.items()]
-    points = [{"name": name, "value": round(value, 4), "which": which} for name, its in found.items()
-              for which, value in ((message("here"), its["accuracy"]), *(
-                  (message("95% interval"), its["accuracy"] + sign * 1.96 * its["accuracy_error"]) for sign in (-1,
+             N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.96 * study['accuracy_error']:.1%}",
+             N_("pairs"): f"{study['pairs']:,}"} for name, study in by_name.items()]
+    points = [{"name": name, "value": round(value, 4), "which": which} for name, study in by_name.items()
+              for which, value in ((message("here"), study["accuracy"]), *(
+                  (message("95% interval"), study["accuracy"] + sign * 1.96 * study["accuracy_error"]) for sign in (-1,
                            1)))]
     chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
-        (message("{name} {value:.1%}", name=name, value=its["accuracy"]) for name, its in found.items()), "; "))
+        (message("{name} {value:.1%}", name=name, value=study["accuracy"]) for name, study in by_name.items()), "; "))
     return Statement(
         "selective-blimp", message("Selective attention also does better on tests that nobody trained it for."),
         message("better on HellaSwag; no accuracies"),
         message("{values} of the pairs right", values=tables.each([
-            (name, f"{found[name]['accuracy']:.1%} ± {1.96 * found[name]['accuracy_error']:.1%}")
-            for name in ("selective", "softmax") if name in found])),
+            (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
+            for name in ("selective", "softmax") if name in by_name])),
         message("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model "
                 "knows"),
         message("without any training for it, selective gives the grammatical sentence of a pair the higher "
@@ -171,7 +171,7 @@ def _blimp(evidence: Evidence) -> Statement:
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
-        f"python -m models.studies.zero_shot.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
+        f"python -m models.studies.zero_shot.blimp {' '.join(f'stories-{name}' for name in by_name or BLIMP)}",
         message("In single sentences of a dozen words there is little to forget."), verified=False)
 
 
@@ -181,8 +181,9 @@ def _choices(evidence: Evidence) -> Statement:
     stories = {name: sets[STORIES] for name, sets in results.items() if STORIES in sets}
     behind = None
     if all(evidence.is_compared(f"stories-{name}") and name in stories for name in ("selective", "softmax")):
-        one, other = (stories[name]["rights"] for name in ("softmax", "selective"))
-        behind = [int(a) - int(b) for a, b in zip(one, other, strict=True)] if len(one) == len(other) else None
+        softmax, selective = (stories[name]["rights"] for name in ("softmax", "selective"))
+        if len(softmax) == len(selective):
+            behind = [int(a) - int(b) for a, b in zip(softmax, selective, strict=True)]
     rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
              N_("here, next sentence of a story"): _share(sets.get(STORIES)),
              N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
@@ -217,17 +218,17 @@ def _share(measured: Mapping[str, Any] | None) -> str:
 
 
 def _pieces(evidence: Evidence) -> Statement:
-    found = evidence.study("stories-selective", "pieces")
+    study = evidence.study("stories-selective", "pieces")
     less = [[word - name for name, word in zip(layer["names"], layer["words"], strict=True)]
-            for layer in found.get("layers", [])]  # the difference is below 0 if S is larger against a first piece
+            for layer in study.get("layers", [])]  # the difference is below 0 if S is larger against a first piece
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
              N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
              N_("votes against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
              N_("votes against a word"): f"{statistics.fmean(layer['words']):.2f}"}
-            for number, layer in enumerate(found.get("layers", []), 1)]
+            for number, layer in enumerate(study.get("layers", []), 1)]
     points = [{"name": message("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
-               "which": which} for number, layer in enumerate(found.get("layers", []), 1)
+               "which": which} for number, layer in enumerate(study.get("layers", []), 1)
               for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
                                   ("words", message("words")))]
     chart = Chart("dots", points, message("said by a token against the one before it"), alt=listed((
@@ -237,7 +238,7 @@ def _pieces(evidence: Evidence) -> Statement:
         "selective-pieces", message("In some layer the later pieces of a name ask that its first piece be forgotten."),
         message("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
         message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
-            (title, f"{statistics.fmean(found['layers'][best][kind]):.2f}") for kind, title in (
+            (title, f"{statistics.fmean(study['layers'][best][kind]):.2f}") for kind, title in (
                 ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
                  message("words")))]
             if less else [])),
@@ -249,8 +250,8 @@ def _pieces(evidence: Evidence) -> Statement:
         conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
                   below_in_texts(message("more votes against a name's first piece than against another word's there"),
-                                 [other - name for name, other in zip(found["layers"][best]["names"],
-                                                                      found["layers"][best]["others"], strict=True)]
+                                 [other - name for name, other in zip(study["layers"][best]["names"],
+                                                                      study["layers"][best]["others"], strict=True)]
                                  if less else None)]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.corpus.word_pieces stories-selective",

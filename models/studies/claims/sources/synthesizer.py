@@ -87,14 +87,14 @@ def _ratio(name: str) -> float:
     return LM1B[name] / LM1B["softmax"]
 
 
-def compared(evidence: Evidence, one: str, other: str = "softmax") -> tuple[Samples, float]:
+def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
     """Returns the differences of loss (nats) of two stories models, and their standard error by the choice of texts.
 
     Args:
         evidence: files to judge by.
-        one, other: attention types; other is subtracted.
+        name, baseline: attention types; the baseline is subtracted.
     """
-    first, second = f"stories-{one}", f"stories-{other}"
+    first, second = f"stories-{name}", f"stories-{baseline}"
     between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
     return between, evidence.text_error(between, (first, per_text.losses), (second, per_text.losses))
 
@@ -119,9 +119,9 @@ def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequenc
 
         plain = evidence.samples("stories-softmax", read)
         over = [tables.ratios(evidence.samples(f"stories-{name}", read), plain) for name in names]
-        steps = max((deciding(its) for its in over), default=0)
-        for row, its in zip(rows, over, strict=True):
-            row |= {message(title, steps=steps): tables.cell(its.get(steps, {}), ".3f")} if steps else {}
+        steps = max((deciding(ratios) for ratios in over), default=0)
+        for row, ratios in zip(rows, over, strict=True):
+            row |= {message(title, steps=steps): tables.cell(ratios.get(steps, {}), ".3f")} if steps else {}
     return rows
 
 
@@ -280,8 +280,8 @@ def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
     checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
     known = {_place(row) for row in rows}
-    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), its, strict=True)))
-               for its in product(TIMED, AGAINST, TEXTS, TOKENS)]
+    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
+               for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
     checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
     table = [{N_("what"): _place(row), "source": tables.NOTHING,
               N_("here, time of random / its"): message("{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"],

@@ -95,14 +95,15 @@ def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Seq
 def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[dict[str, str]]:
     """Returns a table row per attention type and method: the mean over tasks, and each task."""
     rows = []
-    for kind, its in encoders.items():
+    for kind, encoder in encoders.items():
         for way in WAYS:
-            means = [*its.scores(way, common(encoders, way)).values()]
+            means = [*encoder.scores(way, common(encoders, way)).values()]
             row = {N_("attention"): titles[kind], N_("way"): message(WAY_WORDS[way]),
                    N_("source, GLUE"): GLUE.get(kind, tables.NOTHING) if way == TUNED else tables.NOTHING,
-                   N_("loss on hidden words"): tables.NOTHING if its.loss is None else f"{its.loss:.3f}",
+                   N_("loss on hidden words"): tables.NOTHING if encoder.loss is None else f"{encoder.loss:.3f}",
                    N_("mean of the tasks"): cell(means)}
-            row |= {message(corpus.title): cell([*its.tasks[key][way].values()]) if key in its.tasks else tables.NOTHING
+            row |= {message(corpus.title):
+                    cell([*encoder.tasks[key][way].values()]) if key in encoder.tasks else tables.NOTHING
                     for key, corpus in CORPORA.items()}
             rows.append(row)
     return rows
@@ -110,9 +111,9 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
 
 def _chart(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Chart | None:
     points = [{"name": titles[kind], "value": round(value, 4), "which": message(WAY_WORDS[way])}
-              for kind, its in encoders.items() for way in WAYS
-              for value in its.scores(way, common(encoders, way)).values()]
+              for kind, encoder in encoders.items() for way in WAYS
+              for value in encoder.scores(way, common(encoders, way)).values()]
     alt = listed((message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
-                          value=cell([*its.scores(way, common(encoders, way)).values()]))
-                  for kind, its in encoders.items() for way in WAYS), "; ")
+                          value=cell([*encoder.scores(way, common(encoders, way)).values()]))
+                  for kind, encoder in encoders.items() for way in WAYS), "; ")
     return Chart("dots", points, message("mean score of the tasks"), alt=alt) if points else None

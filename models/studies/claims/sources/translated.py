@@ -29,21 +29,21 @@ def bleu(metric: Metric) -> float:
     return metric["bleu"]
 
 
-def _compared(evidence: Evidence, one: str, other: str) -> tuple[Samples, float]:
+def _compared(evidence: Evidence, first: str, second: str) -> tuple[Samples, float]:
     """Returns the difference of ln BLEU of two models, and its standard error by the choice of sentences."""
-    between = differences(evidence.samples(one, bleu), evidence.samples(other, bleu), math.log)
-    return between, evidence.text_error(between, (one, per_text.sentence_logs), (other, per_text.sentence_logs))
+    between = differences(evidence.samples(first, bleu), evidence.samples(second, bleu), math.log)
+    return between, evidence.text_error(between, (first, per_text.sentence_logs), (second, per_text.sentence_logs))
 
 
 def _ours(samples: Mapping[str, Samples], titles: Mapping[str, str]) -> str:
     return message("BLEU: {values}", values=tables.each_over_time([
-        (titles[name], its) for name, its in samples.items()], ".2f"))
+        (titles[name], values) for name, values in samples.items()], ".2f"))
 
 
 def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
           samples: Mapping[str, Samples]) -> list[dict[str, str]]:
     """Returns a table row per attention type: our BLEU, the source's, and the number of parameters."""
-    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in samples.items()], ".2f",
+    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", values) for name, values in samples.items()], ".2f",
                         theirs=N_("source, WMT'14"))
     models = [PLAIN if name == "softmax" else f"translation-{name}" for name in samples]
     return tables.with_parameters(rows, [evidence.card(model) for model in models], evidence.card(PLAIN))
@@ -69,7 +69,7 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     for name, row, also in zip(samples, rows, perplexities, strict=True):
         row |= {message("perplexity / softmax's, {budget}", budget=message(column)): "1" if name == "softmax" else value
                 for column, value in [*also.items()][2:]}
-    points = tables.dots([(titles[name], theirs[name], its) for name, its in samples.items()])
+    points = tables.dots([(titles[name], theirs[name], values) for name, values in samples.items()])
     alt = listed((message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
     return Statement(
@@ -111,12 +111,12 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
               evidence.measured.get("training_speed", {}).get("rows", [])}
     for name, row in zip(every, rows, strict=True):
         row[N_("steps a second / softmax's")] = f"{ratios[name]['median']:.2f}" if name in ratios else tables.NOTHING
-    over = {name: tables.ratios(its, plain) for name, its in samples.items()}
-    points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], its) for name, its in over.items()])
+    over = {name: tables.ratios(values, plain) for name, values in samples.items()}
+    points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], ratios) for name, ratios in over.items()])
     budget = tables.best_budget([*over.values()])
     alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
-                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(its.get(budget, {}), ".3f"))
-                  for name, its in over.items()), "; ")
+                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(ratios.get(budget, {}), ".3f"))
+                  for name, ratios in over.items()), "; ")
     return Statement(
         "synthesizer-translation",
         message("After one pass over the pairs models with Synthesizers translate nearly as well, and with random + "
