@@ -45,21 +45,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--version", action="version", version=f"attention-lab {attention_lab.__version__}")
     parser.add_argument("command", choices=("app", "serve", "evaluate", "study", "figure"))
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.command == "app":
-        _app(asked.rest)
-    elif asked.command == "serve":
-        _run(SERVER, "serve", asked.rest)
-    elif asked.command == "evaluate":
-        _run(EVALUATION, "evaluate", asked.rest)
-    elif asked.command == "figure":
-        _run(FIGURE, "figure", asked.rest)
-    elif not asked.rest:
+    options = parser.parse_args(arguments)
+    if options.command == "app":
+        _app(options.rest)
+    elif options.command == "serve":
+        _run(SERVER, "serve", options.rest)
+    elif options.command == "evaluate":
+        _run(EVALUATION, "evaluate", options.rest)
+    elif options.command == "figure":
+        _run(FIGURE, "figure", options.rest)
+    elif not options.rest:
         print(f"studies: {', '.join(STUDIES)}")
-    elif asked.rest[0] not in STUDIES:
-        parser.error(f"no study is called {asked.rest[0]!r}; there are {', '.join(STUDIES)}")
+    elif options.rest[0] not in STUDIES:
+        parser.error(f"no study is called {options.rest[0]!r}; there are {', '.join(STUDIES)}")
     else:
-        _run(STUDIES[asked.rest[0]], f"study {asked.rest[0]}", asked.rest[1:])
+        _run(STUDIES[options.rest[0]], f"study {options.rest[0]}", options.rest[1:])
 
 
 def _run(module: str, name: str, rest: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ def _app(rest: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="attention-lab app", description="Runs the app for this machine.")
     parser.add_argument("--port", type=int, default=8501, help="default: %(default)s")
     parser.add_argument("--address", default="127.0.0.1", help="that the app listens on; default: %(default)s")
-    asked = parser.parse_args(rest)
+    options = parser.parse_args(rest)
     if importlib.util.find_spec("streamlit") is None:
         parser.exit(1, "streamlit is not installed: pip install 'attention-lab[app]'\n")
     host = importlib.util.find_spec("app.host")
@@ -86,7 +86,7 @@ def _app(rest: Sequence[str]) -> None:
         parser.exit(1, "the app is not part of this installation\n")
     os.environ.setdefault("ATTENTION_LAB_HOSTED", "")  # `attention-lab app` is not in hosted mode, as `make app`
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(Path(host.origin)),
-                              "--server.port", str(asked.port), "--server.address", asked.address])
+                              "--server.port", str(options.port), "--server.address", options.address])
 
 
 if __name__ == "__main__":

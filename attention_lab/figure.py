@@ -21,7 +21,8 @@ THEMES = ("print", "light", "dark")
 
 def statements() -> dict[str, Statement]:
     """Returns key -> statement, of the stored verdicts that have a chart; raises CheckpointError as claims.read."""
-    return {its.key: its for claim in claims.read() for its in claim.statements if its.chart is not None}
+    return {statement.key: statement for claim in claims.read() for statement in claim.statements
+            if statement.chart is not None}
 
 
 def chart_of(statement: Statement, theme: Theme = "print") -> Any:
@@ -31,14 +32,14 @@ def chart_of(statement: Statement, theme: Theme = "print") -> Any:
         statement: one of `statements`.
         theme: see figures.theme.
     """
-    its = statement.chart
-    assert its is not None
-    percent = its.form.endswith("%")
-    if its.kind == "dots":
-        return figures.dots(its.points, its.title, its.rule, percent, theme=theme)
-    styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
-    return figures.seed_lines(its.points, its.title, its.across, styles, its.rule, percent, its.kind == "scatter",
-                              theme=theme)
+    chart = statement.chart
+    assert chart is not None
+    percent = chart.form.endswith("%")
+    if chart.kind == "dots":
+        return figures.dots(chart.points, chart.title, chart.rule, percent, theme=theme)
+    styles = {name: series.style(name) for name in {point["name"] for point in chart.points}}
+    return figures.seed_lines(chart.points, chart.title, chart.across, styles, chart.rule, percent,
+                              chart.kind == "scatter", theme=theme)
 
 
 def main() -> None:
@@ -47,19 +48,19 @@ def main() -> None:
     parser.add_argument("statement", nargs="?", metavar="KEY")
     parser.add_argument("file", nargs="?", metavar="FILE")
     parser.add_argument("--theme", choices=THEMES, default=THEMES[0], help="default: %(default)s")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        found = statements()
-        if asked.statement is None:
-            print("\n".join(f"{key}: {its.text}" for key, its in found.items()))
-        elif asked.statement not in found:
-            parser.error(f"no statement with a chart is called {asked.statement!r}; there are {', '.join(found)}")
-        elif asked.file is None:
+        by_key = statements()
+        if arguments.statement is None:
+            print("\n".join(f"{key}: {statement.text}" for key, statement in by_key.items()))
+        elif arguments.statement not in by_key:
+            parser.error(f"no statement with a chart is called {arguments.statement!r}; there are {', '.join(by_key)}")
+        elif arguments.file is None:
             parser.error("name the FILE to write, like chart.svg")
         else:
-            its = found[asked.statement]
-            chart = chart_of(its, cast(Theme, asked.theme))
-            print(figures.save(chart, asked.file, title=its.text, caption=[f"Ours: {its.ours}"]))
+            statement = by_key[arguments.statement]
+            chart = chart_of(statement, cast(Theme, arguments.theme))
+            print(figures.save(chart, arguments.file, title=statement.text, caption=[f"Ours: {statement.ours}"]))
     except (CheckpointError, ValueError, OSError) as error:
         parser.error(str(error))
 

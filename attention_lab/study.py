@@ -72,10 +72,10 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
 
 def points(study: Study) -> list[dict[str, Any]]:
     """Returns the scores of the endpoints for `figures.dots`: one point per task, condition and seed."""
-    shown = {"unmodified": (LEARNED, 0), "all heads constant": (LEARNED, study.heads),
-             "all heads pruned": (REMOVED, study.heads)}
+    conditions = {"unmodified": (LEARNED, 0), "all heads constant": (LEARNED, study.heads),
+                  "all heads pruned": (REMOVED, study.heads)}
     return [{"name": task.title, "which": which, "value": score} for task in study.tasks.values()
-            for which, (mode, count) in shown.items() for score in task.at(mode, count, study.heads)]
+            for which, (mode, count) in conditions.items() for score in task.at(mode, count, study.heads)]
 
 
 def _bar(steps: Sequence[Any]) -> Any:

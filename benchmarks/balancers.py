@@ -93,16 +93,16 @@ def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]
 
 def sessions() -> list[float]:
     """Returns the number of visits of each replica; -1 for a replica that does not answer."""
-    found = []
+    counts = []
     for port in NUMBERS:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
                 line = next(line for line in answer.read().decode().splitlines()
                             if line.startswith("attention_lab_sessions "))
-                found.append(float(line.split()[1]))
+                counts.append(float(line.split()[1]))
         except OSError:
-            found.append(-1.0)
-    return found
+            counts.append(-1.0)
+    return counts
 
 
 def worked(process: subprocess.Popen[bytes] | None) -> float:
@@ -175,13 +175,13 @@ def row(which: str) -> dict[str, Any]:
             record, shared = asyncio.run(crowd(site, True, SECONDS))
             spent = worked(process) - before
             taken = sorted(record.times)
-            found = {"balancer": which, "p50 ms": taken[len(taken) // 2], "p95 ms": taken[int(0.95 * len(taken))],
-                     "its CPU ms an action": spent * 1e3 / len(taken), "visits a and b": shared,
-                     "downloads": record.downloads, "errors": len(record.errors)}
+            result = {"balancer": which, "p50 ms": taken[len(taken) // 2], "p95 ms": taken[int(0.95 * len(taken))],
+                      "its CPU ms an action": spent * 1e3 / len(taken), "visits a and b": shared,
+                      "downloads": record.downloads, "errors": len(record.errors)}
             if which == "none":
-                return found
+                return result
             record, _ = asyncio.run(crowd(site, False, SECONDS))
-            found |= {"without cookies: downloads": record.downloads, "errors then": len(record.errors)}
+            result |= {"without cookies: downloads": record.downloads, "errors then": len(record.errors)}
 
             def dies() -> None:
                 running[0].send_signal(signal.SIGKILL)
@@ -189,10 +189,10 @@ def row(which: str) -> dict[str, Any]:
 
             record, _ = asyncio.run(crowd(site, True, SECONDS, dies))
             back = sorted(record.back) or [0.0]
-            found |= {"one killed: came back": len(record.back), "s, median": back[len(back) // 2],
-                      "s, longest": back[-1], "errors after it": len(record.errors),
-                      "slowest answer ms": max(record.times)}
-            return found | {"first errors": sorted(set(record.errors))[:2]}
+            result |= {"one killed: came back": len(record.back), "s, median": back[len(back) // 2],
+                       "s, longest": back[-1], "errors after it": len(record.errors),
+                       "slowest answer ms": max(record.times)}
+            return result | {"first errors": sorted(set(record.errors))[:2]}
     finally:
         for each in running:
             if each.poll() is None:

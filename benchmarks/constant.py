@@ -104,6 +104,6 @@ def _act(page: Page, event: str, turn: int) -> float:
 def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],
          times: int) -> dict[str, Any]:
     """Returns one quantile, compared with `times` the floor's, plus one forward pass if the text is new."""
-    mine, base, own_pass = (quantile(its, share) for its in (ours, theirs, passes))
+    mine, base, own_pass = (quantile(times, share) for times in (ours, theirs, passes))
     return {"": f"{what}, p{100 * share:.0f} ms", "ours": mine, "floor": base, "pass": own_pass,
             "ours / floor": mine / base, "ours / allowed": mine / (times * base + own_pass)}

@@ -126,15 +126,15 @@ async def _open(socket: Any, query: str) -> dict[str, Any]:
     message = BackMsg()
     message.rerun_script.query_string = query
     await socket.send(message.SerializeToString())
-    found: dict[str, Any] = {}
+    header: dict[str, Any] = {}
     while True:
         answer = ForwardMsg()
         answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
         kind = answer.WhichOneof("type")
         if kind == "delta" and answer.delta.new_element.bidi_component.component_name.endswith("attention_lab_heads"):
-            found = unpack(answer.delta.new_element.bidi_component.bytes)[0]
+            header = unpack(answer.delta.new_element.bidi_component.bytes)[0]
         if kind == "script_finished" and answer.script_finished in FINISHED:
-            return found
+            return header
 
 
 def main() -> None:
@@ -143,15 +143,15 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=3.0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, in hosted mode")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        if asked.balanced:
+        if arguments.balanced:
             address, supervisor, _metrics = stack.enter_context(hosted(8690))
             processes = replicas(supervisor)
         else:
             address = stack.enter_context(serve())
             processes = [server_of(address)]
-        row = measure(address, processes, asked.visitors, asked.every, asked.seconds)
+        row = measure(address, processes, arguments.visitors, arguments.every, arguments.seconds)
     for name, value in row.items():
         print(f"{name}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
 

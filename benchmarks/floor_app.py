@@ -42,6 +42,6 @@ def flip() -> None:
 st.set_page_config(layout="wide")
 serving.prepare()
 library()
-asked = st.query_params
-body(int(asked.get("n", "64")), int(asked.get("layers", LAYERS)), int(asked.get("heads", HEADS)),
-     asked.get("causal", "1") == "1")
+parameters = st.query_params
+body(int(parameters.get("n", "64")), int(parameters.get("layers", LAYERS)), int(parameters.get("heads", HEADS)),
+     parameters.get("causal", "1") == "1")

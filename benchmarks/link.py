@@ -39,14 +39,14 @@ def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
     Returns:
         Rows of a table.
     """
-    found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
+    times: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
     for number in range(rounds):
         for root in roots:
             with serve(root=root) as address:
-                found[root].append(asyncio.run(_round(address, number)))
+                times[root].append(asyncio.run(_round(address, number)))
     return [{"tree": root.name, "links": LINKS * rounds, "CPU ms a link": median(first for first, _ in both),
              "the same, remembered": median(again for _, again in both),
-             "the models": median(first - again for first, again in both)} for root, both in found.items()]
+             "the models": median(first - again for first, again in both)} for root, both in times.items()]
 
 
 async def _round(address: str, number: int) -> tuple[float, float]:
@@ -73,8 +73,8 @@ async def _round(address: str, number: int) -> tuple[float, float]:
 def server_of(address: str) -> int:
     """Returns the process that serves an address of `tests.browser.serve`."""
     port = address.rsplit(":", 1)[1]
-    found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
-    return int(found.stdout.split()[0])
+    process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+    return int(process.stdout.split()[0])
 
 
 def cpu_seconds(process: int) -> float:
@@ -87,8 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another working tree of this repository")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    asked = parser.parse_args()
-    for row in measure([ROOT, *([asked.beside.resolve()] if asked.beside else [])], asked.rounds):
+    arguments = parser.parse_args()
+    for row in measure([ROOT, *([arguments.beside.resolve()] if arguments.beside else [])], arguments.rounds):
         print(" | ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}"
                          for key, value in row.items()), flush=True)
 

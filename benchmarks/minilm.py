@@ -103,8 +103,8 @@ class Peer:
 class Load:
     """One page load: milliseconds since the request and since the data arrived; bytes of everything and of the maps."""
 
-    asked: float
-    came: float
+    since_request: float
+    since_data: float
     size: int
     maps: int
 
@@ -151,9 +151,9 @@ def _open_folder(browser: Browser, app: str) -> str:
     page.wait_for_url("**model=folder*")
     cells = page.get_by_role("gridcell")
     cells.nth(LAYERS * HEADS - 1).wait_for()
-    shown = cells.evaluate_all(ON_SCREEN)
-    if shown != LAYERS * HEADS:
-        raise RuntimeError(f"{shown} of {LAYERS * HEADS} heads are on the screen")
+    visible = cells.evaluate_all(ON_SCREEN)
+    if visible != LAYERS * HEADS:
+        raise RuntimeError(f"{visible} of {LAYERS * HEADS} heads are on the screen")
     page.close()
     return f"folder:{minilm_folder().name}"
 
@@ -244,14 +244,14 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
     theirs: list[float] = []
     passes, plan = [], HeadPlan()
     for turn in range(1, TURNS + 1):  # the measurements alternate, so that a busy machine slows all alike
-        for one, times in ((page, ours), (bare, theirs)):
-            done = one.evaluate("labTimes.length")
-            cell = one.get_by_role("gridcell").nth(turn)
+        for view, times in ((page, ours), (bare, theirs)):
+            done = view.evaluate("labTimes.length")
+            cell = view.get_by_role("gridcell").nth(turn)
             if action == "prune":
                 cell.press("p")
             else:
                 cell.click()
-            times.append(_wait(one, done))
+            times.append(_wait(view, done))
         plan = plan.with_heads([lab.kinds[0].addresses[turn]], gate=0.0)
         began = time.perf_counter()
         run_prompt(lab, prompt, plan)
@@ -282,14 +282,15 @@ def _beside_peer(peer: Peer | None, ours: list[Load], typed: list[Load], theirs:
     def median(loads: list[Load], field: str) -> float:
         return statistics.median(getattr(load, field) for load in loads) if loads else math.nan
 
-    came, named, asked = median(theirs, "came"), "BertViz's model view", median(theirs, "asked")
+    came, named, peer_total = median(theirs, "since_data"), "BertViz's model view", median(theirs, "since_request")
     opened = f"{named}, opened{f'; written before, in {peer.seconds * 1e3:.0f} ms' if peer else ''}"
     size = peer.size / 1e3 if peer else math.nan
     return [
-        _row("another text: maps in the browser to all heads drawn, ms", median(typed, "came"), named, came),
-        _row("another text: typed to all heads drawn, pass included, ms", median(typed, "asked"), opened, asked),
-        _row("link opened: maps in the browser to all heads drawn, ms", median(ours, "came"), named, came),
-        _row("link opened to all heads drawn, ms", median(ours, "asked"), opened, asked),
+        _row("another text: maps in the browser to all heads drawn, ms", median(typed, "since_data"), named, came),
+        _row("another text: typed to all heads drawn, pass included, ms", median(typed, "since_request"), opened,
+             peer_total),
+        _row("link opened: maps in the browser to all heads drawn, ms", median(ours, "since_data"), named, came),
+        _row("link opened to all heads drawn, ms", median(ours, "since_request"), opened, peer_total),
         _row("another text: the message with all maps, kB", median(typed, "maps") / 1e3, f"{named}, its HTML", size),
         _row("another text: the whole answer, kB", median(typed, "size") / 1e3, f"{named}, its HTML", size),
         _row("link opened: all that is fetched, scripts too, kB", median(ours, "size") / 1e3, named,
@@ -309,6 +310,6 @@ def _beside_floor(action: str, ours: list[float], theirs: list[float], passes: l
 
 def _row(what: str, ours: float, beside: str, theirs: float) -> dict[str, Any]:
     """Returns one row; NaN stands for a value that was not measured."""
-    told = {"its": theirs, "its / ours": theirs / ours} if not math.isnan(theirs) else \
+    numbers = {"its": theirs, "its / ours": theirs / ours} if not math.isnan(theirs) else \
            {"its": "not measured: benchmarks/bertviz.sh", "its / ours": ""}
-    return {"": what, "ours": ours, "beside": beside, **told}
+    return {"": what, "ours": ours, "beside": beside, **numbers}

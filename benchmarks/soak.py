@@ -88,7 +88,7 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
         Query of a link -> the query that the address must have after the answer.
     """
     draw = random.Random(seed)
-    found = {}
+    links = {}
     for query in queries(count, seed):
         params = dict(parse_qsl(query))
         if page := draw.choice(OPENED):
@@ -97,8 +97,8 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
             family = params["model"].split("-")[0]
             others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
             params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])
-        found[urlencode(params)] = query_of(read_query(params)[0])
-    return found
+        links[urlencode(params)] = query_of(read_query(params)[0])
+    return links
 
 
 async def answer(socket: Any) -> Answer:
@@ -110,25 +110,25 @@ async def answer(socket: Any) -> Answer:
     Returns:
         The answer.
     """
-    found = Answer()
+    answer = Answer()
     while True:
         message = ForwardMsg()
         message.ParseFromString(await asyncio.wait_for(socket.recv(), PATIENCE))
         kind = message.WhichOneof("type")
         if kind == "delta":
-            look_at(message.delta, found)
+            look_at(message.delta, answer)
         elif kind == "script_finished" and message.script_finished in FINISHED:
-            return found
+            return answer
 
 
-def look_at(delta: Delta, found: Answer) -> None:
+def look_at(delta: Delta, answer: Answer) -> None:
     element = delta.new_element
     if element.HasField("exception"):
-        found.failed.append(element.exception.message[:120])
+        answer.failed.append(element.exception.message[:120])
     elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("toolbar"):
-        found.query = unpack(element.bidi_component.bytes)[0]["query"]
+        answer.query = unpack(element.bidi_component.bytes)[0]["query"]
     elif element.HasField("download_button"):
-        found.files.append(element.download_button.url)
+        answer.files.append(element.download_button.url)
 
 
 class Visitor:
@@ -151,11 +151,11 @@ class Visitor:
     def _page(self, path: str) -> tuple[int, bytes]:
         request = urllib.request.Request(self.site + path, headers={"Cookie": self._cookie_line()})
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as found:
-                for line in found.headers.get_all("Set-Cookie") or ():
+            with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+                for line in response.headers.get_all("Set-Cookie") or ():
                     name, _, value = line.split(";")[0].partition("=")
                     self.cookies[name] = value
-                return found.status, found.read()
+                return response.status, response.read()
         except urllib.error.HTTPError as error:
             return error.code, b""
 
@@ -176,17 +176,17 @@ class Visitor:
         await socket.send(message.SerializeToString())
         return await answer(socket)
 
-    def check(self, found: Answer, when: str) -> None:
+    def check(self, answer: Answer, when: str) -> None:
         """Records the errors of an answer.
 
         Args:
-            found: the answer.
+            answer: the answer.
             when: the action before it, for the message.
         """
         self.record.checked += 1
-        self.record.errors += [f"{when}: {message}" for message in found.failed]
-        if found.query != self.address[1]:
-            self.record.errors.append(f"{when}: the state is {found.query!r}, the address {self.address[1]!r}")
+        self.record.errors += [f"{when}: {message}" for message in answer.failed]
+        if answer.query != self.address[1]:
+            self.record.errors.append(f"{when}: the state is {answer.query!r}, the address {self.address[1]!r}")
 
     async def visit(self, states: dict[str, str], every: float, stop: float, may_be_lost: bool) -> None:
         """Acts until `stop`."""
@@ -221,14 +221,14 @@ class Visitor:
     async def _act(self, socket: Any, states: dict[str, str], every: float, stop: float) -> None:
         keys = list(states)
         while time.perf_counter() < stop:
-            asked = random.choice(keys)
-            self.address = asked, states[asked]
+            key = random.choice(keys)
+            self.address = key, states[key]
             began = time.perf_counter()
-            found = await self.ask(socket, asked)
+            answer = await self.ask(socket, key)
             self.record.times.append((time.perf_counter() - began) * 1e3)
-            self.check(found, "answer")
-            if found.files:
-                status, content = await self.page(random.choice(found.files))
+            self.check(answer, "answer")
+            if answer.files:
+                status, content = await self.page(random.choice(answer.files))
                 self.record.downloads += 1
                 if status != 200 or not content:
                     self.record.errors.append(f"download: {status}")
@@ -295,16 +295,16 @@ async def watched(metrics: list[str], record: Record, began: float, stop: float,
         held = []
         for url in metrics:
             text = await asyncio.to_thread(_text, url)
-            found = re.search(r'memory_bytes\{what="process"\} (\S+)', text)
-            held.append(float(found[1]) if found else 0.0)
+            match = re.search(r'memory_bytes\{what="process"\} (\S+)', text)
+            held.append(float(match[1]) if match else 0.0)
         record.memory.append((time.perf_counter() - began, held))
         await asyncio.sleep(every)
 
 
 def _text(url: str) -> str:
     try:
-        with urllib.request.urlopen(url, timeout=5) as found:
-            return found.read().decode()
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return response.read().decode()
     except OSError:
         return ""
 
@@ -323,9 +323,9 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
     count = 0
     while time.perf_counter() + every + PATIENCE / 2 < stop:
         await asyncio.sleep(every)
-        found = sorted(replicas(process))
-        if len(found) == 2:
-            os.kill(found[0], signal.SIGKILL)  # the older one of the two
+        processes = sorted(replicas(process))
+        if len(processes) == 2:
+            os.kill(processes[0], signal.SIGKILL)  # the older one of the two
             count += 1
     return count
 
@@ -371,15 +371,15 @@ def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
     """
     taken, back = sorted(record.times), sorted(record.back)
     after = [sum(held) for when, held in record.memory if when > min(SETTLED, 30 * minutes) and all(held)]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "actions": len(taken), "p50 ms": round(taken[len(taken) // 2]), "p95 ms": round(taken[int(len(taken) * 0.95)]),
         "states checked": record.checked, "downloads": record.downloads, "replicas killed": deaths,
         "came back": len(back), "errors": len(record.errors), "first errors": sorted(set(record.errors))[:5]}
     if back:
-        found["back s, median and longest"] = round(back[len(back) // 2], 1), round(back[-1], 1)
+        result["back s, median and longest"] = round(back[len(back) // 2], 1), round(back[-1], 1)
     if len(after) > 1:
-        found |= {"MB of both": round(after[-1] / 1e6), "growth": round(max(after[-6:]) / max(after[:6]), 3)}
-    return found
+        result |= {"MB of both": round(after[-1] / 1e6), "growth": round(max(after[-6:]) / max(after[:6]), 3)}
+    return result
 
 
 def main() -> None:
@@ -389,12 +389,14 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=6.0, help="seconds between a visitor's actions, on average")
     parser.add_argument("--kill-every", type=float, default=0.0, help="seconds; 0: nobody dies")
     parser.add_argument("--port", type=int, default=8650, help="this one and the four after it are used")
-    asked = parser.parse_args()
-    found = asyncio.run(soak(asked.port, asked.visitors, asked.minutes, asked.every, asked.kill_every))
-    print(json.dumps(found))
+    arguments = parser.parse_args()
+    result = asyncio.run(soak(arguments.port, arguments.visitors, arguments.minutes, arguments.every,
+                              arguments.kill_every))
+    print(json.dumps(result))
     # Without memory values, growth counts as exceeded: a run that measures nothing must not pass.
-    grown = not asked.kill_every and asked.minutes * 60 > 2 * SETTLED and found.get("growth", math.inf) > GROWTH
-    sys.exit(1 if found["errors"] or grown or not found["downloads"] else 0)
+    settled = not arguments.kill_every and arguments.minutes * 60 > 2 * SETTLED
+    grown = settled and result.get("growth", math.inf) > GROWTH
+    sys.exit(1 if result["errors"] or grown or not result["downloads"] else 0)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,6 @@ def _load(browser: Browser, address: str) -> float:
 def _resident(address: str) -> float:
     """Returns the memory in MB of the process that listens at the address."""
     port = address.rsplit(":", 1)[1]
-    found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
-    status = Path(f"/proc/{found.stdout.split()[0]}/status").read_text()
+    process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+    status = Path(f"/proc/{process.stdout.split()[0]}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1000

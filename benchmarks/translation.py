@@ -38,10 +38,10 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': TEXT})}")
             bare = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
             bare.goto(f"{floor}/?{urlencode({'n': n, 'layers': kinds * layers, 'heads': heads, 'causal': 0})}")
-            for one in (page, bare):
-                one.get_by_role("gridcell").first.wait_for()
-                one.wait_for_timeout(3000)
-                one.evaluate(WATCH, ["heads", "keydown"])
+            for view in (page, bare):
+                view.get_by_role("gridcell").first.wait_for()
+                view.wait_for_timeout(3000)
+                view.evaluate(WATCH, ["heads", "keydown"])
             page.evaluate(WATCH, ["written", "keydown", 0, "labWritten"])
             maps, floors, written = [], [], []
             for turn in range(layers * heads):
@@ -71,6 +71,6 @@ def _press(page: Page) -> float:
 
 
 def _row(kind: str, share: float, maps: list[float], floors: list[float], written: list[float]) -> dict[str, Any]:
-    mine, base, said = (quantile(its, share) for its in (maps, floors, written))
+    mine, base, translation = (quantile(times, share) for times in (maps, floors, written))
     return {"": f"a head of {kind}, p{100 * share:.0f} ms", "maps": mine, "floor": base, "maps / floor": mine / base,
-            "translation": said, "translation / 300 ms": said / 300}
+            "translation": translation, "translation / 300 ms": translation / 300}

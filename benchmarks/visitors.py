@@ -36,7 +36,7 @@ def queries(count: int, seed: int = 0) -> list[str]:
         Queries of the links.
     """
     draw = random.Random(seed)
-    found = []
+    links = []
     for _ in range(count):
         kind = draw.choice(("softmax", "selective"))
         if draw.random() < 0.5:
@@ -48,9 +48,9 @@ def queries(count: int, seed: int = 0) -> list[str]:
             name, text = f"assignment-{kind}", "; ".join([*events, f"{events[0][0]}=?"])
             layer, head = draw.randrange(3), draw.randrange(4)
         state = draw.choice(("c", "g0", "g0.5", "cg0.3"))
-        found.append(urlencode({"model": name, "text": text, "plan": f"self-{layer}.{head}{state}",
+        links.append(urlencode({"model": name, "text": text, "plan": f"self-{layer}.{head}{state}",
                                 "at": f"{layer}.{head}"}))
-    return found
+    return links
 
 
 def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:

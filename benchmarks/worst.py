@@ -70,9 +70,9 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
         await person.page()
         async with person.connected() as socket:
             while time.perf_counter() < stop:
-                found = await person.ask(socket, worst_link(draw))
+                answer = await person.ask(socket, worst_link(draw))
                 record.checked += 1
-                record.errors.extend(found.failed)
+                record.errors.extend(answer.failed)
 
     async def watch() -> None:
         while time.perf_counter() < stop:
@@ -106,11 +106,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--visitors", type=int, default=40)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with serve("app/host.py") as address:
         port = address.rsplit(":", 1)[1]
-        found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
-        result = asyncio.run(mix(address, asked.visitors, 60 * asked.minutes, int(found.stdout.split()[0])))
+        process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+        result = asyncio.run(mix(address, arguments.visitors, 60 * arguments.minutes, int(process.stdout.split()[0])))
     print(json.dumps(result | {"below 1 GB": result["MB at the peak"] < LIMIT / 1e6}))
 
 

@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("--metrics-from", type=int, metavar="PORT",
                         help="port of the first replica's Prometheus metrics, on 127.0.0.1; the second uses the next; "
                              "default: no metrics")
-    asked = parser.parse_args()
-    if not set(asked.names) <= set(NAMES):
+    arguments = parser.parse_args()
+    if not set(arguments.names) <= set(NAMES):
         parser.error(f"which replica? {' or '.join(NAMES)}")
-    if asked.action == "restart":
-        _restart(asked.names or NAMES, parser)
+    if arguments.action == "restart":
+        _restart(arguments.names or NAMES, parser)
     else:
-        _run(asked, parser)
+        _run(arguments, parser)
 
 
 def _restart(names: list[str] | tuple[str, ...], parser: argparse.ArgumentParser) -> None:
@@ -53,20 +53,20 @@ def _restart(names: list[str] | tuple[str, ...], parser: argparse.ArgumentParser
     sys.exit(0 if last == "done" else 1)
 
 
-def _run(asked: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     balancer = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if balancer is None:
         parser.error("haproxy is not installed. On Debian and Ubuntu: apt install haproxy")
     signal.signal(signal.SIGTERM, _interrupt)
-    ports = {name: asked.replicas_from + number for number, name in enumerate(NAMES)}
-    metrics = {name: asked.metrics_from and asked.metrics_from + number for number, name in enumerate(NAMES)}
+    ports = {name: arguments.replicas_from + number for number, name in enumerate(NAMES)}
+    metrics = {name: arguments.metrics_from and arguments.metrics_from + number for number, name in enumerate(NAMES)}
     site = Supervisor(ports, lambda name: start_replica(ports[name], metrics[name]))
-    settings = {"LISTEN": f"{asked.address}:{asked.port}", "CONTROL": str(CONTROL),
+    settings = {"LISTEN": f"{arguments.address}:{arguments.port}", "CONTROL": str(CONTROL),
                 **{f"REPLICA_{name.upper()}": f"127.0.0.1:{port}" for name, port in ports.items()}}
     try:
         site.begin(lambda: subprocess.Popen([balancer, "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")],
                                             env=os.environ | settings))
-        print(f"Attention Lab: http://{asked.address or 'localhost'}:{asked.port}", flush=True)
+        print(f"Attention Lab: http://{arguments.address or 'localhost'}:{arguments.port}", flush=True)
         sys.exit(f"haproxy ended ({site.watch()})")
     except RestartError as error:
         sys.exit(str(error))

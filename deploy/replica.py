@@ -85,11 +85,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", nargs="?", choices=STATES)
     parser.add_argument("name", nargs="?", choices=("a", "b"))
-    asked = parser.parse_args()
-    if asked.action and not asked.name:
+    arguments = parser.parse_args()
+    if arguments.action and not arguments.name:
         parser.error("which one, a or b?")
     try:
-        if asked.action and (answer := set_state(asked.name, asked.action)):
+        if arguments.action and (answer := set_state(arguments.name, arguments.action)):
             parser.error(answer)
         for name, (state, count) in visits().items():
             print(f"{name}: {state}, {count} connections")

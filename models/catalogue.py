@@ -147,6 +147,6 @@ def family(name: str) -> list[str]:
     return [other for other in names() if (info := describe(other)) and info.task is task]
 
 
-def same_family(one: str, other: str) -> bool:
+def same_family(first: str, second: str) -> bool:
     """Returns True if both models are of one task; raises as `find` does."""
-    return one == other or find(one).task is find(other).task or other in family(one)
+    return first == second or find(first).task is find(second).task or second in family(first)

@@ -61,10 +61,10 @@ def message(template: str, /, **values: Any) -> Message:
     return Message(template.format(**values), template, values=values)
 
 
-def plural_message(one: str, several: str, n: int, /, **values: Any) -> Message:
-    """Returns a sentence in the form for one or for several; `n` selects the form and is also a value."""
+def plural_message(singular: str, plural: str, n: int, /, **values: Any) -> Message:
+    """Returns a sentence in its singular or plural form; `n` selects the form and is also a value."""
     values = {"n": n, **values}
-    return Message((one if n == 1 else several).format(**values), one, several, n, values)
+    return Message((singular if n == 1 else plural).format(**values), singular, plural, n, values)
 
 
 def listed(parts: Iterable[str], separator: str = N_(", ")) -> Message:
@@ -82,8 +82,9 @@ def cut(text: str, most: int = 40) -> str:
     isolation marks, so that the sentence around it keeps its order. `visibleText` and `isolateDirection` in
     components/core/format.js do the same.
     """
-    shown = "".join(map(_sign, text[:most])) + ("…" if len(text) > most else "")
-    return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(sign) in LEFTWARDS for sign in shown) else shown
+    excerpt = "".join(map(_sign, text[:most])) + ("…" if len(text) > most else "")
+    is_leftward = any(unicodedata.bidirectional(sign) in LEFTWARDS for sign in excerpt)
+    return f"\u2068{excerpt}\u2069" if is_leftward else excerpt
 
 
 def _sign(character: str) -> str:

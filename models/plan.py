@@ -201,7 +201,8 @@ class HeadPlan:
             beside: shapes of other models under the same plan; heads that one of them has are kept too.
         """
         inside = {a: s for a, s in self.heads.items()
-                  if any(a[0] in its and a[1] < its[a[0]][0] and a[2] < its[a[0]][1] for its in (shape, *beside))}
+                  if any(a[0] in sizes and a[1] < sizes[a[0]][0] and a[2] < sizes[a[0]][1]
+                         for sizes in (shape, *beside))}
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside

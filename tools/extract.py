@@ -87,11 +87,11 @@ def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> 
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
     """Yields a lesson's texts, in the form of Babel's extractors."""
-    its = lesson_files.read("read for its texts", file.read().decode("utf-8"))
-    for step in its.steps:
-        asked = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
-        yield from ((1, None, text, []) for text in (step.title, step.text, step.task, *asked))
-    yield from ((1, None, text, []) for text in (its.title, its.about))
+    content = lesson_files.read("read for its texts", file.read().decode("utf-8"))
+    for step in content.steps:
+        question = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
+        yield from ((1, None, text, []) for text in (step.title, step.text, step.task, *question))
+    yield from ((1, None, text, []) for text in (content.title, content.about))
 
 
 def template() -> Catalog:
@@ -196,10 +196,10 @@ def as_file(texts: Catalog) -> bytes:
 def sides_of_merge(path: Path) -> list[Catalog]:
     """Returns both sides of a catalogue that Git could not merge; an empty list if there is no conflict."""
     name = path.relative_to(ROOT).as_posix()
-    found = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (1, 2, 3)]
-    if any(side.returncode for side in found):
+    sides = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (1, 2, 3)]
+    if any(side.returncode for side in sides):
         return []
-    return merged(*(read_po(BytesIO(side.stdout)) for side in found))
+    return merged(*(read_po(BytesIO(side.stdout)) for side in sides))
 
 
 def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:

@@ -27,8 +27,8 @@ tables and charts of each statement.
 
 def rows(claim: Claim) -> list[tuple[str, ...]]:
     """Returns the cells of a claim's statements, in the order of COLUMNS."""
-    return [(its.text, its.sourced, its.ours, seeds(its.verdict), f"**{its.verdict.word}**", reason(its))
-            for its in claim.statements]
+    return [(row.text, row.sourced, row.ours, seeds(row.verdict), f"**{row.verdict.word}**", reason(row))
+            for row in claim.statements]
 
 
 def seeds(verdict: Verdict) -> str:

@@ -26,12 +26,12 @@ Rules = dict[str, tuple[str, ...]]  # folder or file -> the modules and packages
 
 def modules(root: Path) -> dict[str, Path]:
     """Returns module name -> file, for every Python file of OURS."""
-    found = {}
+    files = {}
     for package in OURS:
         for path in sorted((root / package).rglob("*.py")):
             name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            found[name] = path
-    return found
+            files[name] = path
+    return files
 
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:

@@ -36,12 +36,12 @@ def main() -> None:
     digests: dict[str, set[str]] = {}
     machines = []
     for machine in MACHINES:
-        found = _digests(machine)
-        if found is None:
+        wheels = _digests(machine)
+        if wheels is None:
             print(f"left out: {machine}, no torch without CUDA", file=sys.stderr)
             continue
         machines.append(machine)
-        for name, digest in found.items():
+        for name, digest in wheels.items():
             digests.setdefault(name, set()).add(digest)
     LOCK.write_text(text(SOURCE.read_text(encoding="utf-8"), machines, digests), encoding="utf-8")
 
@@ -59,8 +59,8 @@ def text(requirements: str, machines: Sequence[str], digests: Mapping[str, Colle
         if line.startswith("--"):
             lines.append(line)
         elif line and not line.startswith("#"):
-            found = sorted(digests[Requirement(line).name.lower()])
-            lines.append(" \\\n    ".join([line, *(f"--hash=sha256:{digest}" for digest in found)]))
+            sorted_digests = sorted(digests[Requirement(line).name.lower()])
+            lines.append(" \\\n    ".join([line, *(f"--hash=sha256:{digest}" for digest in sorted_digests)]))
     return "\n".join(lines) + "\n"
 
 
@@ -68,11 +68,11 @@ def _digests(machine: str) -> dict[str, str] | None:
     """Returns package -> SHA-256 of the wheel that pip would install on a machine; None if torch needs CUDA there."""
     platforms = [f"--platform={glibc}_{machine}" for glibc in GLIBC]
     with tempfile.TemporaryDirectory() as folder:
-        report, asked = Path(folder) / "report.json", Path(folder) / "asked.txt"
-        asked.write_text(_reachable(SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
+        report, requirements = Path(folder) / "report.json", Path(folder) / "asked.txt"
+        requirements.write_text(_reachable(SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
                         "--no-deps", "--only-binary=:all:", f"--python-version={PYTHON}", "--implementation=cp",
-                        "--target", folder, *platforms, "--report", str(report), "-r", str(asked)], check=True)
+                        "--target", folder, *platforms, "--report", str(report), "-r", str(requirements)], check=True)
         items = json.loads(report.read_text())["install"]
     if any(need.startswith(("nvidia", "cuda")) for item in items for need in item["metadata"].get("requires_dist", ())
            if item["metadata"]["name"] == "torch"):

@@ -20,8 +20,8 @@ PATIENCE = 300  # seconds for a cell
 
 def environment() -> dict[str, str]:
     """Returns the variables of the kernel: MODEL is a local copy of the encoder, if its package is installed."""
-    found = find_spec(MINILM)
-    folders = list(found.submodule_search_locations or ()) if found else []
+    spec = find_spec(MINILM)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
     configs = [path for folder in folders for path in Path(folder).rglob("config.json")
                if path.with_name("model.safetensors").exists()]
     return {**os.environ, **({"MODEL": str(configs[0].parent)} if configs else {})}

@@ -29,8 +29,8 @@ def types() -> str:
     families: dict[str, list[str]] = {}
     for name in models.names():
         families.setdefault(card_of(name)["attention"]["title"], []).append(name.split("-")[0])
-    return table([{"attention": its.title, "what it does": its.line, "source": source(its.published),
-                   "models": ", ".join(sorted({*families.get(its.title, [])}))} for its in TYPES.values()])
+    return table([{"attention": attention.title, "what it does": attention.line, "source": source(attention.published),
+                   "models": ", ".join(sorted({*families.get(attention.title, [])}))} for attention in TYPES.values()])
 
 
 def source(published: str) -> str:

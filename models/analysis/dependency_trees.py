@@ -48,8 +48,8 @@ def read(split: str, data: Path = DATA) -> tuple[Sentence, ...]:
     """
     (path,) = files(data, f"{FOLDER}/en_ewt-ud-{split}.conllu.gz")
     blocks = gzip.decompress(path.read_bytes()).decode().split("\n\n")
-    found = (_sentence(block.splitlines()) for block in blocks)
-    return tuple(sentence for sentence in found if sentence is not None)
+    sentences = (_sentence(block.splitlines()) for block in blocks)
+    return tuple(sentence for sentence in sentences if sentence is not None)
 
 
 def _sentence(lines: Sequence[str]) -> Sentence | None:
@@ -76,7 +76,7 @@ def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     Returns:
         None if the tokens do not match the text, as with a tokenizer that changes letters.
     """
-    found, place = [], 0
+    spans, place = [], 0
     for token in tokens:
         letters = token.strip()
         letters = letters.removeprefix("##") if len(letters) > 2 else letters
@@ -85,12 +85,12 @@ def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         # letters are compared one by one, because casefold turns ß into ss
         if text[place:place + len(letters)].casefold() != letters.casefold():
             return None
-        found.append((place, place + len(letters)))
+        spans.append((place, place + len(letters)))
         place += len(letters)
-    return found if place == len(text.rstrip()) else None
+    return spans if place == len(text.rstrip()) else None
 
 
-def tokens_of(words: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> list[list[int]]:
+def tokens_of(words: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns, for each word, the indices of the tokens that begin in it."""
-    return [[i for i, (begin, end) in enumerate(places) if start <= begin < stop and end > begin]
+    return [[i for i, (begin, end) in enumerate(spans) if start <= begin < stop and end > begin]
             for start, stop in words]

@@ -104,9 +104,9 @@ class Gating:
         after = self.log_probabilities(gates)
         # a token that a bias of -inf excludes has -inf in both logarithms and adds nothing
         ratio = (self.before - after).masked_fill(self.before.isneginf(), 0.0)
-        found = (self.before.exp() * ratio).sum(-1).mean(-1)
+        divergence = (self.before.exp() * ratio).sum(-1).mean(-1)
         # clamped, because rounding gives -4e-7 for no change
-        return found if torch.is_grad_enabled() else found.clamp_min(0.0)
+        return divergence if torch.is_grad_enabled() else divergence.clamp_min(0.0)
 
     @property
     def rows(self) -> int:

@@ -30,7 +30,7 @@ def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
         prompt = trace.prompt
         ids = prompt.target if isinstance(prompt, TargetPrompt) else ()
         rows["target"] = lab.task.is_text(ids) if ids else (False, *[True] * (len(trace.rows["target"]) - 1))
-    return {name: numpy.array(its, dtype=bool) for name, its in rows.items()}
+    return {name: numpy.array(flags, dtype=bool) for name, flags in rows.items()}
 
 
 def confidence(weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
@@ -58,27 +58,27 @@ def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray
     return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
 
 
-def spearman(one: ndarray, other: ndarray) -> float:
+def spearman(first: ndarray, second: ndarray) -> float:
     """Returns the rank correlation, -1 to 1; equal values share their mean rank. NaN if one array is constant."""
-    a, b = (_ranks(values) for values in (one, other))
+    a, b = (_ranks(values) for values in (first, second))
     a, b = a - a.mean(), b - b.mean()
     size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size else float("nan")
 
 
-def chance_of_rank(one: ndarray, other: ndarray) -> float:
+def chance_of_rank(first: ndarray, second: ndarray) -> float:
     """Returns the share of random orders with a rank correlation at least as large (a one-sided p-value).
 
     All orders are enumerated for FEW values or fewer; for more, MANY random orders are drawn. NaN as in `spearman`.
     """
-    found, values = spearman(one, other), numpy.asarray(other)
-    if numpy.isnan(found):
-        return found
+    rank, values = spearman(first, second), numpy.asarray(second)
+    if numpy.isnan(rank):
+        return rank
     if len(values) <= FEW:
         orders = [values[list(order)] for order in itertools.permutations(range(len(values)))]
-        return float(numpy.mean([spearman(one, order) > found - 1e-9 for order in orders]))
+        return float(numpy.mean([spearman(first, order) > rank - 1e-9 for order in orders]))
     random = numpy.random.default_rng(0)
-    reached = sum(spearman(one, random.permutation(values)) > found - 1e-9 for _ in range(MANY))
+    reached = sum(spearman(first, random.permutation(values)) > rank - 1e-9 for _ in range(MANY))
     return (reached + 1) / (MANY + 1)
 
 

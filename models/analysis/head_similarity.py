@@ -51,17 +51,17 @@ def of_text(lab: Lab, prompt: Prompt) -> Likeness:
         lab.model(torch.tensor([prompt.ids]), torch.tensor([lab.anchored(prompt).target]), records=records)
     else:
         raise ValueError(f"{lab.name}: its values and outputs cannot be seen")
-    return {kind: {term: numpy.stack([pairs(record, term).numpy() for record in its]) for term in TERMS}
-            for kind, its in records.items()}
+    return {kind: {term: numpy.stack([pairs(record, term).numpy() for record in layers]) for term in TERMS}
+            for kind, layers in records.items()}
 
 
 def of_trace(trace: Trace) -> Likeness:
     """Returns the similarity `pos`, which a trace of any model has."""
-    return {kind: {"pos": numpy.einsum("lhnm, lgnm -> lhg", its, its) / its.shape[2]}
-            for kind, its in trace.live.items()}
+    return {kind: {"pos": numpy.einsum("lhnm, lgnm -> lhg", patterns, patterns) / patterns.shape[2]}
+            for kind, patterns in trace.live.items()}
 
 
 def disagreement_of(likeness: Likeness, term: str) -> float:
     """Returns D of a text: the mean over all layers of all blocks."""
-    return -float(numpy.mean([layer.mean() for its in likeness.values() for layer in its[term]]))
+    return -float(numpy.mean([layer.mean() for terms in likeness.values() for layer in terms[term]]))
 

@@ -172,8 +172,8 @@ def _exchanged(curve: Curve, bound: float) -> bool:
     if size < 1 or size not in curve.found:
         return False
     divergence, stays = curve.found[size]
-    one = torch.eye(len(stays), dtype=torch.bool)
-    sets = (stays ^ one[stays].unsqueeze(1) ^ one[~stays].unsqueeze(0)).flatten(0, 1)
+    single = torch.eye(len(stays), dtype=torch.bool)
+    sets = (stays ^ single[stays].unsqueeze(1) ^ single[~stays].unsqueeze(0)).flatten(0, 1)
     if len(sets) > EXCHANGES:
         sets = sets[torch.randperm(len(sets), generator=generator(STREAM, size))[:EXCHANGES]]
     curve.offer(sets)

@@ -81,17 +81,17 @@ class KeyCounts:
         self.looks += len(n)
         return at
 
-    def add_sentence(self, at: ndarray, sentence: Sentence, places: Sequence[tuple[int, int]],
+    def add_sentence(self, at: ndarray, sentence: Sentence, spans: Sequence[tuple[int, int]],
                      text: ndarray) -> None:
         """Counts the relations of a sentence.
 
         Args:
             at: result of `add`.
             sentence: with its tree.
-            places: (start, stop) in the text of each token.
+            spans: (start, stop) in the text of each token.
             text: indices of these tokens in the token sequence.
         """
-        tokens = tokens_of(sentence.words, places)
+        tokens = tokens_of(sentence.words, spans)
         for i, (j, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
             if name not in RELATIONS or j < 0:
                 continue
@@ -99,8 +99,8 @@ class KeyCounts:
                 if not (tokens[start] and tokens[stop]) or self.kind.causal and stop > start:
                     continue
                 relation = (name, direction)
-                found = numpy.isin(at[:, :, text[tokens[start][-1]]], text[tokens[stop]])
-                self.right[relation] = self.right.get(relation, 0) + found.astype(int)
+                matches = numpy.isin(at[:, :, text[tokens[start][-1]]], text[tokens[stop]])
+                self.right[relation] = self.right.get(relation, 0) + matches.astype(int)
                 self.pairs[relation] += 1
                 self.words.setdefault(relation, Counter())[stop - start] += 1
 
@@ -148,11 +148,11 @@ class KeyCounts:
             of
                 the best fixed distance.
         """
-        found: list[dict[str, Any]] = []
+        roles: list[dict[str, Any]] = []
 
         def note(where: ndarray, role: str, share: ndarray, baseline: float | None) -> None:
             for layer, head in zip(*numpy.nonzero(where), strict=True):
-                found.append({"kind": self.kind.name, "layer": int(layer), "head": int(head), "role": role,
+                roles.append({"kind": self.kind.name, "layer": int(layer), "head": int(head), "role": role,
                               "share": round(float(share[layer, head]), 4),
                               **({} if baseline is None else {"baseline": round(baseline, 4)})})
 
@@ -165,7 +165,7 @@ class KeyCounts:
         share, baseline = self.rare()
         if self.rare_looks >= FEWEST:
             note((share >= RARE) & (share >= baseline + MARGIN), "rare", share, baseline)
-        return found
+        return roles
 
 
 def looked_at(weights: ndarray, keys: ndarray) -> ndarray:
@@ -178,13 +178,13 @@ def ranks(texts: Iterable[Sequence[int]], vocabulary: int) -> ndarray:
     counts = numpy.zeros(vocabulary, dtype=int)
     for ids in texts:
         counts += numpy.bincount(ids, minlength=vocabulary)
-    found = numpy.empty(vocabulary, dtype=int)
-    found[numpy.argsort(-counts, kind="stable")] = numpy.arange(vocabulary)
-    return found
+    ranks = numpy.empty(vocabulary, dtype=int)
+    ranks[numpy.argsort(-counts, kind="stable")] = numpy.arange(vocabulary)
+    return ranks
 
 
 def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tuple[int, int]], ndarray] | None:
     """Returns each token's position in the text and its index in the token sequence; None if they cannot be located."""
     indices = numpy.flatnonzero(is_text)
-    places = places_of([tokens[i] for i in indices.tolist()], text)
-    return None if places is None else (places, indices)
+    spans = places_of([tokens[i] for i in indices.tolist()], text)
+    return None if spans is None else (spans, indices)

@@ -90,7 +90,7 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
             going.append(text)
             parents += origins
         alive = going
-    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in finished]
+    return [sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) for hypotheses in finished]
 
 
 def _is_done(finished: list[Hypothesis], best_mean: float, beam: int) -> bool:

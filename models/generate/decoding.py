@@ -74,7 +74,7 @@ class Decoder:
         if self.read >= self.longest:
             raise ValueError(f"this decoder was made for texts of {self.longest} tokens")
         keys = [Keys(first=self.read, cache=cache) for cache in self.caches]
-        interventions = self._interventions and [rows_of(its, self.read, 1) for its in self._interventions]
+        interventions = self._interventions and [rows_of(of_layer, self.read, 1) for of_layer in self._interventions]
         self.read += 1
         return self.model(ids.unsqueeze(1), interventions, keys=keys)[:, 0]
 

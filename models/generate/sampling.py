@@ -50,10 +50,10 @@ class Sampling:
     @classmethod
     def parse(cls, text: str) -> Sampling:
         """Returns the settings in a text of `str`, like `0.8-0.95-1`; raises ValueError."""
-        found = _FORM.fullmatch(text)
-        if not found:
+        match = _FORM.fullmatch(text)
+        if not match:
             raise ValueError("expected temperature, top-p and seed, like 0.8-0.95-1")
-        return cls(float(found[1]), float(found[2]), int(found[3]))
+        return cls(float(match[1]), float(match[2]), int(match[3]))
 
     def __str__(self) -> str:
         return f"{self.temperature:g}-{self.top_p:g}-{self.seed}"

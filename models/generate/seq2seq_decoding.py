@@ -116,4 +116,4 @@ def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventio
     assert padded is not None
     longest = [longest_of(len(text), limit or model.config.longest_target) for text in texts]
     writer = Writer(model, padded, interventions, cached, second)
-    return [found[0] for found in beams.search(writer.step, longest, beam, START, END)]
+    return [hypotheses[0] for hypotheses in beams.search(writer.step, longest, beam, START, END)]

@@ -43,8 +43,8 @@ class Seq2SeqLab(TrainedLab):
         return frozenset(
             (kind, layer, head) for kind in (ENCODER, DECODER, CROSS)
             for layer, attention in enumerate(self.model.attentions(kind))
-            for head, its in enumerate(attention.output.weight.unflatten(1, (self.model.config.heads, -1)).unbind(1))
-            if not its.any())
+            for head, values in enumerate(attention.output.weight.unflatten(1, (self.model.config.heads, -1)).unbind(1))
+            if not values.any())
 
     @functools.cached_property
     def target_limit(self) -> int:
@@ -101,11 +101,11 @@ class Seq2SeqLab(TrainedLab):
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
         ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])
 
-        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+        def log_probabilities(gates: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
             count = len(gates[ENCODER])
             hidden = self.model(ids.expand(count, -1), target.expand(count, -1),
-                                {kind: gates_of_layers(its) for kind, its in gates.items()})
-            return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
+                                {kind: gates_of_layers(rows) for kind, rows in gates.items()})
+            return self.model.logits(hidden[:, list(positions)]).log_softmax(-1)
 
         return log_probabilities
 
@@ -157,17 +157,17 @@ class Seq2SeqLab(TrainedLab):
         is_anchored = isinstance(prompt, TargetPrompt)
         target, records, hidden = self._records(prompt, plan)
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
-        live = {kind: stacked(record.live[0] for record in its) for kind, its in records.items()}
+        live = {kind: stacked(record.live[0] for record in layers) for kind, layers in records.items()}
         changed = {kind for (kind, _, _), state in plan.heads.items() if state.constant or state.patch == PATTERN}
         mask = records[DECODER][0].mask
         return Trace(
             rows={TEXT: prompt.tokens, TARGET: tuple(self.task.labels[i] for i in target)},
-            scores={kind: stacked(record.scores[0] for record in its) for kind, its in records.items()},
+            scores={kind: stacked(record.scores[0] for record in layers) for kind, layers in records.items()},
             live=live,
-            weights={kind: stacked(record.weights[0] for record in its) if kind in changed else live[kind]
-                     for kind, its in records.items()},
+            weights={kind: stacked(record.weights[0] for record in layers) if kind in changed else live[kind]
+                     for kind, layers in records.items()},
             mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
-            norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
+            norms={kind: stacked(record.norms[0] for record in layers) for kind, layers in records.items()},
             outputs=tuple(Output(position, fixed(distribution), self.task.labels, row=TARGET)
                           for position, distribution in enumerate(probabilities)),
             losses=fixed(numpy.full(len(prompt.ids), numpy.nan, numpy.float32)), prompt=prompt,

@@ -160,10 +160,10 @@ class StackLab(TrainedLab):
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
         ids = torch.tensor([prompt.ids])
 
-        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
-            its = gates[SELF]
-            hidden = self.model(ids.expand(len(its), -1), gates_of_layers(its))
-            return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
+        def log_probabilities(gates: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
+            rows = gates[SELF]
+            hidden = self.model(ids.expand(len(rows), -1), gates_of_layers(rows))
+            return self.model.logits(hidden[:, list(positions)]).log_softmax(-1)
 
         return log_probabilities
 
@@ -172,11 +172,11 @@ class StackLab(TrainedLab):
                watch: Watch | None = None) -> list[Tensor]:
         records: list[Record] | None = None if watch is None else []
         layers = [touch(SELF, layer) for layer in range(self.kinds[0].layers)]
-        found = list(self.model.states(batch, layers, records))
+        states = list(self.model.states(batch, layers, records))
         if watch is not None:
             for layer, record in enumerate(records or ()):
                 watch(SELF, layer, record.weights)
-        return found
+        return states
 
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,

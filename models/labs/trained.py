@@ -129,7 +129,7 @@ class TrainedLab(Lab):
 
 def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
     """The same by (block, layer)."""
-    return {(kind, layer): its for kind, layers in values.items() for layer, its in enumerate(layers)}
+    return {(kind, layer): layer_values for kind, layers in values.items() for layer, layer_values in enumerate(layers)}
 
 
 def gates_of_layers(gates: Tensor) -> list[Intervention]:

@@ -52,11 +52,11 @@ def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[s
     """
     means: dict[str, Tensor] = {}
     counts: dict[str, Tensor] = {}
-    for some, its in zip(texts.split(32), targets.split(32), strict=True):
+    for sources, outputs in zip(texts.split(32), targets.split(32), strict=True):
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
-        model(some, its, records=records)
-        exists = {ENCODER: (some != PADDING, some != PADDING), DECODER: (its != PADDING, its != PADDING),
-                  CROSS: (its != PADDING, some != PADDING)}
+        model(sources, outputs, records=records)
+        exists = {ENCODER: (sources != PADDING, sources != PADDING), DECODER: (outputs != PADDING, outputs != PADDING),
+                  CROSS: (outputs != PADDING, sources != PADDING)}
         for kind, (rows, columns) in exists.items():
             both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # shape (B, N, M)
             sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])

@@ -104,7 +104,7 @@ def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequenc
     embedding, heads, mlps = parts(model, ids, records, positions)
     states = [embedding]
     for layer, mlp in enumerate(mlps):
-        written = sum(its[layer].sum(0) for its in heads.values())
+        written = sum(writes[layer].sum(0) for writes in heads.values())
         states.append(states[-1] + written + (0 if mlp is None else mlp))
     return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(_final(model)(x)))
 
@@ -113,8 +113,8 @@ def writes_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[R
     """Returns the Writes of a pass at one position; arguments as in `parts`."""
     embedding, heads, mlps = parts(model, ids, records, [position])
     rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
-    of_heads = {kind: torch.stack(its)[:, :, 0] for kind, its in heads.items()}
-    x = sum(rest.values(), sum((its.sum((0, 1)) for its in of_heads.values()), torch.zeros(())))
+    of_heads = {kind: torch.stack(writes)[:, :, 0] for kind, writes in heads.items()}
+    x = sum(rest.values(), sum((writes.sum((0, 1)) for writes in of_heads.values()), torch.zeros(())))
     norm = _final(model)
     eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
     scale = model.config.output_scale

@@ -33,7 +33,7 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
         `lengths`, and `policies`: policy -> layers of heads of one mean row sum per length.
     """
     lengths = [n for n in LENGTHS if n <= texts.shape[1]]
-    found: dict[str, Any] = {}
+    sums: dict[str, Any] = {}
     for policy in type(model.blocks[0].attention).policies:
         by_length = []
         for n in lengths:
@@ -41,9 +41,9 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
             records: list[Record] = []
             model(texts[:, :n], plan, records)
             by_length.append(torch.stack([record.live.sum(-1).mean((0, 2)) for record in records]))  # shape (L, H)
-        found[policy] = [[[round(value, 5) for value in head] for head in layer]
-                         for layer in torch.stack(by_length, -1).tolist()]
-    return {"lengths": lengths, "policies": found}
+        sums[policy] = [[[round(value, 5) for value in head] for head in layer]
+                        for layer in torch.stack(by_length, -1).tolist()]
+    return {"lengths": lengths, "policies": sums}
 
 
 def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:

@@ -146,5 +146,5 @@ class Seq2Seq(Model):
 
 def _given(kind: str, layer: int, interventions: Interventions | None,
            records: Records | None) -> tuple[Intervention, list[Record] | None]:
-    its = interventions.get(kind) if interventions else None
-    return its[layer] if its else NO_INTERVENTION, records[kind] if records is not None else None
+    of_block = interventions.get(kind) if interventions else None
+    return of_block[layer] if of_block else NO_INTERVENTION, records[kind] if records is not None else None

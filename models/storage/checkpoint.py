@@ -88,7 +88,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Writes one line per key, and one per list of numbers, because a line per number would hide everything else."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    text = _NUMBERS.sub(lambda found: f"[{', '.join(part.strip() for part in found[1].split(','))}]", text)
+    text = _NUMBERS.sub(lambda match: f"[{', '.join(part.strip() for part in match[1].split(','))}]", text)
     path.write_text(text + "\n", encoding="utf-8")
 
 

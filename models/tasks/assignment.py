@@ -68,10 +68,10 @@ class AssignmentReader(Reader):
         limit, text = limit or self.limit, text[:LONGEST_TEXT]
         ids, targets = [START], [-1]
         values: dict[str, int] = {}
-        asked: list[int] = []
+        questions: list[int] = []
         # the last question's answer, which becomes a token of the text if another event follows
         answer: int | None = None
-        left_out = read_chars = 0
+        omitted = read_chars = 0
         for start, event in _events(text):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
@@ -86,23 +86,23 @@ class AssignmentReader(Reader):
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
             if value != "?":
                 values[variable] = int(value)
-            if left_out or len(ids) + len(new) > limit:
-                left_out += len(new)
+            if omitted or len(ids) + len(new) > limit:
+                omitted += len(new)
             else:
                 ids += new
                 read_chars = start + len(event)
                 if value == "?":
-                    asked.append(len(ids) - 1)
+                    questions.append(len(ids) - 1)
                 targets += [-1] * (len(ids) - len(targets))
                 if value == "?":
                     targets[-1] = DIGIT + values[variable]
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
             raise InputError(message("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
-        hint = "" if asked or left_out else message("Nothing is asked yet: end with a question, like ; {variable}=?",
-                                                    variable=next(iter(values)))
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
-                      left_out, read_chars, hint)
+        hint = "" if questions or omitted else message("Nothing is asked yet: end with a question, like ; {variable}=?",
+                                                       variable=next(iter(values)))
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(questions), tuple(targets),
+                      omitted, read_chars, hint)
 
     @override
     def join(self, tokens: Sequence[str]) -> str:
@@ -172,21 +172,22 @@ class AssignmentMetric(Metric):
         by_quarter: dict[str, list[float]] = {}
         by_overwrites: dict[str, float] = {}
         blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
-        for events, its in answered.items():
-            repeated = functional.pad(its.tokens, (1, -1)) == its.answers
-            blind["accuracy_by_events"][str(events)] = _share(repeated, its.asked)
-            blind["elsewhere_by_events"][str(events)] = _share(repeated, its.elsewhere)
+        for events, answers in answered.items():
+            repeated = functional.pad(answers.tokens, (1, -1)) == answers.answers
+            blind["accuracy_by_events"][str(events)] = _share(repeated, answers.asked)
+            blind["elsewhere_by_events"][str(events)] = _share(repeated, answers.elsewhere)
             if events >= TRAINED_EVENTS:
-                by_quarter[str(events)] = [_share(its.right, its.in_quarter(q)) for q in range(QUARTERS)]
+                by_quarter[str(events)] = [_share(answers.right, answers.in_quarter(q)) for q in range(QUARTERS)]
             if events == TRAINED_EVENTS:
-                times = overwrites(its.tokens)
+                times = overwrites(answers.tokens)
                 for lowest, highest in ((0, 0), (1, 1), (2, 3), (4, 7)):
-                    among = its.asked & (times >= lowest) & (times <= highest)
+                    among = answers.asked & (times >= lowest) & (times <= highest)
                     name = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-                    by_overwrites[name] = _share(its.right, among)
-        return {"accuracy_by_events": {str(n): _share(its.right, its.asked) for n, its in answered.items()},
+                    by_overwrites[name] = _share(answers.right, among)
+        return {"accuracy_by_events": {str(n): _share(answers.right, answers.asked) for n, answers in answered.items()},
                 "accuracy_by_overwrites": by_overwrites, "accuracy_by_quarter": by_quarter,
-                "elsewhere_by_events": {str(n): _share(its.right, its.elsewhere) for n, its in answered.items()},
+                "elsewhere_by_events": {str(n): _share(answers.right, answers.elsewhere)
+                                        for n, answers in answered.items()},
                 "blind": blind, "texts_per_length": TEST_TEXTS}
 
     @staticmethod

@@ -111,9 +111,9 @@ class DialogueMetric(PairMetric):
         texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for suffix, beam in (("", BEAM), ("_greedy", 1)):
-            found = self.translate(model, texts, beam)
-            scores = {f"bleu{order}": round(bleu_of_order(found, references, order), 2) for order in (1, 4)}
-            result |= {f"{name}{suffix}": score for name, score in (scores | rouge(found, references)).items()}
+            replies = self.translate(model, texts, beam)
+            scores = {f"bleu{order}": round(bleu_of_order(replies, references, order), 2) for order in (1, 4)}
+            result |= {f"{name}{suffix}": score for name, score in (scores | rouge(replies, references)).items()}
         return result | {"beam": BEAM, "texts": len(texts), "references": sum(map(len, references))}
 
     @staticmethod

@@ -105,12 +105,12 @@ class MaskedReader(HidesWords, StoriesReader):
         if len(ids) == 1:
             raise InputError(message("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0,
                                      len(text))
-        left_out = max(0, len(ids) - limit)
+        omitted = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
-        asked = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
-        hint = "" if asked else message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
-                                        "below")
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), asked, tuple(targets), left_out, stops[-1], hint)
+        hidden = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
+        hint = "" if hidden else message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
+                                         "below")
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), hidden, tuple(targets), omitted, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Appends the tokens of a piece without [MASK]; tokens inside brackets are hidden."""
@@ -198,7 +198,7 @@ class MaskedCorpus(StoriesCorpus):
         """
         common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
         drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
-        return _rows([(its < SHARE) & (torch.arange(STRETCH) < common) for its in drawn], length).bool()
+        return _rows([(uniform < SHARE) & (torch.arange(STRETCH) < common) for uniform in drawn], length).bool()
 
     def _stretches(self, corpus: str) -> Tensor:
         """Returns (TEST_TOKENS / STRETCH, STRETCH) ids."""
@@ -229,8 +229,8 @@ class MaskedMetric(Metric):
 
     def scores_of(self, guessed: Mapping[int, Guessed]) -> dict[str, Any]:
         """Returns accuracy and loss at hidden tokens of held-out text, by length."""
-        loss = {str(length): round(float(its.losses.mean()), 4) for length, its in guessed.items()}
-        return {"accuracy_by_length": {str(length): its.accuracy for length, its in guessed.items()},
+        loss = {str(length): round(float(guesses.losses.mean()), 4) for length, guesses in guessed.items()}
+        return {"accuracy_by_length": {str(length): guesses.accuracy for length, guesses in guessed.items()},
                 "loss_by_length": loss,
                 "perplexity_at_trained_length": round(math.exp(loss[str(self.corpus.trained_length)]), 2),
                 "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
@@ -258,11 +258,11 @@ class MaskedMetric(Metric):
         of = _rows([torch.arange(i * count, (i + 1) * count)[:, None].expand(-1, STRETCH) for i in (0, 1)], length)
         for draw in range(DRAWS):
             parts = zip(texts.split(size), self.corpus.asked(length, draw).split(size), of.split(size), strict=True)
-            for tokens, places, its in parts:
-                logits = model.logits(model(tokens.masked_fill(places, MASK_ID), **options)[places])
-                losses.append(functional.cross_entropy(logits, tokens[places], reduction="none"))
-                right.append(logits.argmax(-1) == tokens[places])
-                stretches.append(its[places])
+            for tokens, hidden, of_texts in parts:
+                logits = model.logits(model(tokens.masked_fill(hidden, MASK_ID), **options)[hidden])
+                losses.append(functional.cross_entropy(logits, tokens[hidden], reduction="none"))
+                right.append(logits.argmax(-1) == tokens[hidden])
+                stretches.append(of_texts[hidden])
         return Guessed(torch.cat(losses), torch.cat(right), torch.cat(stretches))
 
 
@@ -284,8 +284,8 @@ def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) 
     """
     count = max(1, round(SHARE * texts.shape[1]))
     order = torch.rand(texts.shape[0], texts.shape[1] - 1, generator=random).argsort(1)[:, :count] + 1
-    asked = torch.zeros_like(texts, dtype=torch.bool).scatter_(1, order, True)
+    chosen = torch.zeros_like(texts, dtype=torch.bool).scatter_(1, order, True)
     fate = torch.rand(texts.shape, generator=random)
     other = torch.randint(1, MASK_ID, texts.shape, generator=random)
-    shown = torch.where(fate < kept, texts, torch.where(fate < kept + exchanged, other, MASK_ID))
-    return Batch(torch.where(asked, shown, texts), torch.where(asked, texts, -1))
+    visible = torch.where(fate < kept, texts, torch.where(fate < kept + exchanged, other, MASK_ID))
+    return Batch(torch.where(chosen, visible, texts), torch.where(chosen, texts, -1))

@@ -80,9 +80,9 @@ class PairReader(Reader):
         encoding = self.tokenizer.encode(cleaned, add_special_tokens=False)
         kept = self.cut(encoding.ids, (limit or self.limit) - 2)
         ids = (START, *kept, END)
-        left_out = len(encoding.ids) - len(kept)
-        return Prompt(ids, tuple(self.labels[i] for i in ids), (), (-1,) * len(ids), left_out,
-                      self._read_chars(valid, encoding.offsets[len(kept) - 1][1]) if left_out else len(valid))
+        omitted = len(encoding.ids) - len(kept)
+        return Prompt(ids, tuple(self.labels[i] for i in ids), (), (-1,) * len(ids), omitted,
+                      self._read_chars(valid, encoding.offsets[len(kept) - 1][1]) if omitted else len(valid))
 
     def cut(self, ids: Sequence[int], most: int) -> list[int]:
         """Returns the first tokens of a text, at most `most`."""
@@ -208,8 +208,8 @@ class PairCorpus(Corpus):
                           if all(len(side) <= longest for side, longest in zip(sides, shape, strict=True)))
             rows[number].append([token for side, longest in zip(sides, self.shapes[number], strict=True)
                                  for token in side + [PADDING] * (longest - len(side))])
-        return [torch.tensor(its, dtype=torch.int16).view(-1, sum(shape))
-                for shape, its in zip(self.shapes, rows, strict=True)]
+        return [torch.tensor(ids, dtype=torch.int16).view(-1, sum(shape))
+                for shape, ids in zip(self.shapes, rows, strict=True)]
 
     def typical(self, count: int) -> tuple[Tensor, Tensor]:
         """Returns padded training pairs: (count, limit) ids for the encoder and (count, target_limit) ids as targets.
@@ -225,13 +225,13 @@ class PairCorpus(Corpus):
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
         """Returns texts of a split and the targets of each; `count` of them, evenly spaced in the file's order."""
-        found: dict[str, list[str]] = {}
+        targets: dict[str, list[str]] = {}
         for text, target in self.pairs(split):
-            found.setdefault(text, []).append(target)
-        texts = list(found)
+            targets.setdefault(text, []).append(target)
+        texts = list(targets)
         if count is not None and count < len(texts):
             texts = [texts[i * len(texts) // count] for i in range(count)]
-        return texts, [found[text] for text in texts]
+        return texts, [targets[text] for text in texts]
 
 
 class PairMetric(Metric):
@@ -252,12 +252,12 @@ class PairMetric(Metric):
         """
         ids = [self.corpus.reader.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-        found: list[str] = [""] * len(ids)
+        outputs: list[str] = [""] * len(ids)
         for start in range(0, len(order), together):
             rows = order[start:start + together]
             for row, written in zip(rows, write(model, [ids[i] for i in rows], beam, interventions), strict=True):
-                found[row] = self.corpus.reader.written(written.ids)
-        return found
+                outputs[row] = self.corpus.reader.written(written.ids)
+        return outputs
 
 
 def as_batch(rows: Tensor, text_length: int) -> Pairs:
@@ -274,10 +274,10 @@ def read_by_decoder(targets: Tensor) -> Tensor:
 
 def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns the first pair of each text."""
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for text, target in pairs:
-        found.setdefault(text, target)
-    return list(found.items())
+        targets.setdefault(text, target)
+    return list(targets.items())
 
 
 def clean(text: str) -> str:

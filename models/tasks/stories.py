@@ -118,9 +118,9 @@ class StoriesReader(Reader):
         ids = [0, *encoding.ids]
         if len(ids) == 1:
             raise InputError(message("Type the beginning of a story, like Once upon a time"), 0, len(text))
-        left_out, ids = max(0, len(ids) - limit), ids[:limit]
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
-                      encoding.offsets[len(ids) - 2][1], "" if left_out else trailing_space(text))
+        omitted, ids = max(0, len(ids) - limit), ids[:limit]
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), omitted,
+                      encoding.offsets[len(ids) - 2][1], "" if omitted else trailing_space(text))
 
 
 class StoriesCorpus(Corpus):
@@ -241,7 +241,8 @@ class StoriesMetric(Metric):
         """Returns the scores of `evaluate` from the result of `losses`."""
         together = torch.cat(list(losses.values()))
         return {"perplexity": round(math.exp(float(together.mean())), 2),
-                **{f"perplexity_{corpus}": round(math.exp(float(its.mean())), 2) for corpus, its in losses.items()},
+                **{f"perplexity_{corpus}": round(math.exp(float(values.mean())), 2)
+                   for corpus, values in losses.items()},
                 "tokens": len(together) * self.corpus.trained_length, "window": self.corpus.trained_length}
 
     @staticmethod

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
-def bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
+def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
     """Returns corpus BLEU in percent with several references per sentence, and sacrebleu's signature (Post 2018).
 
     Raises:
         FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
     """
     measure = sacrebleu()
-    return measure.corpus_score(list(found), _streams(references)).score, str(measure.get_signature())
+    return measure.corpus_score(list(texts), _streams(references)).score, str(measure.get_signature())
 
 
 def _streams(references: Sequence[Sequence[str]]) -> Any:
     """Returns the first reference of each text, then the second ones, ...; None for a missing one, as sacrebleu
     expects.
     """
-    return [[its[i] if i < len(its) else None for its in references] for i in range(max(map(len, references)))]
+    return [[targets[i] if i < len(targets) else None for targets in references]
+            for i in range(max(map(len, references)))]
 
 
 def sacrebleu(**options: Any) -> BLEU:
@@ -39,12 +40,12 @@ def sacrebleu(**options: Any) -> BLEU:
     return BLEU(**options)
 
 
-def bleu_of_order(found: Sequence[str], references: Sequence[Sequence[str]], order: int) -> float:
+def bleu_of_order(texts: Sequence[str], references: Sequence[Sequence[str]], order: int) -> float:
     """Returns corpus BLEU in percent over n-grams up to `order`; raises as `bleu` does."""
-    return sacrebleu(max_ngram_order=order).corpus_score(list(found), _streams(references)).score
+    return sacrebleu(max_ngram_order=order).corpus_score(list(texts), _streams(references)).score
 
 
-def rouge(found: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+def rouge(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
     """Returns mean ROUGE-1, -2 and -L F1 in percent, in lower case without stemming; the best of several references.
 
     The definition is that of Lin (2004).
@@ -57,5 +58,5 @@ def rouge(found: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str
     except ImportError as error:
         raise FileNotFoundError("ROUGE needs rouge-score: pip install -r requirements-test.txt") from error
     scorer = RougeScorer(list(ROUGE))
-    scores = [scorer.score_multi(its, text) for text, its in zip(found, references, strict=True)]
+    scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]
     return {name: round(100 * float(numpy.mean([score[name].fmeasure for score in scores])), 2) for name in ROUGE}

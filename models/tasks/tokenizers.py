@@ -14,8 +14,8 @@ from models.tasks import dialogue, stories, summary, translation
 
 def made(data: Path) -> dict[Path, str]:
     """Returns file -> its content."""
-    return {its.TOKENIZER: its.train_tokenizer(data).to_str(pretty=True)
-            for its in (stories, translation, summary, dialogue)}
+    return {task.TOKENIZER: task.train_tokenizer(data).to_str(pretty=True)
+            for task in (stories, translation, summary, dialogue)}
 
 
 def main() -> None:

@@ -116,11 +116,11 @@ def cost(config: Config) -> dict[str, int]:
     counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
                             "softmax_score_multiplications"), 0)
     plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)
-    for which, its in (("", config), ("softmax_", plain)):
+    for which, priced in (("", config), ("softmax_", plain)):
         if config.heads == 1 and which:
-            its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
-        for layers, length in its.self_attention_stacks:
-            parameters, multiplications = _scores_cost(replace(its, trained_length=length))
+            priced = replace(priced, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
+        for layers, length in priced.self_attention_stacks:
+            parameters, multiplications = _scores_cost(replace(priced, trained_length=length))
             counts[f"{which}score_parameters"] += layers * parameters
             counts[f"{which}score_multiplications"] += layers * multiplications
     return counts

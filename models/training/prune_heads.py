@@ -120,7 +120,7 @@ class Gates(nn.Module):
 
     def interventions(self, gates: Mapping[str, Tensor]) -> dict[str, list[Intervention]]:
         """Returns the gates, attention block -> (L, H), as interventions of a forward pass."""
-        return {kind: [Intervention(gate=row[:, None, None]) for row in its] for kind, its in gates.items()}
+        return {kind: [Intervention(gate=row[:, None, None]) for row in rows] for kind, rows in gates.items()}
 
     def loss(self, batch: Pairs, pruning: Pruning, step: int) -> Tensor:
         """Returns the loss of a training step, with one draw of gates for the whole batch."""
@@ -208,12 +208,12 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
     """
     gates.requires_grad_(False)
     texts, references = task.corpus.test(sentences)
-    found = task.metric.translate(gates.model, texts, beam)
-    score, signature = bleu(found, references)
+    translations = task.metric.translate(gates.model, texts, beam)
+    score, signature = bleu(translations, references)
     apart = {}
     if not pruning.gated:  # the control is not released; released models have a separate file of sentences
         with contextlib.suppress(ValueError):  # with a BLEU of 0 no sentence has a value
-            apart["sentence_bleu"] = sentence_bleu(found, references)
+            apart["sentence_bleu"] = sentence_bleu(translations, references)
     return {**asdict(pruning), "kinds": list(pruning.kinds),
             "heads_left": {kind: int(hard_concrete.decided(gates.log_a[kind]).sum()) if kind in gates.log_a
                            else len(gates.model.attentions(kind)) * gates.model.config.heads for kind in pruning.kinds},
@@ -284,10 +284,10 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
     # the results are added to those of other runs of these weights, on this or another machine
     with alone(store.MEASUREMENTS):
-        found, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"
-        series = [*found.get(place, []), read_json(folder / "result.json")]
-        results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
-        kept = {key: found[key] for key in ("series", "controls") if key in found}
+        stored, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"
+        series = [*stored.get(place, []), read_json(folder / "result.json")]
+        results = {(tuple(run["kinds"]), run["strength"], run["seed"]): run for run in series}
+        kept = {key: stored[key] for key in ("series", "controls") if key in stored}
         store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
                     kept | {place: [results[key] for key in sorted(results)]})
 

@@ -22,8 +22,8 @@ def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
 def precision_of(folder: Path) -> str | None:
     """Returns the precision of a run; None before its first point of the learning curve."""
     path = folder / "curve.json"
-    found: str | None = json.loads(path.read_text()).get("precision") if path.exists() else None
-    return found
+    precision: str | None = json.loads(path.read_text()).get("precision") if path.exists() else None
+    return precision
 
 
 def write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -> None:
@@ -71,6 +71,6 @@ def restore_state(folder: Path, recipe: object, model: nn.Module,
         if name.startswith("optimiser."):
             _, number, index, slot = name.split(".")
             slots[int(number)].setdefault(int(index), {})[slot] = tensor
-    for optimiser, its in zip(optimisers, slots, strict=True):
-        optimiser.load_state_dict(optimiser.state_dict() | {"state": its})
+    for optimiser, optimiser_state in zip(optimisers, slots, strict=True):
+        optimiser.load_state_dict(optimiser.state_dict() | {"state": optimiser_state})
     return int(header["step"]), float(header["seconds"])

@@ -59,13 +59,13 @@ def rate(step: int, recipe: Recipe) -> float:
     return recipe.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
 
 
-def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
+def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
             memory_loss: float = 0.0) -> Tensor:
     """Returns the mean cross entropy in nats over the targets that count, plus the weighted memory loss.
 
     Args:
         tokens: (B, N) ids.
-        places: (K,) indices into the B · N tokens at which a target counts.
+        positions: (K,) indices into the B · N tokens at which a target counts.
         answers: (K,) target ids at these indices.
         memory_loss: weight of the memory loss.
     """
@@ -73,7 +73,7 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
     hidden = model(tokens, records=records).flatten(0, 1)
     # Logits are computed only at positions with a target: one token in four in variable assignment, one in seven of
     # masked words.
-    hidden = hidden if len(places) == len(hidden) else hidden[places]
+    hidden = hidden if len(positions) == len(hidden) else hidden[positions]
     loss = functional.cross_entropy(model.logits(hidden).float(), answers)
     if records is None:
         return loss
@@ -104,7 +104,7 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
         return loss
     exist = {kind: (queries != PADDING, keys != PADDING) for kind, (queries, keys) in
              {ENCODER: (texts, texts), DECODER: (tokens, tokens), CROSS: (tokens, texts)}.items()}
-    layers = [(record, *exist[kind]) for kind, its in records.items() for record in its]
+    layers = [(record, *exist[kind]) for kind, of_block in records.items() for record in of_block]
     return loss - weight * disagreement.total(layers, terms)
 
 
@@ -123,17 +123,17 @@ def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | No
         return of_pairs(model, *parts)
     of_texts: Callable[..., Tensor] = objective or loss_of
     targets = batch.targets.flatten()
-    places = (targets >= 0).nonzero().squeeze(1)
-    return of_texts(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
+    positions = (targets >= 0).nonzero().squeeze(1)
+    return of_texts(model, batch.tokens.to(device), positions.to(device), targets[positions].to(device), memory_loss)
 
 
 def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
     """Returns the loss function of a recipe, for batch_loss."""
     if not isinstance(recipe, PairRecipe):
         return torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
-    its = functools.partial(pair_loss_of, label_smoothing=recipe.label_smoothing, terms=recipe.disagreement,
-                            weight=recipe.disagreement_weight)
-    return torch.compile(its, dynamic=False) if recipe.compiled else its
+    loss = functools.partial(pair_loss_of, label_smoothing=recipe.label_smoothing, terms=recipe.disagreement,
+                             weight=recipe.disagreement_weight)
+    return torch.compile(loss, dynamic=False) if recipe.compiled else loss
 
 
 def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> list[torch.optim.Optimizer]:

@@ -66,9 +66,9 @@ def released(root: Path) -> str:
 
 def write(root: Path, target: Path, models: Iterable[str]) -> None:
     """Writes the content of the wheel below a folder, with the imports of Python modules rewritten."""
-    found = list(files(root, models))
-    known = _modules(path for _file, path in found)
-    for path, place in found:
+    contents = list(files(root, models))
+    known = _modules(path for _file, path in contents)
+    for path, place in contents:
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".py":
             code = rewritten(path.read_text(encoding="utf-8"), known)

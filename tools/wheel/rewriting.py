@@ -99,9 +99,9 @@ def _of_commands(source: str, modules: Collection[str]) -> Iterator[Edit]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in strings:
             continue
-        for found in COMMAND.finditer(token.string):
-            name = found[1].rstrip(".")
+        for match in COMMAND.finditer(token.string):
+            name = match[1].rstrip(".")
             if name in modules:
-                before = token.string[:found.start(1)]
+                before = token.string[:match.start(1)]
                 column = len(before) - before.rfind("\n") - 1 + (0 if "\n" in before else token.start[1])
                 yield token.start[0] + before.count("\n"), column, name, f"{DOOR}.{name}"

@@ -48,7 +48,7 @@ class HeadPatching:
     @property
     def nbytes(self) -> int:
         """Memory of the arrays."""
-        return sum(values.nbytes for its in (self.restored, self.difference) for values in its.values())
+        return sum(values.nbytes for by_block in (self.restored, self.difference) for values in by_block.values())
 
     @property
     def ranked(self) -> list[tuple[Address, float]]:
@@ -96,7 +96,7 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
         raise InputError(message("both prompts have the answer “{token}”: choose a second prompt with another one",
                                  token=lab.task.labels[first]))
     differences = (logits[1:, first] - logits[1:, second]).double()
-    old, new = (float(its[first] - its[second]) for its in (before, after))
+    old, new = (float(scores[first] - scores[second]) for scores in (before, after))
     kinds = dict(zip([kind.name for kind in lab.kinds],
                      differences.split([kind.layers * kind.heads for kind in lab.kinds]), strict=True))
     by_kind = {kind.name: fixed(kinds[kind.name].view(kind.layers, kind.heads).numpy()) for kind in lab.kinds}

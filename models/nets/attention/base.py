@@ -171,8 +171,8 @@ def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> T
     Under torch.compile the mask is recomputed for every score. With 64-bit positions, as in `triu`, the softmax over
     256 tokens takes 1.8 times as long as with these 32-bit positions, and a training step 1.2 times.
     """
-    places = torch.arange(first + n, dtype=torch.int32, device=device)
-    return places[first:, None] < places
+    positions = torch.arange(first + n, dtype=torch.int32, device=device)
+    return positions[first:, None] < positions
 
 
 def split(x: Tensor, heads: int) -> Tensor:

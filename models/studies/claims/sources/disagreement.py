@@ -66,10 +66,10 @@ def _own_sense(evidence: Evidence) -> Statement:
     rows += [{N_("model"): message("source: plain → with the term"), N_("source"): tables.NOTHING,
               **{message("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
                  for term, title in TERMS.items()}}]
-    points = [{"name": title, "which": which, "value": study["mean"][term]} for term, title in TERMS.items()
+    points = [{"name": title, "which": which, "value": measured["mean"][term]} for term, title in TERMS.items()
               for which, name in ((message("plain"), PLAIN),
                                   (message("with the term"), f"translation-disagreement-{term}"))
-              if (study := by_name.get(name))]
+              if (measured := by_name.get(name))]
     chart = Chart("dots", points, "exp(D)", alt=listed(
         (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
