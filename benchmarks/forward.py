@@ -46,8 +46,8 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
     rows = []
     for n in LENGTHS:
         whole = lab.read(TEXT)
-        prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
-                         targets=(*whole.ids[1:n], -1), left_out=0)
+        prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], predict_at=(n - 1,),
+                         targets=(*whole.ids[1:n], -1), omitted=0)
         plain, captured, planned = interleaved(
             partial(_plain, lab, prompt), partial(run_prompt, lab, prompt), partial(run_prompt, lab, prompt, plan))
         rows.append({"tokens": n, "plain ms": plain, "captured ms": captured, "captured / plain": captured / plain,

@@ -197,7 +197,7 @@ class Lab(abc.ABC):
         """
         raise ValueError(f"{self.name} is no model of one text")
 
-    def places(self, n: int, size: int) -> Sequence[int]:
+    def grid_positions(self, n: int, size: int) -> Sequence[int]:
         """Returns the positions of n tokens on the grid of `size` positions over which constant patterns are averaged.
 
         Tokens that end every text have the last positions, whatever the length.
@@ -302,9 +302,9 @@ def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range |
         return range(target)
     if kind.causal:
         return range(len(prompt.ids))
-    if not prompt.asked:
+    if not prompt.predict_at:
         raise InputError(message("the text hides no word: put one in [brackets]"))
-    return prompt.asked
+    return prompt.predict_at
 
 
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:

@@ -38,9 +38,9 @@ class Prompt:
     Attributes:
         ids: N token ids, BOS first.
         tokens: the N tokens as texts.
-        asked: positions whose next-token distributions are shown as predictions, in order.
+        predict_at: positions whose next-token distributions are shown as predictions, in order.
         targets: N ids of the token that should follow each position; -1 if the loss does not count.
-        left_out: number of tokens over the limit that were not read; for a text over LONGEST_TEXT a lower bound.
+        omitted: number of tokens over the limit that were not read; for a text over LONGEST_TEXT a lower bound.
         read_chars: number of characters of the text that these tokens came from; the others were left out.
         hint: a suggestion for the visitor, or an empty string.
         source: the prompt that patched heads take their values from, of as many tokens; None without a second prompt.
@@ -48,9 +48,9 @@ class Prompt:
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
-    asked: tuple[int, ...]
+    predict_at: tuple[int, ...]
     targets: tuple[int, ...]
-    left_out: int = 0
+    omitted: int = 0
     read_chars: int = 0
     hint: str = ""
     source: Prompt | None = None

@@ -73,7 +73,7 @@ class PassResult:
     Attributes:
         rows: name -> tokens: `text`, the input; `target`, the decoder's tokens, of an encoder-decoder.
         norms: kind -> (L, H, N) norm of each head's gated output, before W_O.
-        outputs: one prediction per position of `prompt.asked`, in order.
+        outputs: one prediction per position of `prompt.predict_at`, in order.
         losses: (tokens,) nats for the target of each position; NaN without a target.
         prompt: the prompt.
         vectors: (tokens, C) the last hidden states of a model without predictions; else None.

@@ -102,6 +102,6 @@ def mean_loss(trace: AnyTrace) -> float | None:
 def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
     rows = [{"label": before.names[i], "before": float(before.distribution[i]),
              "after": float(after.distribution[i]), "right": i == before.target}
-            for i in lab.task.shown(before, after)]
+            for i in lab.task.compared_tokens(before, after)]
     return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after),
             "known": before.target >= 0}

@@ -195,8 +195,8 @@ class LabState:
             return True
         return step_at(self.lesson).done.asks("section")
 
-    def alone(self, name: str) -> LabState:
-        """Returns the state of one of the models alone, with the part of plan and selection whose heads it has.
+    def for_model(self, name: str) -> LabState:
+        """Returns the state of one model, with the part of plan and selection whose heads it has.
 
         Args:
             name: one of `models`.

@@ -189,10 +189,10 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
         prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, shown)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
-    if lab.longest == lab.limit and prompt.left_out:
+    if lab.longest == lab.limit and prompt.omitted:
         return _("This text has {tokens} tokens; {attention} has weights for {limit} and no rule for more.",
-                 tokens=len(prompt.ids) + prompt.left_out, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
-    fitting = state.alone(name)
+                 tokens=len(prompt.ids) + prompt.omitted, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
+    fitting = state.for_model(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
 
 

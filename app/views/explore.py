@@ -34,7 +34,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     answers.
     """
     now = visit.current()
-    before, after = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
+    before, after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
     section = sections.present(lab, state, after)
     is_drawn = section not in ("", *sections.LIVE)  # by Streamlit
     return (section, is_drawn and (state, reading.prompt), state.hides_answer, state.offers_sections,
@@ -45,7 +45,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
-    state = state.alone(lab.name)
+    state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     state = _with_prediction(lab, state, before, after)
     notes, find = finding.found(lab, state, after)
@@ -63,7 +63,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
 
 def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
     """Returns functions that make the parts which take longer than the pictures: the translation."""
-    state = state.alone(lab.name)
+    state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     return [partial(translation.part, lab, state, before, after)] if translation.is_offered(before) else []
 
@@ -74,7 +74,7 @@ DIRECT = frame.Direct(depends, parts, late_parts)
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:
     """Draws everything but the continuation; returns the continuation's container and the model that generates it."""
     shown = {part.key: part for part in parts(lab, reading, state)}
-    state = state.alone(lab.name)
+    state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     top = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css puts the effect below the heads on a narrow screen

@@ -44,7 +44,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "your text."))
     found = measures.over_a_corpus(lab)
     _example(lab, found)
-    state = state.alone(lab.name)
+    state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     with st.container(key="heads-work"):  # peek.js: the effect in one line while its panel is not on the screen
         left, right = st.columns([38, 62], gap="medium")

@@ -331,12 +331,12 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
     for name in state.models:
         try:
             lab = serving.load(name)
-            plan = state.alone(name).plan
+            plan = state.for_model(name).plan
             limit = typed_limit(lab, plan)
             prompt = compute.read(lab, shown, limit)
         except (CheckpointError, InputError):
             continue
-        if prompt.left_out and name != state.model:  # the page shows the tokens of the first model anyway
+        if prompt.omitted and name != state.model:  # the page shows the tokens of the first model anyway
             unread.append((name, limit))
             continue
         points.append({"n": len(prompt.ids), "model": name, "policy": plan.scale.policy,

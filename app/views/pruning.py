@@ -39,7 +39,7 @@ def page() -> None:
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page prunes heads one after another, in an order that was measured, and shows the loss and the "
                  "saving."))
-    state = state.alone(lab.name)
+    state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     chosen = pruning.choice(lab, state.pruning, before)
     found = pruning.over_texts(lab, chosen)

@@ -29,14 +29,14 @@ class Question:
     """The predictions of a text that are evaluated.
 
     Attributes:
-        places: P positions in the token sequence of the predictions.
+        positions: P positions in the token sequence of the predictions.
         targets: P ids: the right answers if they are known, else the unmodified model's top-1 predictions.
         known: True if the right answers are known.
         tokens: number of tokens of the longest token sequence of the text.
         vocabulary: V of the predictions.
     """
 
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     targets: tuple[int, ...]
     known: bool
     tokens: int = field(default=1, compare=False)
@@ -80,9 +80,9 @@ class Gating:
                  question: Question) -> None:
         self._kinds, self._log_probabilities, self.question = kinds, gated_log_probabilities, question
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
-        if len(question.places) * question.vocabulary > NUMBERS:
+        if len(question.positions) * question.vocabulary > NUMBERS:
             raise InputError(message("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
-                                     "prediction", count=len(question.places), vocabulary=question.vocabulary))
+                                     "prediction", count=len(question.positions), vocabulary=question.vocabulary))
         with torch.no_grad():
             # (P, V) log-probabilities of the unmodified model
             self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]
@@ -97,7 +97,7 @@ class Gating:
         parts = gates.split([kind.layers * kind.heads for kind in self._kinds], dim=1)
         by_kind = {kind.name: part.unflatten(1, (kind.layers, kind.heads))
                    for kind, part in zip(self._kinds, parts, strict=True)}
-        return self._log_probabilities(by_kind, self.question.places)
+        return self._log_probabilities(by_kind, self.question.positions)
 
     def divergence(self, gates: Tensor) -> Tensor:
         """Returns KL(unmodified ‖ gated) in nats, (B,), under gates (B, heads): the mean over the positions."""
@@ -130,8 +130,8 @@ class Gating:
         with torch.no_grad():
             return torch.cat([measure(part) for part in gates.split(self.rows)])
 
-    def alone(self, measure: Callable[[Tensor], Tensor]) -> Tensor:
-        """Returns `measure`, (heads,), with each head alone pruned."""
+    def prune_each(self, measure: Callable[[Tensor], Tensor]) -> Tensor:
+        """Returns `measure`, (heads,), with each head pruned in turn, the others kept."""
         return self.in_parts(measure, 1 - torch.eye(len(self.heads)))
 
     def plan(self, is_open: Tensor) -> HeadPlan:

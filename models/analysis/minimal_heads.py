@@ -39,14 +39,14 @@ Turn = Callable[[], contextlib.AbstractContextManager[None]]
 
 @dataclass
 class Curve:
-    """The best set that was found for each size.
+    """The best known set of open heads for each size.
 
     Attributes:
-        found: number of open heads -> KL in nats, and (heads,) bool, True for open heads.
+        best: number of open heads -> KL in nats, and (heads,) bool, True for open heads.
     """
 
     gating: Gating
-    found: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
+    best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:
         """Evaluates sets (S, heads) of bool, stores those that are better than the stored ones, and returns their KL
@@ -57,13 +57,13 @@ class Curve:
         divergences = self.gating.in_parts(self.gating.divergence, sets.float())
         for stays, divergence in zip(sets, divergences.tolist(), strict=True):
             size = int(stays.sum())
-            if size not in self.found or divergence < self.found[size][0]:
-                self.found[size] = (divergence, stays.clone())
+            if size not in self.best or divergence < self.best[size][0]:
+                self.best[size] = (divergence, stays.clone())
         return divergences
 
     def fewest(self, bound: float) -> int:
         """Returns the smallest number of heads found to keep the KL within `bound` nats."""
-        return min((size for size, (divergence, _) in self.found.items() if divergence <= bound),
+        return min((size for size, (divergence, _) in self.best.items() if divergence <= bound),
                    default=len(self.gating.heads))  # at a bound of 0, rounding can exclude even the set of all heads
 
 
@@ -155,7 +155,7 @@ def _most_open(log_a: Tensor, most: int) -> Tensor:
 def _spared(curve: Curve, bound: float) -> bool:
     """Tries to remove one more head from the set; returns True if one could be removed."""
     size = curve.fewest(bound)
-    stays = curve.found[size][1]
+    stays = curve.best[size][1]
     if size == 0:
         return False
     curve.offer(stays & ~torch.eye(len(stays), dtype=torch.bool)[stays])
@@ -169,15 +169,15 @@ def _exchanged(curve: Curve, bound: float) -> bool:
         True if the set became smaller, or a set of that size clearly better.
     """
     size = curve.fewest(bound) - 1
-    if size < 1 or size not in curve.found:
+    if size < 1 or size not in curve.best:
         return False
-    divergence, stays = curve.found[size]
+    divergence, stays = curve.best[size]
     single = torch.eye(len(stays), dtype=torch.bool)
     sets = (stays ^ single[stays].unsqueeze(1) ^ single[~stays].unsqueeze(0)).flatten(0, 1)
     if len(sets) > EXCHANGES:
         sets = sets[torch.randperm(len(sets), generator=generator(STREAM, size))[:EXCHANGES]]
     curve.offer(sets)
-    return curve.found[size][0] < 0.95 * divergence
+    return curve.best[size][0] < 0.95 * divergence
 
 
 def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:

@@ -96,7 +96,7 @@ class StackLab(TrainedLab):
             trained = [block.attention.factor(TRAINED, n) for block in self.model.blocks]
             interventions = [with_baseline(*pair) for pair in zip(interventions, trained, strict=True)]
         hidden = self.model(torch.tensor([prompt.ids] * len(plans)), interventions, records)
-        wanted = sorted({*prompt.asked, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
+        wanted = sorted({*prompt.predict_at, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
         log_probabilities = self.model.logits(hidden[:, wanted]).log_softmax(-1).numpy()
         return [self._trace(prompt, plan, records, row, dict(zip(wanted, log_probabilities[row], strict=True)))
                 for row, plan in enumerate(plans)]
@@ -121,7 +121,7 @@ class StackLab(TrainedLab):
             norms={SELF: stacked(record.norms[row] for record in records)},
             gates={SELF: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
-                          for p in prompt.asked),
+                          for p in prompt.predict_at),
             losses=fixed(losses), prompt=prompt)
 
     @torch.inference_mode()

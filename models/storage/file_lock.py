@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Holds an exclusive lock on a folder; waits while another process or thread holds it.
 
     Args:

@@ -81,7 +81,7 @@ def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
         share = max(1, round(sum(int((batch.targets >= 0).sum()) for batch in batches) / tokens))
         return [_every(batch, share) for batch in batches]
     if isinstance(corpus, MaskedCorpus):
-        rows, hidden = corpus.held_out(corpus.trained_length), corpus.asked(corpus.trained_length, 0)
+        rows, hidden = corpus.held_out(corpus.trained_length), corpus.hidden(corpus.trained_length, 0)
         whole = Batch(rows.masked_fill(hidden, MASK_ID), rows.masked_fill(~hidden, -1))
     elif isinstance(corpus, StoriesCorpus):
         targets = corpus.windows(corpus.trained_length)

@@ -29,7 +29,7 @@ from models.nets.transformer import Model, Transformer
 from models.plan import Scale
 from models.storage.checkpoint import write_json
 from models.storage.damage import broken
-from models.storage.file_lock import alone
+from models.storage.file_lock import locked
 from models.studies import per_text
 from models.tasks.assignment import GROUPS, Answered, AssignmentMetric
 from models.tasks.base import Task
@@ -54,7 +54,7 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
         folder: of the files; SEEDS by default.
     """
     path = (folder or SEEDS) / f"{name}.json"
-    with alone(path.parent):
+    with locked(path.parent):
         old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         metrics = old["metrics"] if old.get("steps") == steps else {}
         metrics = dict(sorted((metrics | {str(seed): metric}).items(), key=lambda item: int(item[0])))

@@ -112,7 +112,7 @@ class AssignmentReader(Reader):
     def headline(self, output: Output, token: str) -> str:
         return message("Answer to {token}", token=token)
 
-    def shown(self, before: Output, after: Output) -> list[int]:
+    def compared_tokens(self, before: Output, after: Output) -> list[int]:
         """Returns all ten digits in order, so that the rows of a prediction keep their positions."""
         return list(range(DIGIT, DIGIT + VALUES))
 
@@ -174,17 +174,18 @@ class AssignmentMetric(Metric):
         blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
         for events, answers in answered.items():
             repeated = functional.pad(answers.tokens, (1, -1)) == answers.answers
-            blind["accuracy_by_events"][str(events)] = _share(repeated, answers.asked)
+            blind["accuracy_by_events"][str(events)] = _share(repeated, answers.queries)
             blind["elsewhere_by_events"][str(events)] = _share(repeated, answers.elsewhere)
             if events >= TRAINED_EVENTS:
                 by_quarter[str(events)] = [_share(answers.right, answers.in_quarter(q)) for q in range(QUARTERS)]
             if events == TRAINED_EVENTS:
                 times = overwrites(answers.tokens)
                 for lowest, highest in ((0, 0), (1, 1), (2, 3), (4, 7)):
-                    among = answers.asked & (times >= lowest) & (times <= highest)
+                    among = answers.queries & (times >= lowest) & (times <= highest)
                     name = str(lowest) if lowest == highest else f"{lowest} to {highest}"
                     by_overwrites[name] = _share(answers.right, among)
-        return {"accuracy_by_events": {str(n): _share(answers.right, answers.asked) for n, answers in answered.items()},
+        return {"accuracy_by_events": {str(n): _share(answers.right, answers.queries)
+                                       for n, answers in answered.items()},
                 "accuracy_by_overwrites": by_overwrites, "accuracy_by_quarter": by_quarter,
                 "elsewhere_by_events": {str(n): _share(answers.right, answers.elsewhere)
                                         for n, answers in answered.items()},
@@ -213,23 +214,23 @@ class Answered:
     right: Tensor
 
     @property
-    def asked(self) -> Tensor:
+    def queries(self) -> Tensor:
         """(B, N) bool, True at queries."""
         return self.answers >= 0
 
     @property
     def elsewhere(self) -> Tensor:
         """(B, N) bool, True at queries where the event before names another variable."""
-        return self.asked & others_before(self.tokens)
+        return self.queries & others_before(self.tokens)
 
     def in_quarter(self, quarter: int) -> Tensor:
         """(B, N) bool, True at queries in a quarter of the events, 0 to 3."""
         place = (torch.arange(self.tokens.shape[1]) - 1) // 2
-        return self.asked & (place * QUARTERS // self.events == quarter)
+        return self.queries & (place * QUARTERS // self.events == quarter)
 
     def among(self) -> dict[str, Tensor]:
         """The sets of queries that verdicts use, (B, N) bool each: all, those of the last quarter, those elsewhere."""
-        return {ALL: self.asked, LATE: self.in_quarter(QUARTERS - 1), ELSEWHERE: self.elsewhere}
+        return {ALL: self.queries, LATE: self.in_quarter(QUARTERS - 1), ELSEWHERE: self.elsewhere}
 
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -112,7 +112,7 @@ class Reader:
         """Returns the token at a position as the visitor typed it: the hidden word if it is hidden from the model."""
         return prompt.tokens[place]
 
-    def shown(self, before: Output, after: Output) -> list[int]:
+    def compared_tokens(self, before: Output, after: Output) -> list[int]:
         """Returns the token ids whose probabilities are shown: the most probable under either plan, those of `before`
         first.
         """

@@ -190,7 +190,7 @@ class MaskedCorpus(StoriesCorpus):
         """
         return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
-    def asked(self, length: int, draw: int) -> Tensor:
+    def hidden(self, length: int, draw: int) -> Tensor:
         """Returns (B, length) bool, True where a token of `held_out` is hidden.
 
         SHARE of the tokens is drawn by position in the stretch, and only among tokens that the texts of every length
@@ -257,7 +257,7 @@ class MaskedMetric(Metric):
         count = TEST_TOKENS // STRETCH
         of = _rows([torch.arange(i * count, (i + 1) * count)[:, None].expand(-1, STRETCH) for i in (0, 1)], length)
         for draw in range(DRAWS):
-            parts = zip(texts.split(size), self.corpus.asked(length, draw).split(size), of.split(size), strict=True)
+            parts = zip(texts.split(size), self.corpus.hidden(length, draw).split(size), of.split(size), strict=True)
             for tokens, hidden, of_texts in parts:
                 logits = model.logits(model(tokens.masked_fill(hidden, MASK_ID), **options)[hidden])
                 losses.append(functional.cross_entropy(logits, tokens[hidden], reduction="none"))

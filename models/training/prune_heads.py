@@ -52,7 +52,7 @@ from models.storage.checkpoint import (
     write_json,
 )
 from models.storage.datasets import add_data_option
-from models.storage.file_lock import alone
+from models.storage.file_lock import locked
 from models.studies import store
 from models.studies.corpus.sentences import sentence_bleu
 from models.tasks.base import Pairs, Task
@@ -283,7 +283,7 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
     # the results are added to those of other runs of these weights, on this or another machine
-    with alone(store.MEASUREMENTS):
+    with locked(store.MEASUREMENTS):
         stored, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"
         series = [*stored.get(place, []), read_json(folder / "result.json")]
         results = {(tuple(run["kinds"]), run["strength"], run["seed"]): run for run in series}

@@ -200,20 +200,21 @@ def faster_precision(device: torch.device) -> str:
     return min(best, key=best.__getitem__)
 
 
-def precision_for(folder: Path, device: torch.device, asked: str | None = None) -> str:
+def precision_for(folder: Path, device: torch.device, requested: str | None = None) -> str:
     """Returns the precision of a run: the one that it began with, else the requested one, else the faster one here.
 
     Args:
         folder: of the run.
-        asked: a key of PRECISIONS, or None.
+        requested: a key of PRECISIONS, or None.
 
     Raises:
-        FileExistsError: the run began with another precision than `asked`.
+        FileExistsError: the run began with another precision than `requested`.
     """
     began = precision_of(folder)
-    if began and asked and began != asked:
-        raise FileExistsError(f"the run in {folder.name} began in {began}, not in {asked}; move it away to begin again")
-    return began or asked or faster_precision(device)
+    if began and requested and began != requested:
+        raise FileExistsError(
+            f"the run in {folder.name} began in {began}, not in {requested}; move it away to begin again")
+    return began or requested or faster_precision(device)
 
 
 def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch.device,

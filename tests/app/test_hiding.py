@@ -63,7 +63,7 @@ def test_the_word_that_was_hidden_last_is_asked_for(text: str, word: str, asked:
     chosen = [i for i, (_start, _stop, its, hidden) in enumerate(words(text)) if hidden or its == word]
     assert newly_asked(task, text, chosen) == asked
     prompt = task.read(with_hidden(text, set(chosen)))
-    assert task.token_at(prompt, prompt.asked[asked]).strip() == word
+    assert task.token_at(prompt, prompt.predict_at[asked]).strip() == word
 
 
 def test_a_word_that_is_shown_again_leaves_the_last_prediction():

@@ -46,7 +46,7 @@ def test_the_choice_is_in_the_link_and_sends_no_more(form: str, mean: str):
 def test_at_rest_the_words_are_about_what_is_asked(model: str, text: str, ask: str, at: int | None):
     app = opened(model=model, text=text, **({"ask": ask} if ask else {}))
     header, _ = sent(app, "head_map")
-    predicted = models.load(model).read(text).asked
+    predicted = models.load(model).read(text).predict_at
     assert header["at"] == (predicted[-1] if at is None else at)
     assert header["at"] in predicted
 

@@ -96,7 +96,7 @@ def test_any_link_opens(query):
     assert all(isinstance(problem, str) and problem for problem in problems)
     assert fit(state.plan, state.models) == (state.plan, [])
     for name in state.models:  # each compared model can also be shown alone and first
-        alone = state.alone(name)
+        alone = state.for_model(name)
         shape = models.load(name).shape
         assert alone.plan.within(shape, policies_of(find(name).kinds)) == (alone.plan, [])
         assert alone.selection == alone.selection.within(shape)
@@ -115,7 +115,7 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     assert not state.plan and "layer 7, head 6" in problems[0]
     state, problems = read_query(beside | {"plan": "self-6.0g0-1.5c"})
     assert str(state.plan) == "self-1.5c-6.0g0" and not problems
-    assert str(state.alone("masked-softmax").plan) == "self-1.5c"
+    assert str(state.for_model("masked-softmax").plan) == "self-1.5c"
     # the gated attention unit is still compared, so its part of the plan stays
     assert str(state.with_model("masked-log-n").plan) == "self-1.5c-6.0g0"
 

@@ -20,8 +20,8 @@ def test_a_question():
     prompt = TASK.read("y=7; x=1; x=3; z=5; x=?")
     assert prompt.tokens == ("start", "y=", "7", "x=", "1", "x=", "3", "z=", "5", "x=?")
     assert prompt.tokens == tuple(LABELS[i] for i in prompt.ids)
-    assert prompt.asked == (9,) and LABELS[prompt.targets[9]] == "3"
-    assert set(prompt.targets[:9]) == {-1} and (prompt.left_out, prompt.hint) == (0, "")
+    assert prompt.predict_at == (9,) and LABELS[prompt.targets[9]] == "3"
+    assert set(prompt.targets[:9]) == {-1} and (prompt.omitted, prompt.hint) == (0, "")
 
 
 @pytest.mark.parametrize("text", ["x=1;x=?", " x = 1 ;\tx\n=\n? ;", ";;x=1;;x=?;;", "x=1;\r\nx=?",
@@ -35,19 +35,19 @@ def test_spaces_and_spare_semicolons_do_not_matter(text: str):
 def test_questions_in_the_middle_are_followed_by_their_answers():
     prompt = TASK.read("k=4; m=9; k=?; k=2; m=?; k=?")
     assert prompt.tokens == ("start", "k=", "4", "m=", "9", "k=?", "4", "k=", "2", "m=?", "9", "k=?")
-    assert prompt.asked == (5, 9, 11)
-    assert [LABELS[prompt.targets[i]] for i in prompt.asked] == ["4", "9", "2"]
+    assert prompt.predict_at == (5, 9, 11)
+    assert [LABELS[prompt.targets[i]] for i in prompt.predict_at] == ["4", "9", "2"]
 
 
 def test_without_a_question_there_is_a_hint():
     prompt = TASK.read("k=4; m=9")
-    assert prompt.asked == () and "k=?" in prompt.hint
+    assert prompt.predict_at == () and "k=?" in prompt.hint
 
 
 @pytest.mark.parametrize("title, text", TASK.examples)
 def test_examples_can_be_read(title: str, text: str):
     prompt = TASK.read(text)
-    assert title and prompt.asked and not prompt.left_out and not prompt.hint
+    assert title and prompt.predict_at and not prompt.omitted and not prompt.hint
 
 
 eight = "".join(f"{x}=1;" for x in "abcdefgh")
@@ -107,7 +107,7 @@ def test_a_long_text_is_cut(text: str, tokens: int):
     """
     prompt = TASK.read(text)
     assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read completely or not at all
-    assert len(prompt.ids) + prompt.left_out == tokens
+    assert len(prompt.ids) + prompt.omitted == tokens
 
 
 def test_after_the_cut_nothing_is_read():
@@ -115,13 +115,13 @@ def test_after_the_cut_nothing_is_read():
     tokens.
     """
     prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
-    assert len(prompt.ids) == 127 and prompt.asked == () and prompt.left_out == 3
+    assert len(prompt.ids) == 127 and prompt.predict_at == () and prompt.omitted == 3
 
 
 def test_a_question_beyond_the_limit_is_not_called_missing():
     """64 assignments fill the limit, so the question is cut off, and no message says that a question is missing."""
     prompt = TASK.read("a=1;" * 64 + "a=?")
-    assert prompt.left_out and not prompt.asked and "Nothing is asked" not in prompt.hint
+    assert prompt.omitted and not prompt.predict_at and "Nothing is asked" not in prompt.hint
 
 
 @st.composite
@@ -141,11 +141,11 @@ def event_lists(draw: st.DrawFn) -> list[tuple[str, str]]:
 def test_a_valid_text_is_read_with_its_answers(events: list[tuple[str, str]], separator: str, equals: str):
     prompt = TASK.read(separator.join(f"{variable}{equals}{value}" for variable, value in events))
     expected = answers(events)
-    assert [LABELS[prompt.targets[i]] for i in prompt.asked] == expected
+    assert [LABELS[prompt.targets[i]] for i in prompt.predict_at] == expected
     written = iter(expected)
     tokens = [t for v, x in events for t in ((f"{v}=?", next(written)) if x == "?" else (f"{v}=", x))]
     assert list(prompt.tokens[1:]) == (tokens[:-1] if events[-1][1] == "?" else tokens)
-    assert prompt.left_out == 0 and len(prompt.targets) == len(prompt.ids)
+    assert prompt.omitted == 0 and len(prompt.targets) == len(prompt.ids)
 
 
 odd = st.characters(categories=["Cs", "Cc", "Nd", "Zs"])  # surrogates, control characters, digits and spaces

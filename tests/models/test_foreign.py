@@ -294,7 +294,7 @@ def test_the_longest_text_runs(name: str):
     lab = lab_of(name)
     text = "the cat sat " * 300
     prompt = lab.read(text)
-    assert len(prompt.ids) == lab.limit and prompt.left_out > 0
+    assert len(prompt.ids) == lab.limit and prompt.omitted > 0
     assert 0 < prompt.read_chars < len(text)
     assert len(lab.read(text[:prompt.read_chars]).ids) == lab.limit
     models.run(lab, text)

@@ -16,19 +16,19 @@ from models import HeadPlan
 from models.errors import CancelledError, InputError
 from models.lab import run_prompt
 from models.labs.foreign.running.constants import mean_weights, passages
-from models.labs.foreign.running.layout import places
+from models.labs.foreign.running.layout import grid_positions
 
 
 def test_places_of_a_text():
     """Positions are those of PAPA's code: CLS at 0, the last SEP at the end, the first SEP of a pair in the middle."""
-    assert places(4, 8) == [0, 1, 2, 7]
-    assert places(8, 8) == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert places(1, 8) == [7]
-    assert places(7, 12, first_break=3) == [0, 1, 2, 6, 7, 8, 11]  # tokens [CLS] a b [SEP] c d [SEP]
+    assert grid_positions(4, 8) == [0, 1, 2, 7]
+    assert grid_positions(8, 8) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert grid_positions(1, 8) == [7]
+    assert grid_positions(7, 12, first_break=3) == [0, 1, 2, 6, 7, 8, 11]  # tokens [CLS] a b [SEP] c d [SEP]
     # the first text of the pair is longer than half of the grid
-    assert places(9, 12, first_break=7) == [0, 1, 2, 3, 4, 5, 6, 7, 11]
+    assert grid_positions(9, 12, first_break=7) == [0, 1, 2, 3, 4, 5, 6, 7, 11]
     with pytest.raises(ValueError, match="at most 8"):
-        places(9, 8)
+        grid_positions(9, 8)
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])

@@ -141,7 +141,7 @@ def test_one_head_has_a_minimal_set(tmp_path: Path):
     prompt = lab.read(TEXT)
     gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)))
     curve = minimal_heads.polish(minimal_heads.learn(gating, len(prompt.ids), steps=9))
-    assert set(curve.found) == {0, 1} and curve.found[1][0] == 0
+    assert set(curve.best) == {0, 1} and curve.best[1][0] == 0
     assert head_groups.fit(gating).names
 
 
@@ -174,7 +174,7 @@ resource.setrlimit(resource.RLIMIT_AS, (used + 1_200_000_000, used + 1_200_000_0
 lab.sketch(prompt, [models.HeadPlan().gate("self", 0, 0, 0.0)])
 gating = Gating.of(lab, prompt, Question.of(before, -1))
 minimal_heads.learn(gating, len(prompt.ids), steps=2)
-gating.alone(gating.divergence)
+gating.prune_each(gating.divergence)
 list(lab.generate(prompt, count=2))
 print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
 """

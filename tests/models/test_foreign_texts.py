@@ -42,10 +42,10 @@ def test_tokens_are_those_of_the_tokenizer(name: str):
     lab = lab_of(name)
     prompt = lab.read(TEXT)
     assert list(prompt.ids) == lab.task.tokenizer(TEXT)["input_ids"]
-    assert prompt.read_chars == len(TEXT) and prompt.left_out == 0 and len(lab.task.labels) > 2
+    assert prompt.read_chars == len(TEXT) and prompt.omitted == 0 and len(lab.task.labels) > 2
     own = [token for token in prompt.tokens if token not in lab.task.tokenizer.all_special_tokens]
     assert lab.task.join(own).strip().lower().replace(" .", ".") == TEXT.lower()
-    assert all(0 <= place < len(prompt.ids) for place in prompt.asked) and len(prompt.targets) == len(prompt.ids)
+    assert all(0 <= place < len(prompt.ids) for place in prompt.predict_at) and len(prompt.targets) == len(prompt.ids)
 
 
 @pytest.mark.parametrize("name", READING)
@@ -69,19 +69,20 @@ def test_a_word_in_brackets_is_hidden(name: str):
     """A word in brackets becomes the mask token, and the loss equals that of transformers' model for the word."""
     lab = lab_of(name)
     plain, hidden = lab.read(TEXT), lab.read(TEXT.replace("The cat", "The [cat]"))
-    assert len(plain.ids) == len(hidden.ids) and hidden.asked and not plain.asked and plain.hint and not hidden.hint
+    assert len(plain.ids) == len(hidden.ids) and hidden.predict_at and not plain.predict_at
+    assert plain.hint and not hidden.hint
     mask = lab.task.tokenizer.mask_token_id
-    word = lab.task.join([plain.tokens[i] for i in hidden.asked]).strip()
-    assert word == "cat" == lab.task.join([lab.task.token_at(hidden, i) for i in hidden.asked]).strip()
+    word = lab.task.join([plain.tokens[i] for i in hidden.predict_at]).strip()
+    assert word == "cat" == lab.task.join([lab.task.token_at(hidden, i) for i in hidden.predict_at]).strip()
     for i, (seen, true) in enumerate(zip(hidden.ids, plain.ids, strict=True)):
-        assert (seen, hidden.targets[i]) == ((mask, true) if i in hidden.asked else (true, -1))
+        assert (seen, hidden.targets[i]) == ((mask, true) if i in hidden.predict_at else (true, -1))
     trace = models.run(lab, TEXT.replace("The cat", "The [cat]"))
     with torch.inference_mode():
         logits = eager_of(name)(**lab.task.inputs(hidden)).logits[0].log_softmax(-1)
-    for i in hidden.asked:
+    for i in hidden.predict_at:
         assert trace.losses[i] == pytest.approx(-float(logits[i, plain.ids[i]]), rel=1e-4)
     assert lab.task.headline(trace.outputs[0], "").startswith("Hidden: ") and trace.outputs[0].target in plain.ids
-    assert numpy.isnan(trace.losses).sum() == len(plain.ids) - len(hidden.asked)
+    assert numpy.isnan(trace.losses).sum() == len(plain.ids) - len(hidden.predict_at)
 
 
 @pytest.mark.parametrize("mark", ["[MASK]", "<mask>", "[mask]"])
@@ -89,8 +90,8 @@ def test_a_word_in_brackets_is_hidden(name: str):
 def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
     lab = lab_of(name)
     prompt = lab.read(f"The cat sat on the {mark}.")
-    assert len(prompt.asked) == 1 and prompt.targets[prompt.asked[0]] == -1
-    assert prompt.tokens[prompt.asked[0]] == lab.task.tokenizer.mask_token
+    assert len(prompt.predict_at) == 1 and prompt.targets[prompt.predict_at[0]] == -1
+    assert prompt.tokens[prompt.predict_at[0]] == lab.task.tokenizer.mask_token
     assert prompt.read_chars == len(f"The cat sat on the {mark}.")
 
 
@@ -252,7 +253,7 @@ def test_a_real_encoder(minilm: ForeignLab):
     prompt = minilm.read(text, 64)
     trace = models.lab.run_prompt(minilm, prompt)
     assert trace.weights["self"].shape == (6, 12, 64, 64) and trace.vectors.shape == (64, 384)
-    assert prompt.tokens[0] == "[CLS]" and prompt.tokens[-1] == "[SEP]" and prompt.left_out > 0
+    assert prompt.tokens[0] == "[CLS]" and prompt.tokens[-1] == "[SEP]" and prompt.omitted > 0
 
     def likeness(plan: HeadPlan) -> list[float]:
         means = [models.run(minilm, text, plan).vectors.mean(0) for text in SENTENCES]

@@ -52,10 +52,10 @@ def test_brackets_hide_what_is_in_them(name: str, text: str, visible: str, hidde
     """
     lab = lab_of(name)
     prompt, tokenizer = lab.read(text), lab.task.tokenizer
-    seen = lab.task.join([token for i, token in enumerate(prompt.tokens) if i not in prompt.asked]).lower()
-    assert prompt.asked and hidden not in seen
+    seen = lab.task.join([token for i, token in enumerate(prompt.tokens) if i not in prompt.predict_at]).lower()
+    assert prompt.predict_at and hidden not in seen
     assert visible in seen or tokenizer.unk_token_id in prompt.ids
-    answers = [prompt.targets[i] for i in prompt.asked if prompt.targets[i] >= 0]
+    answers = [prompt.targets[i] for i in prompt.predict_at if prompt.targets[i] >= 0]
     assert tokenizer.unk_token_id not in answers
     if answers:
         assert hidden.strip("\u200b") in tokenizer.decode(answers)

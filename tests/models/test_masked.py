@@ -33,15 +33,15 @@ def restored(prompt: Prompt) -> list[int]:
 def test_a_known_answer():
     prompt = TASK.read("The cat [sat] on the mat")
     assert prompt.tokens == ("start", "The", " cat", MASK, " on", " the", " m", "at")
-    assert prompt.asked == (3,) and TASK.labels[prompt.targets[3]] == " sat"
+    assert prompt.predict_at == (3,) and TASK.labels[prompt.targets[3]] == " sat"
     assert [i for i, target in enumerate(prompt.targets) if target >= 0] == [3]
-    assert (prompt.left_out, prompt.hint, prompt.read_chars) == (0, "", len("The cat [sat] on the mat"))
+    assert (prompt.omitted, prompt.hint, prompt.read_chars) == (0, "", len("The cat [sat] on the mat"))
 
 
 def test_an_unknown_answer():
     """[MASK] is one token and includes the space before it, like a word."""
     prompt = TASK.read("The cat [MASK] on[MASK]")
-    assert prompt.tokens == ("start", "The", " cat", MASK, " on", MASK) and prompt.asked == (3, 5)
+    assert prompt.tokens == ("start", "The", " cat", MASK, " on", MASK) and prompt.predict_at == (3, 5)
     assert set(prompt.targets) == {-1} and prompt.read_chars == 23
     assert TASK.read("[MASK]").tokens == ("start", MASK)
 
@@ -49,7 +49,7 @@ def test_an_unknown_answer():
 def test_several_words_and_both_kinds():
     prompt = TASK.read("[The] cat [sat on] the [MASK].")
     assert prompt.tokens == ("start", MASK, " cat", MASK, MASK, " the", MASK, ".")
-    assert prompt.asked == (1, 3, 4, 6)
+    assert prompt.predict_at == (1, 3, 4, 6)
     assert [TASK.labels[t] for t in prompt.targets if t >= 0] == ["The", " sat", " on"]
     assert prompt.targets[6] == -1
 
@@ -73,14 +73,14 @@ def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
 
 def test_without_a_hidden_word_there_is_a_hint():
     prompt = TASK.read("The cat sat on the mat")
-    assert prompt.asked == () and "[MASK]" in prompt.hint and "[brackets]" in prompt.hint
+    assert prompt.predict_at == () and "[MASK]" in prompt.hint and "[brackets]" in prompt.hint
     assert prompt.ids == STORIES.read("The cat sat on the mat").ids
 
 
 @pytest.mark.parametrize("title, text", TASK.examples)
 def test_examples_can_be_read(title: str, text: str):
     prompt = TASK.read(text)
-    assert title and prompt.asked and not prompt.left_out and not prompt.hint and prompt.read_chars == len(text)
+    assert title and prompt.predict_at and not prompt.omitted and not prompt.hint and prompt.read_chars == len(text)
     assert len(prompt.ids) <= LENGTH  # at most the length of the training texts
 
 
@@ -96,10 +96,10 @@ def test_tokens_are_those_of_the_text_without_brackets(parts: list[tuple[str, bo
     plain = "".join(word for word, _ in parts)
     prompt = TASK.read(text)
     encoding = TASK.tokenizer.encode(plain, add_special_tokens=False)
-    assert restored(prompt)[1:] == encoding.ids and prompt.left_out == 0
+    assert restored(prompt)[1:] == encoding.ids and prompt.omitted == 0
     inside = [hidden for word, hidden in parts for _ in word]
     expected = [i + 1 for i, (start, stop) in enumerate(encoding.offsets) if any(inside[start:stop])]
-    assert list(prompt.asked) == expected == [i for i, token in enumerate(prompt.ids) if token == MASK_ID]
+    assert list(prompt.predict_at) == expected == [i for i, token in enumerate(prompt.ids) if token == MASK_ID]
     assert prompt.read_chars == len(text)  # the brackets are counted as read
 
 
@@ -108,9 +108,9 @@ def test_a_cut_text_is_the_beginning_of_the_whole(parts: list[tuple[str, bool]],
     text = "".join(f"[{word}]" if hidden else word for word, hidden in parts)
     whole, cut = TASK.read(text), TASK.read(text, limit)
     assert cut.ids == whole.ids[:limit] and cut.targets == whole.targets[:limit]
-    assert cut.asked == tuple(i for i in whole.asked if i < limit)
-    assert cut.left_out == len(whole.ids) - len(cut.ids) and cut.read_chars <= whole.read_chars
-    assert (cut.read_chars == whole.read_chars) or cut.left_out
+    assert cut.predict_at == tuple(i for i in whole.predict_at if i < limit)
+    assert cut.omitted == len(whole.ids) - len(cut.ids) and cut.read_chars <= whole.read_chars
+    assert (cut.read_chars == whole.read_chars) or cut.omitted
 
 
 # surrogates, control characters, accents, spaces and brackets
@@ -134,7 +134,7 @@ def test_any_text_is_read_or_refused(text: str):
         assert prompt.ids[0] == 0 and 0 not in prompt.ids[1:] and max(prompt.ids) <= MASK_ID
         assert 0 <= prompt.read_chars <= len(text)
         assert all(target == -1 or prompt.ids[i] == MASK_ID for i, target in enumerate(prompt.targets))
-        assert MASK_ID not in prompt.targets and bool(prompt.hint) == (not prompt.asked)
+        assert MASK_ID not in prompt.targets and bool(prompt.hint) == (not prompt.predict_at)
 
 
 @pytest.mark.parametrize("text", ["[a] " * 40_000, "[MASK]" * 30_000, "[a[" * 60_000, "[" * 180_000,
@@ -145,7 +145,7 @@ def test_a_long_text_is_read_at_once(text: str):
     began = time.process_time()
     prompt = TASK.read(text)
     assert time.process_time() - began < 5
-    assert len(prompt.ids) == TASK.limit and prompt.left_out > 1000 and prompt.read_chars < 2000
+    assert len(prompt.ids) == TASK.limit and prompt.omitted > 1000 and prompt.read_chars < 2000
 
 
 def test_nothing_is_refused():

@@ -223,7 +223,7 @@ def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch:
     task = counting()
 
     def hidden(length: int, draw: int) -> set[int]:
-        places = task.asked(length, draw)
+        places = task.hidden(length, draw)
         assert not places[:, 0].any()
         stretches = places[:, 1:].unflatten(0, (4, -1)).flatten(1)
         return {int(i) + 5000 * number for number, its in enumerate(stretches) for i in its.nonzero()}

@@ -65,7 +65,7 @@ def same_as_plans(lab: Lab, prompt: Prompt) -> None:
     for stays, rows in zip(sets, found, strict=True):
         after = run_prompt(lab, prompt, gating.plan(stays))
         by_place = {output.position: torch.tensor(output.distribution) for output in after.outputs}
-        for place, row in zip(gating.question.places, rows, strict=True):
+        for place, row in zip(gating.question.positions, rows, strict=True):
             if place in by_place:
                 assert_close(row, by_place[place], rtol=1e-3, atol=1e-5)
     ones = gating.divergence(torch.ones(1, len(gating.heads)))
@@ -115,11 +115,11 @@ def test_questions():
     assert Question.of(before, -1) == Question.of(before, 99) == Question((second.position,), (second.target,), True)
     whole = Question.of(before)
     assert whole.known and all(prompt.targets[place] == target >= 0
-                               for place, target in zip(whole.places, whole.targets, strict=True))
+                               for place, target in zip(whole.positions, whole.targets, strict=True))
     two = make_lab()
     trace = run_prompt(two, two.anchored(two.read(TEXT_TYPED)))
     whole = Question.of(trace)
-    assert not whole.known and len(whole.places) == len(trace.rows["target"])
+    assert not whole.known and len(whole.positions) == len(trace.rows["target"])
     assert list(whole.targets) == [int(output.order[0]) for output in trace.outputs]
 
 
@@ -139,11 +139,11 @@ def test_the_fewest_heads_where_single_losses_mislead():
     gating = toy(6, either_of_two)
     curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10), 0.05)
     assert curve.fewest(0.05) == 2
-    curve.found[6] = (1e-9, curve.found[6][1])
+    curve.best[6] = (1e-9, curve.best[6][1])
     assert curve.fewest(0.0) == 6  # all heads are returned, although by rounding even they are not enough
-    divergence, stays = curve.found[2]
+    divergence, stays = curve.best[2]
     assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
-    alone = gating.alone(gating.divergence)
+    alone = gating.prune_each(gating.divergence)
     assert alone[:2].max() < 1e-6 < alone[2]
     misled = dict(minimal_heads.by_order(gating, alone.argsort(descending=True)))
     assert misled[2] > 0.5  # ordered by the loss of each head pruned alone, heads without effect are kept
@@ -167,7 +167,7 @@ def test_as_few_as_an_exhaustive_search_finds(seed: int):
     best = int(sets[divergences <= minimal_heads.BOUND].sum(1).min())
     curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10))
     assert best <= curve.fewest(minimal_heads.BOUND) <= best + 1
-    for size, (divergence, stays) in curve.found.items():
+    for size, (divergence, stays) in curve.best.items():
         assert int(stays.sum()) == size
         assert float(gating.divergence(stays.float()[None])) == pytest.approx(divergence, abs=1e-5)
         plan = gating.plan(stays)
@@ -177,8 +177,8 @@ def test_as_few_as_an_exhaustive_search_finds(seed: int):
 
 def test_the_same_seed_finds_the_same():
     one, other = (minimal_heads.polish(minimal_heads.learn(random_toy(0), tokens=10, seed=5)) for _ in range(2))
-    assert [{size: (its, stays.tolist()) for size, (its, stays) in curve.found.items()} for curve in (one, other)] == \
-        [{size: (its, stays.tolist()) for size, (its, stays) in one.found.items()}] * 2
+    assert [{size: (its, stays.tolist()) for size, (its, stays) in curve.best.items()} for curve in (one, other)] == \
+        [{size: (its, stays.tolist()) for size, (its, stays) in one.best.items()}] * 2
 
 
 def test_curves_by_an_order_and_backwards():
@@ -191,7 +191,7 @@ def test_curves_by_an_order_and_backwards():
         stays[order[:heads]] = 1
         assert divergence == pytest.approx(float(gating.divergence(stays[None])), abs=1e-6)
     elimination = backward(gating)
-    alone = gating.alone(gating.divergence)
+    alone = gating.prune_each(gating.divergence)
     assert list(elimination) == list(range(8, -1, -1)) and elimination[8] == pytest.approx(float(alone.min()), abs=1e-6)
 
 

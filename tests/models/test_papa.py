@@ -172,7 +172,7 @@ def test_a_padded_batch_is_its_texts_one_by_one():
     together = probe(values[questions.tokens], questions.positions)
     for i, ids in enumerate(texts.ids):
         own = values[int(texts.starts[i]):int(texts.starts[i + 1])]
-        weights = probe.position_weights[list(lab.places(len(ids), GRID))]
+        weights = probe.position_weights[list(lab.grid_positions(len(ids), GRID))]
         pooled = (own * weights.unsqueeze(-1)).sum(0)
         assert_close(together[i], probe.second(probe.first(pooled.flatten()).tanh()))
 

@@ -45,8 +45,8 @@ def test_a_beginning():
     prompt = TASK.read("Once upon a time")
     assert prompt.tokens == ("start", "Once", " upon", " a", " time")
     assert prompt.ids[0] == 0 and prompt.tokens == tuple(TASK.labels[i] for i in prompt.ids)
-    assert prompt.asked == (4,) and prompt.targets == (*prompt.ids[1:], -1)
-    assert (prompt.left_out, prompt.hint) == (0, "")
+    assert prompt.predict_at == (4,) and prompt.targets == (*prompt.ids[1:], -1)
+    assert (prompt.omitted, prompt.hint) == (0, "")
 
 
 @given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=60))
@@ -92,9 +92,9 @@ def test_a_long_text_is_cut(text: str, tokens: int):
     The texts have words and a last space, letters, and bytes.
     """
     prompt = TASK.read(text)
-    assert len(prompt.ids) == TASK.limit == 128 and prompt.asked == (127,)
+    assert len(prompt.ids) == TASK.limit == 128 and prompt.predict_at == (127,)
     assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning of the text is kept
-    assert prompt.left_out == 1 + tokens - 128
+    assert prompt.omitted == 1 + tokens - 128
 
 
 def test_nothing_is_refused():

@@ -45,7 +45,7 @@ def test_any_text_can_be_read(reader: PairReader, text: str):
         return
     prompt = reader.read(text)
     assert 2 < len(prompt.ids) == len(prompt.tokens) <= reader.limit and min(prompt.ids[1:-1]) > PADDING
-    if not prompt.left_out:
+    if not prompt.omitted:
         assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(text)
 
 
@@ -59,7 +59,7 @@ def test_bars_are_cleaned():
 def test_a_long_report_ends_early():
     text = "The airplane veered off the runway. " * 60
     prompt = SUMMARY.read(text)
-    assert len(prompt.ids) == 224 and prompt.ids[-1] == END and prompt.left_out > 100
+    assert len(prompt.ids) == 224 and prompt.ids[-1] == END and prompt.omitted > 100
     whole = SUMMARY.read(text[:prompt.read_chars])
     assert whole.ids[:-1] == prompt.ids[:len(whole.ids) - 1] and len(whole.ids) >= 222
 
@@ -73,10 +73,10 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
     assert read[0] == PROFILE and 4 < len(read) - 1 < 40 and read[1:] == turns[-(len(read) - 1):]
     assert len(prompt.ids) <= 96 and prompt.read_chars == len(text)
     one_more = DIALOGUE.tokenizer.encode(" | ".join((PROFILE, *turns[-len(read):])), add_special_tokens=False).ids
-    assert len(one_more) + 2 > 96 and prompt.left_out + len(prompt.ids) - 2 == len(
+    assert len(one_more) + 2 > 96 and prompt.omitted + len(prompt.ids) - 2 == len(
         DIALOGUE.tokenizer.encode(text, add_special_tokens=False).ids)
     alone = DIALOGUE.read("I like to read. " * 60)  # a text without turns is read from its beginning
-    assert len(alone.ids) == 96 and alone.left_out > 0
+    assert len(alone.ids) == 96 and alone.omitted > 0
 
 
 # Data sets.

@@ -325,7 +325,7 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
     prompt = lab.read("a=1;" * 30)
-    assert len(prompt.ids) == 21 and prompt.left_out == 40 and prompt == AssignmentReader().read("a=1;" * 30, 21)
+    assert len(prompt.ids) == 21 and prompt.omitted == 40 and prompt == AssignmentReader().read("a=1;" * 30, 21)
     assert len(run(lab, "a=1;" * 30).tokens) == 21
     short = lab.read("a=1;" * 8 + "a=?")  # a text of 18 tokens
     assert len(list(lab.generate(short, count=40))) <= 3

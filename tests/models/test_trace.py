@@ -119,7 +119,7 @@ def test_outputs_and_losses_are_torchs(lab: StackLab, plan: HeadPlan):
     prompt = lab.task.read(TEXT)
     trace = run_prompt(lab, prompt, plan)
     logits = lab.model.logits(lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, N))[0])
-    for out, position in zip(trace.outputs, prompt.asked, strict=True):
+    for out, position in zip(trace.outputs, prompt.predict_at, strict=True):
         assert_close(torch.tensor(out.distribution), logits[position].softmax(-1))
         assert out.target == prompt.targets[position]
         sorted_, order = logits[position].softmax(-1).sort(descending=True)

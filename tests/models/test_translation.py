@@ -40,8 +40,8 @@ def test_a_sentence():
     assert prompt.tokens == ("start", " The", " cat", " is", " sleep", "ing", ".", "end")
     assert (prompt.ids[0], prompt.ids[-1]) == (START, END)
     assert prompt.tokens == tuple(TASK.labels[i] for i in prompt.ids)
-    assert prompt.asked == () and set(prompt.targets) == {-1} and len(prompt.targets) == len(prompt.ids)
-    assert (prompt.left_out, prompt.read_chars) == (0, len(SENTENCE))
+    assert prompt.predict_at == () and set(prompt.targets) == {-1} and len(prompt.targets) == len(prompt.ids)
+    assert (prompt.omitted, prompt.read_chars) == (0, len(SENTENCE))
     assert TASK.join(prompt.tokens[1:-1]) == TASK.written(prompt.ids) == SENTENCE
 
 
@@ -55,7 +55,7 @@ def test_any_text_can_be_read(text: str):
     prompt = TASK.read(text)
     assert 2 < len(prompt.ids) == len(prompt.tokens) <= TASK.limit
     assert min(prompt.ids[1:-1]) > PADDING
-    if not prompt.left_out:
+    if not prompt.omitted:
         assert TASK.written(prompt.ids) == clean(text) and prompt.read_chars == len(text)
 
 
@@ -75,7 +75,7 @@ def test_a_long_text_is_cut():
     """A text is cut to 64 tokens with start and end; the rest is counted, and the cut is at the end of a word."""
     text = "the  cat " * 200
     prompt = TASK.read(text)
-    assert len(prompt.ids) == LENGTH and prompt.ids[-1] == END and prompt.left_out == 400 - (LENGTH - 2)
+    assert len(prompt.ids) == LENGTH and prompt.ids[-1] == END and prompt.omitted == 400 - (LENGTH - 2)
     assert clean(text[:prompt.read_chars]) == clean("the cat " * 31)
     assert TASK.written(prompt.ids) == clean("the cat " * 31)
 

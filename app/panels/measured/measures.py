@@ -110,9 +110,9 @@ def _of_text(lab: Lab, before: AnyTrace) -> Measured:
         with serving.computing():
             gating = Gating.of(lab, before.prompt, question)
             untouched = gating.in_parts(gating.loss, torch.ones(1, len(gating.heads)))
-            values["loss"] = (gating.alone(gating.loss) - untouched).numpy()
+            values["loss"] = (gating.prune_each(gating.loss) - untouched).numpy()
             if applies(lab):
-                by_kind = shares(lab, before.prompt, question.places)
+                by_kind = shares(lab, before.prompt, question.positions)
                 values["relevance"] = in_one_row(lab.kinds, {name: its.numpy() for name, its in by_kind.items()})
     return Measured(values)
 

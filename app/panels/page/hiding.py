@@ -106,6 +106,6 @@ def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
         return LAST
     changed = with_hidden(text, chosen, reader.controls)
     try:
-        return len(reader.read(changed[:words(changed, reader.controls)[new[0]][0]]).asked)
+        return len(reader.read(changed[:words(changed, reader.controls)[new[0]][0]]).predict_at)
     except InputError:  # nothing precedes the word
         return 0

@@ -76,7 +76,7 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
     is_right = None
     if question is not None and state.answer not in ("", SHOWN):
         is_right = CHOICES.index(state.answer) == question.right
-    before, under = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
+    before, under = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
     return Outcome(_label(under.outputs, state.asked), _label(before.outputs, state.asked), is_right)
 
 

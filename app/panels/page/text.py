@@ -201,7 +201,7 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
 
 def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """Returns messages about the part of a text that exceeds the model's limit."""
-    count, is_cut = reading.prompt.left_out, len(text) > LONGEST_TEXT
+    count, is_cut = reading.prompt.omitted, len(text) > LONGEST_TEXT
     if not count and not is_cut:
         return []
     if not count:

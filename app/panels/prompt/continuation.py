@@ -91,7 +91,7 @@ def draw(model: str) -> None:
         st.rerun()
     if not lab.task.writes:
         return
-    state, reading = this.history.present.alone(model), text.read(lab, this.history, this.history.present.text)
+    state, reading = this.history.present.for_model(model), text.read(lab, this.history, this.history.present.text)
     key = key_of(reading, state)
     now: Continuation | None = this.continuation
     if now is not None and now.key != key:

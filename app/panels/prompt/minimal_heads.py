@@ -181,12 +181,12 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
                                     turn=serving.computing)
         minimal_heads.polish(curve, search.bound, cancelled, serving.computing)
         with serving.computing():
-            alone = gating.alone(gating.divergence)
+            alone = gating.prune_each(gating.divergence)
             orders = {BY_COST: minimal_heads.by_order(gating, alone.argsort(descending=True))}
             if isinstance(before, Trace):
                 sure = torch.tensor(in_one_row(lab.kinds, confidences(lab, before)))
                 orders[BY_CONFIDENCE] = minimal_heads.by_order(gating, sure.argsort(descending=True))
-        plans = {size: (divergence, gating.plan(stays)) for size, (divergence, stays) in curve.found.items()}
+        plans = {size: (divergence, gating.plan(stays)) for size, (divergence, stays) in curve.best.items()}
         return Fewest(plans, orders, len(gating.heads))
 
     def grouped(tell: Progress, cancelled: Cancelled) -> Grouped:

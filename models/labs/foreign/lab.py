@@ -150,7 +150,7 @@ class ForeignLab(Lab):
         return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
 
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
-        if not (prompt.asked or isinstance(self.task, Seq2SeqReader)):
+        if not (prompt.predict_at or isinstance(self.task, Seq2SeqReader)):
             raise ValueError(f"{self.name} predicts nothing")
         inputs: dict[str, Any] = dict(self.task.inputs(prompt))
         if isinstance(self.task, Seq2SeqReader):
@@ -195,8 +195,8 @@ class ForeignLab(Lab):
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
                                            output_hidden_states=True).hidden_states]
 
-    def places(self, n: int, size: int) -> Sequence[int]:
-        return range(n) if self.kinds[0].causal else layout.places(n, size)
+    def grid_positions(self, n: int, size: int) -> Sequence[int]:
+        return range(n) if self.kinds[0].causal else layout.grid_positions(n, size)
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]

@@ -188,8 +188,8 @@ def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
         ids = tuple(MASK_ID if i in positions else token for i, token in enumerate(prompt.ids))
         return replace(prompt, ids=ids), positions
     if lab.task.hides:
-        return prompt, list(prompt.asked)
-    return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
+        return prompt, list(prompt.predict_at)
+    return prompt, list(prompt.predict_at) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
 
 
 def losses_of_single_heads(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:

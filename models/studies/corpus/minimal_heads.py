@@ -86,13 +86,13 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
     seconds, cpu = time.perf_counter() - began, time.process_time() - worked
     heads = curve.fewest(bound)
     orders = {"confidence": torch.tensor(in_one_row(lab.kinds, confidences(lab, before))),
-              "single-head": gating.alone(gating.divergence), "single-loss": gating.alone(gating.loss)}
+              "single-head": gating.prune_each(gating.divergence), "single-loss": gating.prune_each(gating.loss)}
     others = {name: dict(minimal_heads.by_order(gating, scores.argsort(descending=True)))[heads]
               for name, scores in orders.items()}
     random = generator(SEED, index)
     sets = torch.stack([torch.randperm(len(gating.heads), generator=random) < heads for _ in range(RANDOM)])
     others["random"] = float(gating.in_parts(gating.divergence, sets.float()).min())
-    metrics = {"heads": heads, "kl": curve.found[heads][0], "seconds": seconds, "cpu_seconds": cpu, **others,
+    metrics = {"heads": heads, "kl": curve.best[heads][0], "seconds": seconds, "cpu_seconds": cpu, **others,
                "others_best": min(others.values()), "backward": backward(gating)[heads],
                "gates_alone_heads": unpolished}
     return {key: value if isinstance(value, int) else round(value, 5) for key, value in metrics.items()}

@@ -2,9 +2,9 @@
 
     C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j       0 if there is none
 
-The matrices are on a grid of GRID positions that mean the same in every text (Lab.places). For a text of n tokens
-they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the released
-weights: 8-bit integers with a scale per row, as every model of ours is loaded.
+The matrices are on a grid of GRID positions that mean the same in every text (Lab.grid_positions). For a text of n
+tokens they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the
+released weights: 8-bit integers with a scale per row, as every model of ours is loaded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MeanAttention:
             raise ValueError(f"the attention pattern of layer {layer + 1} contains NaN or infinity: "
                              "the model's weights are damaged")
         n = weights.shape[-1]
-        positions = torch.tensor(self._lab.places(n, GRID))
+        positions = torch.tensor(self._lab.grid_positions(n, GRID))
         self._sums[layer][:, positions[:, None], positions] += weights.sum(0)
         if layer == 0:
             self._counts[positions[:, None], positions] += len(weights) * seen(n, n, self._lab.kinds[0].causal)
@@ -73,7 +73,7 @@ class ConstantMatrices:
     def at_length(self, n: int) -> Tensor:
         """Returns (L, H, n, n) matrices whose rows sum to 1; see models.nets.constants.cut_to."""
         if n not in self._by_length:
-            positions = torch.tensor(self._lab.places(n, GRID))
+            positions = torch.tensor(self._lab.grid_positions(n, GRID))
             self._by_length[n] = cut_to(self._matrices, positions, positions, self._lab.kinds[0].causal)
         return self._by_length[n]
 

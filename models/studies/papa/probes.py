@@ -94,7 +94,7 @@ def questions_of(lab: Lab, texts: Texts, labels: Sequence[str], by_word: bool) -
     positions = torch.full_like(rows, -1)
     for i, n in enumerate(lengths):
         rows[i, :n] = texts.starts[i] + torch.arange(n)
-        positions[i, :n] = torch.tensor(lab.places(n, GRID))
+        positions[i, :n] = torch.tensor(lab.grid_positions(n, GRID))
     return Questions(rows, positions, flat, of_text)
 
 
@@ -247,7 +247,7 @@ def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts
     for (chosen, _ids), layers in zip(batch, states, strict=True):
         numbers, values = chosen.tolist(), torch.stack([*layers], 2)
         n = values.shape[1]
-        positions = torch.tensor(lab.places(n, GRID)).expand(len(numbers), n)
+        positions = torch.tensor(lab.grid_positions(n, GRID)).expand(len(numbers), n)
         values = values.flatten(0, 1)
         if probe.position_weights is None:
             values = values[[i * n + word for i, text in enumerate(numbers) for word in texts.words[text]]]

@@ -114,5 +114,5 @@ def _probabilities(lab: Lab, probe: Probe, states: list[Tensor], words: tuple[in
     values = torch.stack(states, 2)[0]  # shape (n, L + 1, C)
     if by_word:
         values = values[list(words)]
-    positions = torch.tensor([lab.places(states[0].shape[1], GRID)])
+    positions = torch.tensor([lab.grid_positions(states[0].shape[1], GRID)])
     return probe(probe.standardise(values), positions).softmax(-1)

@@ -99,7 +99,7 @@ class TaskStudy:
                  | probe_settings(self.corpus.by_word),
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),
-                 "left_out": self.train.left_out + self.test.left_out,
+                 "left_out": self.train.omitted + self.test.omitted,
                  "tokens": [int(self.train.starts[-1]), int(self.test.starts[-1])],
                  "constant_answer": constant_answer(self.test, self.corpus.metric, self.train),
                  "scores": {}, "cpu_seconds": 0.0}

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.storage.file_lock import alone
+from models.storage.file_lock import locked
 
 SWEEPS = Path(__file__).parent
 USUAL_TABLE_RATE = 10.0
@@ -66,7 +66,7 @@ def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
 def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
     """Adds one trial to a family's table, under a lock: several processes may write to it."""
     path = (folder or SWEEPS) / f"{family}.json"
-    with alone(path.parent):
+    with locked(path.parent):
         trials = [old for old in read(family, folder) if key(old) != key(trial)]
         table = {"family": family, "steps": PLANS[family].steps, "seed": SEED,
                  "runs": sorted([*trials, trial], key=key)}

@@ -119,7 +119,7 @@ class TextReader(Reader):
         ids = tuple(encoded.ids[i] for i in kept)
         self._check_rows(encoded, kept)
         targets = self.targets(ids, tuple(targets[i] for i in kept))
-        return Prompt(ids, self._tokens(encoded, kept), self.asked(ids), targets, last - stop,
+        return Prompt(ids, self._tokens(encoded, kept), self.predict_at(ids), targets, last - stop,
                       encoded.stops[stop - 1], self._hints(encoded, range(first, stop), ids))
 
     def _check_rows(self, encoded: Encoded, kept: Sequence[int]) -> None:
@@ -149,7 +149,7 @@ class TextReader(Reader):
         known += filter(None, [self.hint(ids), trailing_space(encoded.text) if self.writes else ""])
         return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
 
-    def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
+    def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Returns the positions for which a prediction is shown."""
         return ()
 
@@ -196,7 +196,7 @@ class CausalReader(TextReader):
     writes = True
     examples = texts.OPEN
 
-    def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
+    def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         return (len(ids) - 1,)
 
     def targets(self, ids: Sequence[int], hidden: tuple[int, ...]) -> tuple[int, ...]:
@@ -257,7 +257,7 @@ class MaskedReader(HidesWords, TextReader):
             marked = marked.replaced((begin, end), mask * len(ids))
         return marked, answers
 
-    def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
+    def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(i for i, token in enumerate(ids) if token == self.tokenizer.mask_token_id)
 
     def hint(self, ids: Sequence[int]) -> str:
@@ -279,7 +279,7 @@ class ClassAnswer:
     def labels(self) -> tuple[str, ...]:
         return tuple(str(self.config.id2label[i]) for i in range(self.config.num_labels))
 
-    def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
+    def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         return (0,)
 
     def headline(self, output: Output, token: str) -> str:
@@ -374,13 +374,13 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
     """Returns the distributions that the prompt asks for, and the loss of each token that is known.
 
     Args:
-        prompt: N tokens; `asked` are the positions of the distributions, `targets` the known tokens.
+        prompt: N tokens; `predict_at` are the positions of the distributions, `targets` the known tokens.
         result: of the forward pass; its logits are read in blocks of positions.
         labels: text of each of the V token ids.
     """
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
     distributions: dict[int, ndarray] = {}
-    asked = set(prompt.asked)
+    asked = set(prompt.predict_at)
     wanted = [i for i in range(len(prompt.ids)) if i in asked or prompt.targets[i] >= 0]
     for block in blocks(wanted, len(labels)):
         logits = result.logits_at(block).float()
@@ -390,7 +390,7 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
                 losses[i] = float(total[row] - logits[row, prompt.targets[i]])
             if i in asked:
                 distributions[i] = fixed(logits[row].softmax(-1).numpy())
-    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.asked)
+    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
     return Answer(outputs, fixed(losses))
 
 

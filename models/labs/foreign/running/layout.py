@@ -22,7 +22,7 @@ from models.prompt import Prompt
 SIZES = 4  # number of cached sizes of constant matrices, for one block of one model each
 
 
-def places(n: int, size: int, first_break: int | None = None) -> list[int]:
+def grid_positions(n: int, size: int, first_break: int | None = None) -> list[int]:
     """Returns the positions of n tokens of an encoder on a grid of `size`: `[CLS] a b [SEP]` on eight is 0, 1, 2, 7.
 
     Args:
@@ -87,7 +87,7 @@ def _places(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: P
     """Returns the positions of one token sequence."""
     if kind.causal or row != TEXT or isinstance(task, PictureReader):
         return range(n)
-    return places(n, size, None if prompt is None else first_break(task, prompt.ids))
+    return grid_positions(n, size, None if prompt is None else first_break(task, prompt.ids))
 
 
 def first_break(task: TextReader, ids: Sequence[int]) -> int | None:

@@ -30,13 +30,13 @@ class Texts:
         ids: token ids of each text.
         words: per text and word, the index of the token that represents the word.
         examples: the labelled texts, in the same order.
-        left_out: number of texts that are longer than the grid, or whose words do not match the model's tokens.
+        omitted: number of texts that are longer than the grid, or whose words do not match the model's tokens.
     """
 
     ids: tuple[tuple[int, ...], ...]
     words: tuple[tuple[int, ...], ...]
     examples: tuple[Example, ...]
-    left_out: int
+    omitted: int
 
     @functools.cached_property
     def starts(self) -> Tensor:
@@ -112,7 +112,7 @@ def encode(lab: Lab, example: Example) -> tuple[tuple[int, ...], tuple[int, ...]
     except InputError:
         return None
     alignment = aligned(prompt.tokens, numpy.array(lab.task.is_text(prompt.ids)), example.text)
-    if prompt.left_out or alignment is None:
+    if prompt.omitted or alignment is None:
         return None
     tokens = tokens_of(example.words, alignment[0])
     if not all(tokens):
