@@ -22,9 +22,9 @@ import models
 from app.panels.choice.card import card_of
 from app.state.link import query_of, read_query
 from models.studies import claims
+from models.studies.prune_heads import SHIPPED
 from models.studies.transfer import encoders
 from models.tasks import TASKS
-from models.training.prune_heads import SHIPPED
 from models.training.recipes import RECIPES
 from tests.browser import ROOT
 from tools import findings, readme

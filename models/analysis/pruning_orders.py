@@ -29,7 +29,7 @@ def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
 
 
 def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -> Order:
-    """Returns the order of learned gates (models/training/prune_heads.py).
+    """Returns the order of learned gates (models/studies/prune_heads.py).
 
     A head that more strengths leave open is pruned later; ties are ordered by the mean probability of being open.
 

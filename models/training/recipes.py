@@ -169,7 +169,7 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800,
 
 
 def short_recipe(name: str) -> Recipe:
-    """Returns the shorter recipe of the trainings that only measure the spread over seeds (models/studies/seeds.py)."""
+    """Returns the shorter recipe of the trainings that only measure the spread over seeds (models/studies/seeds)."""
     return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
 
 

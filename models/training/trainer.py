@@ -2,12 +2,10 @@
 
     python -m models.training stories-softmax stories-selective
     python -m models.training assignment-selective --seed 1
-    python -m models.training stories-softmax --seed 1 --short
 
 The log is runs/NAME/seed-0/log.txt. The state in the same folder is written once a minute, and curve.json has the loss
 on the validation split. The finished model is written to models/checkpoints/NAME for seed 0 (or to --target), and to
-runs/NAME/seed-K for other seeds, whose metrics the card of seed 0 shows as spread. With --short a fraction of the steps
-is trained and only the metrics are stored, in models/studies/seed_metrics/NAME.json. A GPU is used if there is one.
+runs/NAME/seed-K for other seeds, whose metrics the card of seed 0 shows as spread. A GPU is used if there is one.
 """
 
 from __future__ import annotations
@@ -35,11 +33,10 @@ from models.nets.seq2seq import Interventions, Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
-from models.studies import seeds
 from models.tasks.base import Batch, Corpus, Pairs
 from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
 from models.training.muon import Muon
-from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
+from models.training.recipes import RECIPES, PairRecipe, Recipe, task_of
 from models.training.release import finish
 from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 
@@ -295,41 +292,52 @@ def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
     return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def training_parser(about: str | None) -> argparse.ArgumentParser:
+    """Returns the parser of a command that trains models.
+
+    Args:
+        about: the command's docstring, printed by --help.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
     add_data_option(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
-    parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")
     parser.add_argument("--precision", choices=PRECISIONS,
                         help="of products; by default what the run began with, else what is faster here")
-    parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
     add_executor_options(parser)
+    return parser
+
+
+def train_each(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespace, str], None]) -> None:
+    """Runs a job for each model that the command line names.
+
+    Args:
+        parser: of training_parser.
+        job: trains one model, given the arguments and the model's name.
+    """
     arguments = parser.parse_args()
-    for folder in ("data", "runs", "target"):  # processes of a cluster start in another folder
-        setattr(arguments, folder, getattr(arguments, folder).absolute())
+    for name, value in vars(arguments).items():
+        if isinstance(value, Path):  # processes of a cluster start in another folder
+            setattr(arguments, name, value.absolute())
     try:
         with executor_of(arguments) as executor:
-            for _ in progress(executor.map(partial(_train_one, arguments), arguments.names), arguments.names):
+            for _ in progress(executor.map(partial(job, arguments), arguments.names), arguments.names):
                 pass
     except (ExecutorError, FileNotFoundError, FileExistsError) as error:
         parser.error(str(error))
 
 
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    parser = training_parser(__doc__)
+    parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")
+    train_each(parser, _train_one)
+
+
 def _train_one(arguments: argparse.Namespace, name: str) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task = task_of(name, arguments.data, arguments.runs)
-    if arguments.short:
-        recipe = short_recipe(name)
-        folder = short_folder(arguments.runs, name, recipe, arguments.seed)
-        precision = precision_for(folder, device, arguments.precision)
-        model = train(recipe, task.corpus, folder, arguments.seed, device, precision).cpu()
-        how = {"precision": precision, "learning_rate": recipe.learning_rate,
-               "table_rate": recipe.table_rate}
-        seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
-        return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
     precision = precision_for(folder, device, arguments.precision)
     model = train(RECIPES[name], task.corpus, folder, arguments.seed, device, precision).cpu()

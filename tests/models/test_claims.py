@@ -155,10 +155,10 @@ def test_seeds_of_gates_are_compared_at_strengths_that_all_have():
 def test_commands_learn_all_gates_again_that_there_are():
     runs = [{"strength": strength, "steps": 600, "seed": seed} for strength, seed in ((0.1, 0), (0.025, 0), (0.1, 1))]
     assert commands.learned(["encoder", "cross"], runs).splitlines() == [
-        "python -m models.training.prune_heads --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
-        "python -m models.training.prune_heads --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
+        "python -m models.studies.prune_heads --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
+        "python -m models.studies.prune_heads --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
         "python -m models.studies.claims"]
-    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.training.prune_heads --kinds encoder"
+    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.studies.prune_heads --kinds encoder"
 
 
 @pytest.mark.parametrize("name, metric, key, word", [

@@ -27,10 +27,10 @@ from models.nets.transformer import Block
 from models.storage.checkpoint import CHECKPOINTS, FILES, digests
 from models.studies import pace, store
 from models.studies.corpus.lengths import LENGTHS, measure
+from models.studies.prune_heads import SHIPPED
 from models.studies.store import MEASUREMENTS
 from models.training import evaluate
 from models.training.cards import cost
-from models.training.prune_heads import SHIPPED
 from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
@@ -164,7 +164,7 @@ def test_card(lab: models.Lab, name: str):
                              "longest_text": lab.limit, **encoder}
     assert card["data"] and all(source["name"] for source in card["data"])
     training = card["training"]
-    command = f"training.prune_heads --ship {name}" if pruned else f"training {name}"
+    command = f"studies.prune_heads --ship {name}" if pruned else f"training {name}"
     assert training["command"] == f"python -m models.{command}"
     if pruned:
         assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card

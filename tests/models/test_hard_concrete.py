@@ -20,11 +20,12 @@ from models.nets import hard_concrete
 from models.nets.config import END, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
+from models.studies import prune_heads
+from models.studies.prune_heads import Gates, Pruning, learn, measured, removed, trained
 from models.tasks import TASKS
 from models.tasks.base import Pairs
 from models.tasks.translation import TranslationCorpus, TranslationMetric, TranslationReader
-from models.training import prune_heads, trainer
-from models.training.prune_heads import Gates, Pruning, learn, measured, removed, trained
+from models.training import trainer
 
 LOGS = [-6.0, -2.4, -0.8, 0.0, 0.3, 2.4, 6.0]
 

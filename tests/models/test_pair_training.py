@@ -23,11 +23,11 @@ from models.nets.disagreement import TERMS, disagreement
 from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
 from models.storage.checkpoint import build, read_card, read_json, read_model
-from models.studies import store
+from models.studies import prune_heads, store
 from models.tasks.base import Batch, Pairs
 from models.tasks.pairs import as_batch
 from models.tasks.translation import TranslationCorpus
-from models.training import evaluate, prune_heads, release, sweeps, trainer
+from models.training import evaluate, release, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
 

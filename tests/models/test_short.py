@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from models.studies import seeds
+from models.studies.seeds import __main__ as command
 from models.tasks import assignment
 from models.training import sweeps, trainer
 from models.training.recipes import RECIPES, SHORT, short_recipe
@@ -42,9 +43,9 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
     monkeypatch.setattr(trainer, "finish", None)  # raises an error if it is called, because no model must be written
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--precision", "bfloat16",
+    monkeypatch.setattr("sys.argv", ["seeds", name, "--seed", "1", "--precision", "bfloat16",
                                       "--runs", str(tmp_path / "runs")])
-    trainer.main()
+    command.main()
     found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
     assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
     assert found["metrics"]["1"]["precision"] == "bfloat16"
@@ -77,9 +78,9 @@ def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypa
     rate = sweeps.chosen("assignment", "softmax", tmp_path)["learning_rate"]
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], learning_rate=rate))
     monkeypatch.setattr(trainer, "update", None)  # raises an error if a step is trained
-    monkeypatch.setattr("sys.argv", ["training", name, "--short", "--precision", "float32", "--runs",
+    monkeypatch.setattr("sys.argv", ["seeds", name, "--precision", "float32", "--runs",
                                      str(tmp_path / "runs")])
-    trainer.main()
+    command.main()
     assert set(seeds.read_seeds(name, tmp_path)) == {"0"}
 
 

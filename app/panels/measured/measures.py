@@ -65,7 +65,7 @@ def of_corpus(lab: Lab, found: dict[str, Any]) -> Measured:
 
 
 def _learned(lab: Lab) -> dict[str, ndarray]:
-    """Returns P(open) of the gates learned by models/training/prune_heads.py on all attention blocks together.
+    """Returns P(open) of the gates learned by models/studies/prune_heads.py on all attention blocks together.
 
     Of several regularization strengths, the one that leaves closest to half of the heads is used.
     """

@@ -121,7 +121,7 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
-    """Returns the BLEU scores of models that models/training/prune_heads.py fine-tuned with gates on these heads.
+    """Returns the BLEU scores of models that models/studies/prune_heads.py fine-tuned with gates on these heads.
 
     Args:
         lab: the model.

@@ -16,7 +16,7 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
     listed = " ".join(names)
     return "\n".join(filter(None, [
         f"for name in {listed}; do python -m models.training.evaluate $name; done",
-        f"for seed in 0 1 2; do python -m models.training {listed} --seed $seed --short; done",
+        f"for seed in 0 1 2; do python -m models.studies.seeds {listed} --seed $seed; done",
         extra, "python -m models.studies.claims"]))
 
 
@@ -27,7 +27,7 @@ def measured(part: str, names: Sequence[str] = ()) -> str:
         part: a key of measure.PARTS.
         names: models of which three seeds are trained first, because the part uses their spread.
     """
-    seeds = f"for seed in 0 1 2; do python -m models.training {' '.join(names)} --seed $seed --short; done\n"
+    seeds = f"for seed in 0 1 2; do python -m models.studies.seeds {' '.join(names)} --seed $seed; done\n"
     return (seeds if names else "") + f"python -m models.studies.claims {part}"
 
 
@@ -39,7 +39,7 @@ def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str 
         runs: whose strengths, steps and seeds the commands repeat.
         extra: commands to run before the verdicts.
     """
-    command = f"python -m models.training.prune_heads --kinds {' '.join(kinds)}"
+    command = f"python -m models.studies.prune_heads --kinds {' '.join(kinds)}"
     together: dict[tuple[int, int], list[str]] = {}
     for run in runs:
         together.setdefault((run["steps"], run["seed"]), []).append(f"{run['strength']:g}")

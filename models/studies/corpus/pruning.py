@@ -2,7 +2,7 @@
 
     python -m models.studies.corpus.pruning stories-softmax [--minutes M] [--tokens N] [--sentences S]
 
-Heads are pruned in the orders of models/analysis/pruning_orders.py: by learned gates, if models/training/prune_heads.py
+Heads are pruned in the orders of models/analysis/pruning_orders.py: by learned gates, if models/studies/prune_heads.py
 has learned some; by the loss when each alone is pruned and by confidence, both as `python -m
 models.studies.corpus.heads` measured them; and in DRAWS random orders. At each number of remaining heads, the pruned
 heads are removed from the model (models/nets/head_removal.py), nothing is trained, and the mean loss of test texts is

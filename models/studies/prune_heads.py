@@ -1,9 +1,9 @@
 """Learns which heads of a converged translation model can be pruned.
 
-    python -m models.training.prune_heads --kinds encoder --strengths 0.005 0.01 0.02 0.05 0.1
-    python -m models.training.prune_heads --kinds encoder decoder cross --strengths 0.005 0.01 0.02 0.05 0.1
-    python -m models.training.prune_heads --kinds encoder --strengths 0
-    python -m models.training.prune_heads --ship translation-pruned-60
+    python -m models.studies.prune_heads --kinds encoder --strengths 0.005 0.01 0.02 0.05 0.1
+    python -m models.studies.prune_heads --kinds encoder decoder cross --strengths 0.005 0.01 0.02 0.05 0.1
+    python -m models.studies.prune_heads --kinds encoder --strengths 0
+    python -m models.studies.prune_heads --ship translation-pruned-60
 
 Every head of the named attention blocks gets a Hard Concrete gate (models/nets/hard_concrete.py). Training continues
 with the loss
@@ -235,7 +235,7 @@ def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
     trained_as = {
         "steps": pruning.steps, "tokens_per_step": start["training"]["tokens_per_step"], "seed": pruning.seed,
         "optimiser": "Adam", "learning_rate": pruning.rate, "minutes": round(seconds_of(folder) / 60, 1),
-        "command": f"python -m models.training.prune_heads --ship {name}", "label_smoothing": pruning.label_smoothing,
+        "command": f"python -m models.studies.prune_heads --ship {name}", "label_smoothing": pruning.label_smoothing,
         "start": pruning.model, "kinds": list(pruning.kinds), "strength": pruning.strength,
         "heads_left": result["heads_left"]}
     kept = {key: value for key, value in start.items() if key not in ("curve", "other_seeds", "weights")}

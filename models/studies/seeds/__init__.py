@@ -1,6 +1,6 @@
 """Metrics of short trainings with several seeds, from which the verdicts estimate the spread over seeds.
 
-    python -m models.training stories-softmax --seed 1 --short
+    python -m models.studies.seeds stories-softmax --seed 1
 
 adds the metrics of that seed to models/studies/seed_metrics/NAME.json and releases no weights:
 
@@ -37,7 +37,7 @@ from models.tasks.masked import MaskedMetric
 from models.tasks.stories import StoriesMetric
 from models.training.recipes import SHORT, is_current
 
-SEEDS = Path(__file__).with_name("seed_metrics")
+SEEDS = Path(__file__).parents[1] / "seed_metrics"
 TEXT = 1024  # number of tokens per text of a story or book, for the standard error by the choice of texts
 # attention type -> scale policies under which a claim evaluates it, in addition to the trained one
 READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
