@@ -4,7 +4,8 @@
     python -m models.studies.stale | sh     # runs them
 
 Only measurements that take minutes are listed. Learned gates, other seeds and weights are trainings
-(models/studies/prune_heads.py, models/studies/seeds, models/training/trainer.py). Models that are not released are not checked.
+(models/studies/prune_heads.py, models/studies/seeds, models/training/trainer.py). Models that are not released are not
+checked.
 """
 
 from __future__ import annotations
