@@ -14,7 +14,7 @@ from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Claim
 from models.studies.claims.verdict import corrected
 
-MODULES = {key: import_module(f"models.studies.claims.sources.{key}") for key in KEYS}
+MODULES = {key: import_module(f"{__package__}.sources.{key}") for key in KEYS}
 
 
 def judge(evidence: Evidence | None = None) -> list[Claim]:

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, with_config
 from models.messages import N_, message
 from models.studies.claims.stored_text import Points, Table, Text
 
-# keys of the claims, in the order of the page
+# keys of the claims, in the order of the page; each is a module in sources/
 KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNVERIFIED = "†"  # mark after a source's number that was not checked in the paper itself

@@ -107,16 +107,17 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = _rows(evidence, titles, theirs, every)
-    ratios = {row["name"].removeprefix("translation-"): row for row in
+    speeds = {row["name"].removeprefix("translation-"): row for row in
               evidence.measured.get("training_speed", {}).get("rows", [])}
     for name, row in zip(every, rows, strict=True):
-        row[N_("steps a second / softmax's")] = f"{ratios[name]['median']:.2f}" if name in ratios else tables.NOTHING
+        row[N_("steps a second / softmax's")] = f"{speeds[name]['median']:.2f}" if name in speeds else tables.NOTHING
     over = {name: tables.ratios(values, plain) for name, values in samples.items()}
-    points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], ratios) for name, ratios in over.items()])
+    points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], by_steps)
+                          for name, by_steps in over.items()])
     budget = tables.best_budget([*over.values()])
     alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
-                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(ratios.get(budget, {}), ".3f"))
-                  for name, ratios in over.items()), "; ")
+                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(by_steps.get(budget, {}), ".3f"))
+                  for name, by_steps in over.items()), "; ")
     return Statement(
         "synthesizer-translation",
         message("After one pass over the pairs models with Synthesizers translate nearly as well, and with random + "
