@@ -41,6 +41,7 @@ from app.state.lab_state import FIRST_PAGE, PAGES
 from app.state.link import query_of, read_query
 from benchmarks.visitors import FINISHED, queries
 from components.payload import unpack
+from models import catalogue
 from tests.browser import ROOT
 
 OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
@@ -94,7 +95,7 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
         if page := draw.choice(OPENED):
             params["page"] = page
         if page in ("compare", "length"):
-            family = params["model"].split("-")[0]
+            family = catalogue.find(params["model"]).task.name
             others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
             params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])
         links[urlencode(params)] = query_of(read_query(params)[0])

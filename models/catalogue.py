@@ -37,6 +37,11 @@ def names() -> list[str]:
     return list(_names(checkpoint.CHECKPOINTS, _moment()))
 
 
+def names_of(*tasks: str) -> list[str]:
+    """Returns the names of the released models of these tasks, sorted; models with damaged files are omitted."""
+    return [name for name in names() if (info := describe(name)) and info.task.name in tasks]
+
+
 @functools.lru_cache(8)
 def _names(checkpoints: Path, moment: int) -> tuple[str, ...]:
     there = os.listdir(checkpoints) if checkpoints.is_dir() else []

@@ -28,7 +28,7 @@ def types() -> str:
     """Returns the table of attention types: title, one sentence, source."""
     families: dict[str, list[str]] = {}
     for name in models.names():
-        families.setdefault(card_of(name)["attention"]["title"], []).append(name.split("-")[0])
+        families.setdefault(card_of(name)["attention"]["title"], []).append(card_of(name)["task"])
     return table([{"attention": attention.title, "what it does": attention.line, "source": source(attention.published),
                    "models": ", ".join(sorted({*families.get(attention.title, [])}))} for attention in TYPES.values()])
 

@@ -14,12 +14,12 @@ import torch
 
 from models.storage.checkpoint import build
 from models.tasks.base import Batch
-from models.training.recipes import RECIPES, SHORT, task_of
+from models.training.recipes import FAMILIES, RECIPES, SHORT, task_of
 from models.training.trainer import faster_precision, objective_of, optimisers_of, rate, update
 
 PLAIN = "translation-softmax-one-pass"
 COMPARED = tuple(name for name, recipe in RECIPES.items()
-                 if name.startswith("translation-") and recipe.steps == SHORT["translation"] and name != PLAIN)
+                 if FAMILIES[name] == "translation" and recipe.steps == SHORT["translation"] and name != PLAIN)
 BLOCKS = 30  # number of interleaved pairs of steps
 UNTIMED = 2  # number of untimed first steps, which compile kernels and allocate memory
 

@@ -20,6 +20,7 @@ from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.studies import store
 from models.studies.shapes import CARD, HEADER, MEASURED
 from models.tasks import TASKS
+from models.training.recipes import FAMILIES
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
 # type of measurement -> tasks all of whose models need it
@@ -38,11 +39,19 @@ def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> 
     ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
     for kind in store.COMMANDS:
         there = {path.name.removesuffix(f".{kind}.json") for path in measurements.glob(f"*.{kind}.json")}
-        wanted = {name for name in ships if name.split("-")[0] in EVERYWHERE.get(kind, ())}
+        wanted = {name for name in ships if _family_of(name, checkpoints) in EVERYWHERE.get(kind, ())}
         for name in sorted(there & ships | wanted):
             why = _why(measurements / f"{name}.{kind}.json", kind, checkpoints / name / "card.json")
             if why:
                 yield name, kind, why
+
+
+def _family_of(name: str, checkpoints: Path) -> str:
+    """Returns the family of a model with a recipe, or the task that a card names; empty if it is damaged."""
+    try:
+        return FAMILIES.get(name) or str(read_json(checkpoints / name / "card.json")["task"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _why(path: Path, kind: str, card: Path) -> str:

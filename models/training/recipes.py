@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from models import catalogue
 from models.nets.config import Config, PairConfig
 from models.storage.datasets import DATA
 from models.tasks import TASKS
@@ -135,32 +136,39 @@ def _as(recipe: Recipe, **config: Any) -> Recipe:
     return replace(recipe, config=replace(recipe.config, **config))
 
 
-RECIPES = {
-    **{f"assignment-{name}": _with("assignment", name) for name in ("softmax", "selective", "random", "log-n")},
-    **{f"stories-{name}": _with("stories", name) for name in (
-        "softmax", "log-n", "scalable-softmax", "selective", "gated", "dense", "random", "fixed-random",
-        "factorized-dense", "factorized-random", "random-dense", "dense-softmax", "random-softmax")},
-    "stories-selective-memory": _with("stories", "selective", "selective-memory", memory_loss=0.1),
-    # A model with twice the heads, each as wide as the family's.
-    "stories-softmax-wide": _as(_with("stories", "softmax", "softmax-wide"), heads=16, attention_width=384),
-    "stories-softmax-512": _as(_with("stories", "softmax"), trained_length=512),
-    "stories-selective-512": _as(_with("stories", "selective"), trained_length=512),
-    "stories-selective-memory-512": _as(_with("stories", "selective", memory_loss=0.1), trained_length=512),
-    **{f"masked-{name}": _with("masked", name) for name in (
-        "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
-        "gau-log-n")},
-    # For comparison with masked-gau-softmax, which is evaluated at this length without training at it.
-    "masked-gau-softmax-128": _as(_with("masked", "gau-softmax", lengths=(128,)), trained_length=128),
-    "masked-gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED),
-    "translation-softmax": _with("translation", "softmax"),
-    "translation-softmax-one-pass": _with("translation", "softmax", **_one_pass),
-    **{f"translation-{name}": _with("translation", name, **_one_pass) for name in (
-        "dense", "random", "factorized-random", "random-softmax")},
-    **{f"translation-disagreement-{name}": _with("translation", "softmax", disagreement=terms, **_one_pass)
-       for name, terms in {"sub": ("sub",), "pos": ("pos",), "out": ("out",), "all": ("sub", "pos", "out")}.items()},
-    **{f"{family}-{name}": _with(family, name) for family in ("summary", "dialogue") for name in (
-        "softmax", "random", "dense", "dense-softmax", "random-softmax")},
+# family -> variant -> recipe; a model's name is FAMILY-VARIANT
+VARIANTS: dict[str, dict[str, Recipe]] = {
+    "assignment": {name: _with("assignment", name) for name in ("softmax", "selective", "random", "log-n")},
+    "stories": {
+        **{name: _with("stories", name) for name in (
+            "softmax", "log-n", "scalable-softmax", "selective", "gated", "dense", "random", "fixed-random",
+            "factorized-dense", "factorized-random", "random-dense", "dense-softmax", "random-softmax")},
+        "selective-memory": _with("stories", "selective", "selective-memory", memory_loss=0.1),
+        # A model with twice the heads, each as wide as the family's.
+        "softmax-wide": _as(_with("stories", "softmax", "softmax-wide"), heads=16, attention_width=384),
+        "softmax-512": _as(_with("stories", "softmax"), trained_length=512),
+        "selective-512": _as(_with("stories", "selective"), trained_length=512),
+        "selective-memory-512": _as(_with("stories", "selective", memory_loss=0.1), trained_length=512)},
+    "masked": {
+        **{name: _with("masked", name) for name in (
+            "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
+            "gau-log-n")},
+        # For comparison with masked-gau-softmax, which is evaluated at this length without training at it.
+        "gau-softmax-128": _as(_with("masked", "gau-softmax", lengths=(128,)), trained_length=128),
+        "gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED)},
+    "translation": {
+        "softmax": _with("translation", "softmax"),
+        "softmax-one-pass": _with("translation", "softmax", **_one_pass),
+        **{name: _with("translation", name, **_one_pass) for name in (
+            "dense", "random", "factorized-random", "random-softmax")},
+        **{f"disagreement-{name}": _with("translation", "softmax", disagreement=terms, **_one_pass)
+           for name, terms in {"sub": ("sub",), "pos": ("pos",), "out": ("out",),
+                               "all": ("sub", "pos", "out")}.items()}},
+    **{family: {name: _with(family, name) for name in (
+        "softmax", "random", "dense", "dense-softmax", "random-softmax")} for family in ("summary", "dialogue")},
 }
+RECIPES = {f"{family}-{variant}": recipe for family, recipes in VARIANTS.items() for variant, recipe in recipes.items()}
+FAMILIES = {f"{family}-{variant}": family for family, recipes in VARIANTS.items() for variant in recipes}
 
 
 # Steps of trainings with other seeds, which measure the spread over seeds; the same for all models of a family, and
@@ -170,7 +178,17 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800,
 
 def short_recipe(name: str) -> Recipe:
     """Returns the shorter recipe of the trainings that only measure the spread over seeds (models/studies/seeds)."""
-    return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
+    return replace(RECIPES[name], steps=SHORT[FAMILIES[name]])
+
+
+def family_of(name: str) -> str:
+    """Returns the family, a key of TASKS, of a model with a recipe, or of a released model, whose card names it.
+
+    Raises:
+        ValueError: there is no such model.
+        CheckpointError: the model has no recipe and its card cannot be read.
+    """
+    return FAMILIES[name] if name in FAMILIES else catalogue.find(name).task.name
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
@@ -185,14 +203,14 @@ def is_current(name: str, training: Mapping[str, Any]) -> bool:
 
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
-    """Returns the task of a model, by the first part of its name.
+    """Returns the task of a model.
 
     Args:
-        name: a key of RECIPES.
+        name: a key of RECIPES, or of a released model.
         data: folder of the data sets, for training and evaluation.
         cache: folder of their tokens.
     """
-    family = name.split("-")[0]
+    family = family_of(name)
     options: dict[str, Any] = {}
     if family == "stories":
         options = {"context": RECIPES[name].config.trained_length}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from models.analysis.head_similarity import disagreement_of, of_text
-from models.catalogue import names
+from models.catalogue import names, names_of
 from models.lab import Lab
 from models.loading import load
 from models.nets.disagreement import TERMS
@@ -63,7 +63,7 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("disagreement", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+    study("disagreement", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study,
           [Option("sentences", SENTENCES, "of the treebank")])
 
 

@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.catalogue import names
+from models.catalogue import names_of
 from models.generate.decoding import FEWEST, Decoder, can_decode
 from models.generate.sampling import generator
 from models.labs.stack import StackLab
@@ -252,7 +252,7 @@ def _even(text: str) -> int:
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("memory", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
+    study("memory", __doc__, names_of("stories"), own, _study, [
         Option("windows", None, f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer",
                _even),
         Option("validation", None, f"that budgets are chosen on; even; by default {VALIDATION}", _even)])

@@ -25,7 +25,7 @@ from models.analysis import dependency_trees, relevance
 from models.analysis.dependency_trees import Sentence
 from models.analysis.head_measures import confidences, text_of_rows
 from models.analysis.roles import KeyCounts, aligned, ranks
-from models.catalogue import names
+from models.catalogue import names, names_of
 from models.kind import TEXT
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
@@ -260,7 +260,7 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("heads", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+    study("heads", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study,
           [Option("sentences", SENTENCES, "of the treebank")])
 
 

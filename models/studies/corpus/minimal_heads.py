@@ -29,7 +29,7 @@ from torch import Tensor
 from models.analysis import minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row
-from models.catalogue import names
+from models.catalogue import names_of
 from models.generate.sampling import generator
 from models.labs.stack import StackLab
 from models.loading import own
@@ -160,7 +160,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("needs", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
+    study("needs", __doc__, names_of("stories"), own, _study, [
         Option("texts", TEXTS, "half of books and half of stories"),
         Option("tokens", TOKENS, "of each, BOS included"),
         Option("bound", minimal_heads.BOUND, "nats of KL that the answer may have", float)])

@@ -32,7 +32,7 @@ import torch
 from models.analysis import pruning_orders
 from models.analysis.head_measures import in_one_row
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM, Order
-from models.catalogue import names
+from models.catalogue import names, names_of
 from models.kind import ENCODER
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
@@ -326,7 +326,7 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("pruning", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study, [
+    study("pruning", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study, [
         Option("minutes", MINUTES, "of each model", float, repeats=False),
         Option("tokens", held_out.TOKENS, "of test texts, about"),
         Option("sentences", SENTENCES, "that BLEU is measured on")])

@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy
 from numpy import ndarray
 
-from models.catalogue import names
+from models.catalogue import names_of
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.loading import load
@@ -120,7 +120,7 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("sentences", __doc__, [name for name in names() if name.startswith("translation-")], load, measure)
+    study("sentences", __doc__, names_of("translation"), load, measure)
 
 
 if __name__ == "__main__":

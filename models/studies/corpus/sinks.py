@@ -20,7 +20,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from models.catalogue import names
+from models.catalogue import names_of
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record
@@ -159,7 +159,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("sink", __doc__, [name for name in names() if name.startswith("stories-")], own, _study)
+    study("sink", __doc__, names_of("stories"), own, _study)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.catalogue import names
+from models.catalogue import find, names_of
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record
@@ -104,7 +104,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("pieces", __doc__, [name for name in names() if name.startswith("stories-selective")], own, _study)
+    study("pieces", __doc__, [name for name in names_of("stories") if find(name).selects], own, _study)
 
 
 if __name__ == "__main__":

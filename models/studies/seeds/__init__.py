@@ -35,7 +35,7 @@ from models.tasks.assignment import GROUPS, Answered, AssignmentMetric
 from models.tasks.base import Task
 from models.tasks.masked import MaskedMetric
 from models.tasks.stories import StoriesMetric
-from models.training.recipes import SHORT, is_current
+from models.training.recipes import SHORT, family_of, is_current
 
 SEEDS = Path(__file__).parents[1] / "seed_metrics"
 TEXT = 1024  # number of tokens per text of a story or book, for the standard error by the choice of texts
@@ -195,4 +195,4 @@ def is_enough(name: str, steps: int) -> bool:
         name: of the model; its family decides.
         steps: of the training.
     """
-    return steps >= SHORT[name.split("-")[0]]
+    return steps >= SHORT[family_of(name)]

@@ -48,10 +48,12 @@ def recipe_of(name: str) -> Recipe:
 
 def moments_of(name: str) -> tuple[str, ...]:
     """Returns the names of a training's checkpoints, for example `masked-small-300` and `masked-small-900`."""
-    return tuple(f"masked-{name}-{steps}" for steps in MOMENTS.get(name, (STEPS,)))
+    return tuple(moment for moment, (own, _) in TRAININGS.items() if own == name)
 
 
-ALL = tuple(moment for name in NAMES for moment in moments_of(name))
+# checkpoint -> name and steps of its training
+TRAININGS = {f"masked-{name}-{steps}": (name, steps) for name in NAMES for steps in MOMENTS.get(name, (STEPS,))}
+ALL = tuple(TRAININGS)
 
 
 def folder_of(moment: str, runs: Path) -> Path:
@@ -61,13 +63,8 @@ def folder_of(moment: str, runs: Path) -> Path:
         moment: one of ALL.
         runs: the folder of all trainings.
     """
-    name, steps = _parts(moment)
-    return runs / "encoders" / name / steps
-
-
-def _parts(moment: str) -> tuple[str, str]:
-    name, _, steps = moment.removeprefix("masked-").rpartition("-")
-    return name, steps
+    name, steps = TRAININGS[moment]
+    return runs / "encoders" / name / str(steps)
 
 
 def lab_of(moment: str, runs: Path) -> StackLab:
@@ -83,7 +80,7 @@ def lab_of(moment: str, runs: Path) -> StackLab:
     folder, reader = folder_of(moment, runs), MaskedReader()
     if not (folder / NUMBERS).exists():
         raise FileNotFoundError(f"{moment} has not been trained. Train it with: "
-                                f"python -m models.studies.transfer.encoders {_parts(moment)[0]}")
+                                f"python -m models.studies.transfer.encoders {TRAININGS[moment][0]}")
     _ = reader.labels
     return StackLab(moment, reader, read_model(folder), {}, {"weights": {WEIGHTS: digest(folder / WEIGHTS)}})
 
@@ -112,7 +109,7 @@ def train_one(name: str, data: Path, runs: Path) -> None:
     for moment, folder in missing.items():
         model = read_model(folder)
         assert isinstance(model, Transformer)  # the recipe builds a Transformer
-        write_json(folder / NUMBERS, {"steps": int(_parts(moment)[1]), "tokens": TOKENS, "of": STEPS,
+        write_json(folder / NUMBERS, {"steps": TRAININGS[moment][1], "tokens": TOKENS, "of": STEPS,
                                       "learning_rate": recipe.learning_rate, "width": model.config.width,
                                       "attention": model.config.attention,
                                       "validation_loss": round(validation_loss(model, corpus), 4)})

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.catalogue import names
+from models.catalogue import names_of
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.transformer import Transformer
@@ -136,7 +136,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    study("blimp", __doc__, [name for name in names() if name.startswith("stories-")], own, _study,
+    study("blimp", __doc__, names_of("stories"), own, _study,
           [Option("pairs", PAIRS, "of each paradigm")])
 
 

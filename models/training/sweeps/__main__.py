@@ -21,7 +21,7 @@ from models.storage.checkpoint import build
 from models.storage.datasets import add_data_option
 from models.training import sweeps
 from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
-from models.training.recipes import RECIPES, Recipe, short_recipe, task_of
+from models.training.recipes import RECIPES, VARIANTS, Recipe, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, validation_loss
 
 SCORED_ON = 4  # size of the validation sample, as a multiple of that of a learning curve
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     add_executor_options(parser)
     arguments = parser.parse_args()
-    known = [name.removeprefix(f"{arguments.family}-") for name in RECIPES if name.startswith(f"{arguments.family}-")]
+    known = VARIANTS[arguments.family]
     if unknown := [name for name in arguments.types or () if name not in known]:
         parser.error(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
     types = arguments.types or types_of(arguments.family)

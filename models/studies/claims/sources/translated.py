@@ -107,10 +107,10 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = _rows(evidence, titles, theirs, every)
-    speeds = {row["name"].removeprefix("translation-"): row for row in
+    speeds = {row["name"]: f"{row['median']:.2f}" for row in
               evidence.measured.get("training_speed", {}).get("rows", [])}
     for name, row in zip(every, rows, strict=True):
-        row[N_("steps a second / softmax's")] = f"{speeds[name]['median']:.2f}" if name in speeds else tables.NOTHING
+        row[N_("steps a second / softmax's")] = speeds.get(f"translation-{name}", tables.NOTHING)
     over = {name: tables.ratios(values, plain) for name, values in samples.items()}
     points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], by_steps)
                           for name, by_steps in over.items()])
