@@ -25,7 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.soak import Record, Visitor, _answers, links
+from benchmarks.soak import Record, Visitor, _answers
+from benchmarks.visitors import links
 from tests.browser import ROOT
 
 SITE, PORTS, NUMBERS = 8660, (8661, 8662), (8663, 8664)

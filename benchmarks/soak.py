@@ -29,7 +29,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -37,14 +36,10 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from app.state.lab_state import FIRST_PAGE, PAGES
-from app.state.link import query_of, read_query
-from benchmarks.visitors import FINISHED, queries
+from benchmarks.visitors import FINISHED, links
 from components.payload import unpack
-from models import catalogue
 from tests.browser import ROOT
 
-OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
 PATIENCE = 60.0  # seconds within which an answer must arrive, and a visitor must recover
@@ -76,30 +71,6 @@ class Answer:
     failed: list[str] = field(default_factory=list)
     query: str | None = None
     files: list[str] = field(default_factory=list)
-
-
-def links(count: int, seed: int = 0) -> dict[str, str]:
-    """Returns links to all pages.
-
-    Args:
-        count: number of links.
-        seed: seed of the random generator.
-
-    Returns:
-        Query of a link -> the query that the address must have after the answer.
-    """
-    draw = random.Random(seed)
-    links = {}
-    for query in queries(count, seed):
-        params = dict(parse_qsl(query))
-        if page := draw.choice(OPENED):
-            params["page"] = page
-        if page in ("compare", "length"):
-            family = catalogue.find(params["model"]).task.name
-            others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
-            params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])
-        links[urlencode(params)] = query_of(read_query(params)[0])
-    return links
 
 
 async def answer(socket: Any) -> Answer:

@@ -10,16 +10,21 @@ import asyncio
 import random
 import time
 from typing import Any
-from urllib.parse import urlencode, urlparse
+from urllib.parse import parse_qsl, urlencode, urlparse
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
+from app.state.lab_state import FIRST_PAGE, PAGES
+from app.state.link import query_of, read_query
+from models import catalogue
+
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
 WARMUP = 6.0  # seconds at the beginning that do not count
 # Statuses of a run that ended by itself. A run that was cut short for the next run has no complete answer.
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -51,6 +56,30 @@ def queries(count: int, seed: int = 0) -> list[str]:
         links.append(urlencode({"model": name, "text": text, "plan": f"self-{layer}.{head}{state}",
                                 "at": f"{layer}.{head}"}))
     return links
+
+
+def links(count: int, seed: int = 0) -> dict[str, str]:
+    """Returns links to all pages.
+
+    Args:
+        count: number of links.
+        seed: seed of the random generator.
+
+    Returns:
+        Query of a link -> the query that the address must have after the answer.
+    """
+    draw = random.Random(seed)
+    expected = {}
+    for query in queries(count, seed):
+        params = dict(parse_qsl(query))
+        if page := draw.choice(OPENED):
+            params["page"] = page
+        if page in ("compare", "length"):
+            family = catalogue.find(params["model"]).task.name
+            others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
+            params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])
+        expected[urlencode(params)] = query_of(read_query(params)[0])
+    return expected
 
 
 def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:
