@@ -42,10 +42,10 @@ def test_why_it_no_longer_holds(found: object, why: str | None, folders: tuple[P
 
 
 def test_what_a_new_model_lacks_is_listed(folders: tuple[Path, Path]):
-    (folders[1] / "stories-new").mkdir()
-    write_json(folders[1] / "stories-new" / "card.json", CARD)
+    (folders[1] / "new").mkdir()
+    write_json(folders[1] / "new" / "card.json", CARD | {"task": "stories"})
     assert list(stale(*folders)) == [
-        ("stories-new", kind, MISSING) for kind in ("picture", "length", "blimp", "choices")]
+        ("new", kind, MISSING) for kind in ("picture", "length", "blimp", "choices")]
 
 
 def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):
