@@ -119,7 +119,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
 
 def _read(lab: Lab, state: LabState, page: Direct | None) -> Reading:
     """Returns the text of a page, tokenized."""
-    limit = page and page.limit and page.limit(lab, state.alone(lab.name).plan)
+    limit = page and page.limit and page.limit(lab, state.for_model(lab.name).plan)
     return text.read(lab, visit.current().history, state.text, limit)
 
 
