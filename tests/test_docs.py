@@ -172,7 +172,7 @@ def main_of(module: str) -> Path | None:
     return None
 
 
-STUDY = "models.studies.command"
+STUDY, TRAINER = "models.studies.command", "models.training.trainer"
 
 
 @cache
@@ -180,7 +180,7 @@ def options_of(module: str) -> set[str]:
     """Returns the options of a module's parser.
 
     They are the arguments of add_argument in its file, and options that its file adds by a function. A study also has
-    the options of models/studies/command.py and of its own Options.
+    the options of models/studies/command.py and of its own Options; a training those of models/training/trainer.py.
     """
     file = ROOT / "models" / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
@@ -190,6 +190,8 @@ def options_of(module: str) -> set[str]:
     if "study" in named:
         options |= {f"--{call.args[0].value}" for call in calls if getattr(call.func, "id", "") == "Option"
                     and isinstance(call.args[0], ast.Constant)} | options_of(STUDY)
+    if "training_parser" in named and module != TRAINER:
+        options |= options_of(TRAINER) - {"--target"}
     if "add_executor_options" in named:
         options |= {"--processes", "--ray"}
     return options | ({"--data"} if "add_data_option" in named else set())

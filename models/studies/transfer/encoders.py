@@ -48,12 +48,15 @@ def recipe_of(name: str) -> Recipe:
 
 def moments_of(name: str) -> tuple[str, ...]:
     """Returns the names of a training's checkpoints, for example `masked-small-300` and `masked-small-900`."""
-    return tuple(moment for moment, (own, _) in TRAININGS.items() if own == name)
+    return tuple(moment for moment, (own, _) in trainings().items() if own == name)
 
 
-# checkpoint -> name and steps of its training
-TRAININGS = {f"masked-{name}-{steps}": (name, steps) for name in NAMES for steps in MOMENTS.get(name, (STEPS,))}
-ALL = tuple(TRAININGS)
+def trainings() -> dict[str, tuple[str, int]]:
+    """Returns checkpoint -> name of its training, and its number of steps."""
+    return {f"masked-{name}-{steps}": (name, steps) for name in NAMES for steps in MOMENTS.get(name, (STEPS,))}
+
+
+ALL = tuple(trainings())
 
 
 def folder_of(moment: str, runs: Path) -> Path:
@@ -63,7 +66,7 @@ def folder_of(moment: str, runs: Path) -> Path:
         moment: one of ALL.
         runs: the folder of all trainings.
     """
-    name, steps = TRAININGS[moment]
+    name, steps = trainings()[moment]
     return runs / "encoders" / name / str(steps)
 
 
@@ -80,7 +83,7 @@ def lab_of(moment: str, runs: Path) -> StackLab:
     folder, reader = folder_of(moment, runs), MaskedReader()
     if not (folder / NUMBERS).exists():
         raise FileNotFoundError(f"{moment} has not been trained. Train it with: "
-                                f"python -m models.studies.transfer.encoders {TRAININGS[moment][0]}")
+                                f"python -m models.studies.transfer.encoders {trainings()[moment][0]}")
     _ = reader.labels
     return StackLab(moment, reader, read_model(folder), {}, {"weights": {WEIGHTS: digest(folder / WEIGHTS)}})
 
@@ -109,7 +112,7 @@ def train_one(name: str, data: Path, runs: Path) -> None:
     for moment, folder in missing.items():
         model = read_model(folder)
         assert isinstance(model, Transformer)  # the recipe builds a Transformer
-        write_json(folder / NUMBERS, {"steps": TRAININGS[moment][1], "tokens": TOKENS, "of": STEPS,
+        write_json(folder / NUMBERS, {"steps": trainings()[moment][1], "tokens": TOKENS, "of": STEPS,
                                       "learning_rate": recipe.learning_rate, "width": model.config.width,
                                       "attention": model.config.attention,
                                       "validation_loss": round(validation_loss(model, corpus), 4)})
