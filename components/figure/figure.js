@@ -126,9 +126,6 @@ async function draw(state) {
     plot.dataset.charts = state.turn;
     plot.classList.toggle('chooses', chooses);
     setAttribute(plot, 'role', chooses ? 'application' : 'img');
-    // Vega's marks have roles but no names; the label and the table describe the chart.
-    const svg = plot.querySelector('svg');
-    if (svg) setAttribute(svg, 'aria-hidden', true);
     plot.tabIndex = chooses ? 0 : -1;
     if (!chooses) plot.removeAttribute('tabindex');
     state.problem.hidden = true;

@@ -2,6 +2,7 @@
 
     folding.py       the gates of an imported model, multiplied into W_O
     cutting.py       the same model without its pruned heads, where its architecture allows it
+    saved_model.py   the result
     own_model.py     a trained model of ours in an architecture of transformers that computes exactly the same
 
 transformers is imported only when a model is saved.
@@ -9,34 +10,19 @@ transformers is imported only when a model is saved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from models.errors import StructureError
+from models.labs.saving.saved_model import SavedModel
 from models.messages import message
-from models.plan import Address, HeadPlan
+from models.plan import HeadPlan
 
 if TYPE_CHECKING:
     from models.lab import Lab
     from models.labs.foreign.lab import ForeignLab
 
 __all__ = ["SavedModel", "save_pretrained"]
-
-
-@dataclass(frozen=True)
-class SavedModel:
-    """A model that was written to a folder.
-
-    Attributes:
-        folder: with config, weights and tokenizer.
-        folded: heads whose gate was multiplied into W_O.
-        cut: number of pruned heads that the weights lack; the other pruned heads have zeros in W_O.
-    """
-
-    folder: Path
-    folded: tuple[Address, ...]
-    cut: int
 
 
 def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -> SavedModel:

@@ -25,8 +25,8 @@ from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import comparison
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, during
 from models.labs.foreign.running.interception import PRODUCTS
-from models.labs.saving import SavedModel
 from models.labs.saving.cutting import Site, cut
+from models.labs.saving.saved_model import SavedModel
 from models.messages import message
 from models.nets.attention.base import Intervention
 from models.plan import HeadPlan

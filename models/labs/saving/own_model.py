@@ -16,7 +16,7 @@ from torch import Tensor
 from models.errors import StructureError
 from models.kind import SELF
 from models.lab import Lab
-from models.labs.saving import SavedModel
+from models.labs.saving.saved_model import SavedModel
 from models.labs.stack import StackLab
 from models.messages import message
 from models.nets.config import Config
