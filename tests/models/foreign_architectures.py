@@ -126,3 +126,16 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
                      {"vision_config": PICTURE, "text_config": {**SMALL, "vocab_size": 120}, "num_labels": 3}, ""),
 }
 PICTURES = {name for name, (_, _, _, make) in ARCHITECTURES.items() if not make}  # models that read pictures
+
+_LINEAR = {**SHARED, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+           "linear_key_head_dim": 8, "linear_value_head_dim": 8}
+HYBRIDS: dict[str, tuple[str, str, dict[str, Any], str]] = {  # models in which some layers have no attention maps
+    "qwen3_next": ("Qwen3NextConfig", "Qwen3NextForCausalLM",
+                   {**_LINEAR, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16,
+                    "shared_expert_intermediate_size": 16}, "bytes"),
+    "qwen3_5": ("Qwen3_5TextConfig", "Qwen3_5ForCausalLM", _LINEAR, "bytes"),
+    "minimax": ("MiniMaxConfig", "MiniMaxForCausalLM",
+                {**SHARED, "num_local_experts": 2, "num_experts_per_tok": 1, "block_size": 16}, "bytes"),
+    "lfm2": ("Lfm2Config", "Lfm2ForCausalLM",
+             {**SMALL, "num_key_value_heads": 2, "num_hidden_layers": 3, "full_attn_idxs": [1]}, "bytes"),
+}

@@ -21,7 +21,7 @@ from torch import nn
 
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
-from tests.models.foreign_architectures import ARCHITECTURES, WORDS
+from tests.models.foreign_architectures import ARCHITECTURES, HYBRIDS, WORDS
 from tests.models.foreign_hooks import layers_of
 
 TEXT = "The cat sat on the mat. The dog sat on the rug."
@@ -76,7 +76,7 @@ def save_tokenizer(make: str, head: str, folder: Path) -> None:
 @functools.cache
 def folder_of(name: str) -> Path:
     """Returns the folder of the tiny model with this name, which is made once."""
-    return made(Path(tempfile.mkdtemp(prefix="tiny-")) / name, *ARCHITECTURES[name])
+    return made(Path(tempfile.mkdtemp(prefix="tiny-")) / name, *(ARCHITECTURES | HYBRIDS)[name])
 
 
 def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, Any], make: str,

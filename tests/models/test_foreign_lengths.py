@@ -18,16 +18,17 @@ import numpy
 import pytest
 import torch
 import transformers
-from foreign_tiny import TEXT, made
+from foreign_tiny import TEXT, lab_of, made
 
 import models
+from app.panels.prompt.heads import hybrid_remark
 from models.analysis import head_groups, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.lab import run_prompt
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
-from tests.models.foreign_architectures import ENCODER, SEQUENCE, SHARED
+from tests.models.foreign_architectures import ENCODER, HYBRIDS, SEQUENCE, SHARED
 
 NTK = {**SHARED, "max_position_embeddings": 16,
        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}
@@ -189,3 +190,17 @@ def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: in
     done = subprocess.run([sys.executable, "-c", PEAK, folder, "512"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) < 2_000, done.stdout
+
+
+@pytest.mark.parametrize(("name", "others"), [("qwen3_next", "1 (linear attention), 2 (linear attention), 3"),
+                                              ("qwen3_5", "1 (linear attention), 2 (linear attention), 3"),
+                                              ("minimax", "(linear attention)"), ("lfm2", "1 (conv), 3 (conv)")])
+def test_a_hybrid_opens_with_its_softmax_layers_and_names_the_others(name: str, others: str):
+    lab = lab_of(name)
+    (row,) = (i for i, (_, has) in enumerate(lab.layer_types, 1) if has)
+    assert lab.shape == {"self": (1, 4)} and len(lab.layer_types) == HYBRIDS[name][2].get("num_hidden_layers")
+    remark = hybrid_remark(lab.layer_types)
+    assert f"has {len(lab.layer_types)} layers" in remark and f"its layers {row}." in remark and others in remark
+    assert lab_of("llama").layer_types == ()
+    changed = models.run(lab, TEXT, models.HeadPlan().gate("self", 0, 1, 0.0))
+    assert abs(changed.output.distribution - models.run(lab, TEXT).output.distribution).max() > 1e-4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app import compute
@@ -99,6 +99,8 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
     elif lab.constant is None:
         found.append(_("This model has no constant matrices yet. Make them on the page *Your model* to use constant "
                        "heads."))
+    if types := getattr(lab, "layer_types", ()):
+        found.append(hybrid_remark(types))
     if (kind.name, layer, head) in lab.closed:
         found.append(_("Learned gates pruned this head during training, so its output is 0 whatever its gate is here."))
     if not kind.attention.reads_text:
@@ -111,6 +113,18 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
         found.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
                        "output of a head, so its votes still count.", layer=layer + 1))
     return found
+
+
+def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:
+    """Returns a sentence about the layers without attention maps.
+
+    Args:
+        types: the type of every layer of the model, and whether it has maps.
+    """
+    others = [_("{n} ({type})", n=i, type=name.replace("_", " ")) for i, (name, has) in enumerate(types, 1) if not has]
+    rows = [str(i) for i, (_name, has) in enumerate(types, 1) if has]
+    return _("This model has {n} layers. The rows of the grid are its layers {rows}. These have no attention map: "
+             "{others}.", n=len(types), rows=", ".join(rows), others=", ".join(others))
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:

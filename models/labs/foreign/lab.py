@@ -17,6 +17,7 @@ from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind
 from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign import answering
+from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
 from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
@@ -65,6 +66,12 @@ class ForeignLab(Lab):
     @property
     def closed(self) -> frozenset[Address]:
         return self.pruned
+
+    @property
+    def layer_types(self) -> tuple[tuple[str, bool], ...]:
+        """Every layer's type, as the config names it, and whether it has attention maps; empty if all layers have."""
+        types = getattr(text_config(self.task.config), "layer_types", None) or ()
+        return tuple((name, name not in NO_SOFTMAX) for name in types) if NO_SOFTMAX.intersection(types) else ()
 
     @property
     def trained_length(self) -> int:
