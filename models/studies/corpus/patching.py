@@ -1,0 +1,151 @@
+"""Measures whether the heads that activation patching names are necessary for the answer.
+
+    python -m models.studies.corpus.patching assignment-softmax translation-softmax [--texts T]
+
+A pair is two prompts of as many tokens, one token of which differs, with other answers: for variable assignment, the
+latest value of the variable in question is another digit; for translation, a held-out sentence and the same sentence
+with one word of SWAPPED exchanged.
+
+1. Naming. On T pairs each head alone takes its output from the second prompt. Heads whose mean share of the restored
+   logit difference is at least NAMED are named.
+2. Removal. On T other pairs the named heads are pruned (gate 0), and so are as many heads drawn at random from all
+   others, DRAWS times. Measured is the share of pairs whose top-1 answer to the first prompt stays.
+
+Rule, written before any number was known: `necessary` holds if less than half of the answers stay without the named
+heads, and more than half stay without the random heads, in the mean and in every draw. `error` is the standard error
+of a share over the pairs.
+
+Writes models/studies/measurements/NAME.patching.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Any
+
+from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.catalogue import names
+from models.lab import Lab
+from models.loading import load
+from models.plan import Address, HeadPlan
+from models.prompt import Prompt
+from models.studies.command import Option, study
+from models.tasks.assignment import LETTERS, VALUES
+from models.tasks.base import Task
+from models.tasks.pairs import PairCorpus, first_of_each
+
+TEXTS, DRAWS = 200, 20
+NAMED = 0.05  # smallest mean share of the difference that a named head restores
+EVENTS, VARIABLES = 8, 4  # of a text about variables, without the question
+SEED = 11
+SWAPPED = (("he", "she"), ("He", "She"), ("my", "your"), ("My", "Your"), ("him", "her"), ("dog", "cat"),
+           ("man", "woman"), ("boy", "girl"), ("mother", "father"), ("today", "tomorrow"), ("two", "three"),
+           ("red", "blue"), ("car", "house"), ("Tom", "Mary"), ("always", "never"), ("big", "small"))
+
+
+def assignment_pairs(seed: int) -> Iterator[tuple[str, str]]:
+    """Yields endless random pairs of texts about variables, like `x=7; y=2; x=?` and `x=3; y=2; x=?`."""
+    drawn = random.Random(seed)
+    while True:
+        letters = drawn.sample(LETTERS, VARIABLES)
+        events = [(drawn.choice(letters), drawn.randrange(VALUES)) for _ in range(EVENTS)]
+        asked = drawn.choice(events)[0]
+        last = max(i for i, (letter, _) in enumerate(events) if letter == asked)
+        value = drawn.choice([value for value in range(VALUES) if value != events[last][1]])
+        others = [*events[:last], (asked, value), *events[last + 1:]]
+        first, second = ("; ".join([*(f"{letter}={its}" for letter, its in row), f"{asked}=?"])
+                         for row in (events, others))
+        yield first, second
+
+
+def sentence_pairs(sentences: Iterable[str], seed: int) -> Iterator[tuple[str, str]]:
+    """Yields pairs of sentences that differ in one word of SWAPPED, in random order."""
+    other = {word: its for pair in SWAPPED for word, its in (pair, pair[::-1])}
+    pairs = []
+    for sentence in sentences:
+        found = [match for match in re.finditer(r"\w+", sentence) if match[0] in other]
+        if len(found) == 1:
+            (match,) = found
+            pairs.append((sentence, sentence[:match.start()] + other[match[0]] + sentence[match.end():]))
+    random.Random(seed).shuffle(pairs)
+    yield from pairs
+
+
+def measured_pairs(lab: Lab, pairs: Iterator[tuple[str, str]], count: int) -> Iterator[tuple[Prompt, HeadPatching]]:
+    """Yields the first `count` pairs with two answers, and the effect of each head alone."""
+    found = 0
+    for text, second in pairs:
+        if found == count:
+            return
+        try:
+            prompt = lab.anchored(lab.read(text).with_source(lab.read(second)))
+            patching = patching_of(lab, prompt)
+        except ValueError:  # both prompts have one answer, or other numbers of tokens
+            continue
+        found += 1
+        yield prompt, patching
+
+
+def named(results: Sequence[HeadPatching], least: float = NAMED) -> list[tuple[Address, float]]:
+    """Returns the heads whose mean restored share is at least `least`, the largest first, with their shares."""
+    shares: dict[Address, list[float]] = defaultdict(list)
+    for result in results:
+        for address, share in result.ranked:
+            shares[address].append(share)
+    means = sorted(((address, fmean(its)) for address, its in shares.items()), key=lambda item: -item[1])
+    return [(address, share) for address, share in means if share >= least]
+
+
+def stays(lab: Lab, prompt: Prompt, result: HeadPatching, plan: HeadPlan) -> bool:
+    """Returns True if the top-1 answer to the prompt is the same under the plan."""
+    outputs = lab.run(prompt, [plan])[0].outputs
+    output = next(its for its in outputs if its.position == result.position) if result.position >= 0 else outputs[-1]
+    return int(output.order[0]) == result.against
+
+
+def _pairs(lab: Lab, task: Task) -> Iterator[tuple[str, str]]:
+    if isinstance(task.corpus, PairCorpus):
+        sentences = [text for split in ("test", "validation") for text, _ in first_of_each(task.corpus.pairs(split))]
+        return sentence_pairs(dict.fromkeys(sentences), SEED)
+    return assignment_pairs(SEED)
+
+
+def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Returns the measurement of a model; see the module's docstring."""
+    pairs = list(measured_pairs(lab, _pairs(lab, task), 2 * arguments.texts))
+    if len(pairs) < 2 * arguments.texts:
+        raise ValueError(f"{lab.name}: {len(pairs)} pairs have two answers, not {2 * arguments.texts}")
+    heads = named([result for _, result in pairs[:arguments.texts]])
+    tested = pairs[arguments.texts:]
+    others = [address for kind in lab.kinds for address in kind.addresses if address not in dict(heads)]
+    drawn = random.Random(SEED)
+    count = min(len(heads), len(others))
+    draws = [drawn.sample(others, count) for _ in range(DRAWS)]
+
+    def share(addresses: Sequence[Address]) -> float:
+        plan = HeadPlan().with_heads(addresses, gate=0.0)
+        return fmean(stays(lab, prompt, result, plan) for prompt, result in tested)
+
+    without, random_shares = share([address for address, _ in heads]), [share(draw) for draw in draws]
+    return {"texts": arguments.texts, "least": NAMED, "named": [[*address, round(its, 4)] for address, its in heads],
+            "heads": len(heads) + len(others), "unmodified": share(()), "without_named": without,
+            "error": round(math.sqrt(without * (1 - without) / len(tested)), 4),
+            "without_random": [round(its, 4) for its in random_shares],
+            "without_random_mean": round(fmean(random_shares), 4),
+            "necessary": without < 0.5 < min(random_shares)}
+
+
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    study("patching", __doc__, [name for name in names() if name.startswith(("assignment-", "translation-"))], load,
+          measure, [Option("texts", TEXTS, "pairs for naming, and as many for removal")])
+
+
+if __name__ == "__main__":
+    main()
