@@ -44,11 +44,13 @@ def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
         link: address that opens the same state.
 
     Returns:
-        A mapping for JSON, with the tokens of each row and the generated text.
+        A mapping for JSON, with the tokens of each row and of the second prompt, and the generated text.
     """
+    source = result.prompt.source
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",
-            "tokens": {row: list(tokens) for row, tokens in result.rows.items()}, "written": result.written}
+            "tokens": {row: list(tokens) for row, tokens in result.rows.items()}, "written": result.written,
+            **({} if source is None else {"second prompt": list(source.tokens)})}
 
 
 def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarray]],

@@ -13,6 +13,8 @@ from models.kind import TEXT, Kind
 from models.prompt import Prompt
 from models.thumbnails import thumbnails
 
+TOPS = 3  # number of tokens in PassResult.tops
+
 
 @dataclass(frozen=True)
 class Output:
@@ -80,6 +82,8 @@ class PassResult:
         written: the text that the model generated under the plan; empty without a decoder; None for a teacher-forced
             target under a plan, where `Lab.rewrite` generates it.
         gates: kind -> (L, H, N) gates that the model computes, 0 to 1; empty if its attention type has none.
+        tops: (tokens, TOPS) ids and probabilities of the most probable tokens of each position, where `losses` has a
+            value; None if the model has no loss per token.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -90,6 +94,7 @@ class PassResult:
     vectors: ndarray | None = None
     written: str | None = ""
     gates: Mapping[str, ndarray] = field(default_factory=dict)
+    tops: tuple[ndarray, ndarray] | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -113,9 +118,9 @@ class PassResult:
         return sum({id(array): array.nbytes for array in self._arrays()}.values())
 
     def _arrays(self) -> list[ndarray]:
-        arrays = [*self.norms.values(), *self.gates.values(), self.losses,
-                  *(output.distribution for output in self.outputs)]
-        return arrays if self.vectors is None else [*arrays, self.vectors]
+        found = [*self.norms.values(), *self.gates.values(), self.losses,
+                 *(output.distribution for output in self.outputs), *(self.tops or ())]
+        return found if self.vectors is None else [*found, self.vectors]
 
 
 @dataclass(frozen=True, kw_only=True)

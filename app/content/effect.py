@@ -74,8 +74,8 @@ def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, 
         after: the trace under the plan.
 
     Returns:
-        One entry per token; a loss is None if unknown. A causal model predicts a token from the tokens before it, a
-        masked model from all other tokens.
+        One entry per token, with the most probable tokens in its place; a loss is None if unknown. A causal model
+        predicts a token from the tokens before it, a masked model from all other tokens.
     """
     shift = 1 if lab.task.predicts_next else 0
     shown = []
@@ -83,7 +83,12 @@ def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, 
     for place, token in enumerate(tokens):
         known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
         old, new = ((float(t.losses[place - shift]) if known else None) for t in (before, after))
-        shown.append({"token": token, "before": old, "after": new})
+        entry: dict[str, Any] = {"token": token, "before": old, "after": new}
+        if known and after.tops is not None:
+            ids, probabilities = (values[place - shift] for values in after.tops)
+            entry["top"] = [[label, round(float(probability), 4)] for label, probability in zip(
+                spelt(lab.task.labels[i] for i in ids), probabilities, strict=True)]
+        shown.append(entry)
     return shown
 
 
@@ -100,7 +105,7 @@ def mean_loss(trace: AnyTrace) -> float | None:
 
 
 def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
-    rows = [{"label": before.names[i], "before": float(before.distribution[i]),
+    rows = [{"id": int(i), "label": before.names[i], "before": float(before.distribution[i]),
              "after": float(after.distribution[i]), "right": i == before.target}
             for i in lab.task.compared_tokens(before, after)]
     return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after),

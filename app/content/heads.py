@@ -32,7 +32,7 @@ def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
         notes: head -> a short text in the corner of its tile, and the same in words.
     """
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
-    usable_plan = usable(lab, plan)
+    usable_plan = usable(lab, plan, trace.prompt)
     return {"grids": [_grid(lab, kind, usable_plan, trace, notes or {}) for kind in lab.kinds],
             "scale": scale_of(lab, plan.scale, len(trace.tokens)), "policies": policies, "model": lab.name}
 
@@ -55,7 +55,7 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
     queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
     constant = lab.constant_of(name, layer, len(queries), len(keys), plan.scale)
     voted = lab.selected(maps.scores)
-    chosen = state_of(lab, usable(lab, plan), address)
+    chosen = state_of(lab, usable(lab, plan, trace.prompt), address)
     return {
         "queries": queries, "keys": None if kind.query_row == kind.key_row else keys,
         "kind_title": _(kind.title) if len(lab.kinds) > 1 else "", "layer": layer, "head": head, "causal": kind.causal,
@@ -63,7 +63,8 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
         "constant": None if constant is None else constant[head], "is_distribution": kind.attention.is_distribution,
         "scores": None if voted is None else maps.scores[head], "selected": voted,
         "at": asked.position if asked is not None and asked.row == kind.query_row else None,
-        "is_constant": chosen.constant, "gate": chosen.gate, "base": base, "model": lab.name}
+        "is_constant": chosen.constant, "patched": bool(chosen.patch), "gate": chosen.gate, "base": base,
+        "model": lab.name}
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -111,6 +112,7 @@ def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: AnyTrace, notes: Mapping[
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 closed=numpy.array([[(kind.name, layer, head) in lab.closed for head in range(kind.heads)]
                                     for layer in range(kind.layers)]) if lab.closed else None,
+                patched=numpy.array([[bool(s.patch) for s in row] for row in states]) if plan.patches else None,
                 can_constant=lab.constant is not None,
                 notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
                        for layer in range(kind.layers)] if notes else ())
@@ -127,9 +129,11 @@ def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
     Args:
         lab: the model.
         plan: interventions on heads.
+        prompt: the prompt that the plan is for.
 
     Returns:
-        The plan; without its constant heads if the model has no constant matrices yet.
+        The plan; without its constant heads if the model has no constant matrices yet, and without its patches if the
+        prompt has no second prompt.
     """
     if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
         plan = plan.without_patches()

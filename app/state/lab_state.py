@@ -29,9 +29,9 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"
          TEACHERS: N_("For teachers")}
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
-HEAD = "head"
+HEAD, WRITERS = "head", "writers"
 SECTIONS = {"needs": N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
-            "layers": N_("By layer"), "writers": N_("Contributions"), "pair": N_("Two prompts"),
+            "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}

@@ -157,8 +157,16 @@ export function stripSteps(tokens, { worse_is_more: losses }) {
   return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
 }
 
-/** Returns the sentence about a token of the strip. */
-export function stripSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
+/** Returns the sentence about a token of the strip, with the most probable tokens in its place if they are known. */
+export function stripSentence(entry, strip) {
+  const about = valueSentence(entry, strip);
+  const list = entry.top
+    ?.map(([token, probability]) => `${quoteToken(token)} ${formatPercent(probability)}`)
+    .join(', ');
+  return list ? _('{about}; predicted here: {list}', { about, list }) : about;
+}
+
+function valueSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
   const said = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
   if (after === null) return what ? _('{token}: no {what}', said) : _('{token}: unknown', said);
   if (before === null) return _('{token}: {what} {now} {unit}', said).replace(/ {2,}/g, ' ').trim();

@@ -18,8 +18,13 @@ export const inScope = (selection, kind, layer, head) =>
     ((selection.scope === 'column' || layer === selection.layer) &&
       (selection.scope === 'row' || head === selection.head)));
 
-/** Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned', in the visitor's language. */
-export function stateName(constant, gate) {
+/**
+ * Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40', 'pruned', or the same with 'patched', in the visitor's
+ * language.
+ */
+export function stateName(constant, gate, patched = false) {
+  if (patched && gate > 0)
+    return [...(constant || gate < 1 ? [stateName(constant, gate)] : []), _('patched')].join(', ');
   const value = { gate: gate.toFixed(2) };
   if (gate === 0) return _('pruned');
   if (gate < 1) return constant ? _('constant, gate {gate}', value) : _('gate {gate}', value);
@@ -27,18 +32,19 @@ export function stateName(constant, gate) {
 }
 
 /**
- * Returns {selection, scale, heads: kind -> layers of {constant, gate, closed, touched}}: the payload with the waiting
- * events applied. A head is `touched` until Python has answered the event that changes it. A head that training pruned is
+ * Returns {selection, scale, heads: kind -> layers of {constant, gate, closed, patched, touched}}: the payload with the
+ * waiting events applied. A head is `touched` until Python has answered the event that changes it. A head that training pruned is
  * `closed` and never changes.
  */
 export function pendingState({ grids, selection, scale }, waiting) {
   const now = { selection, scale, heads: {} };
-  for (const { kind, constant, gates, closed } of grids)
+  for (const { kind, constant, gates, closed, patched } of grids)
     now.heads[kind] = constant.map((row, layer) =>
       row.map((value, head) => ({
         constant: value,
         gate: gates[layer][head],
         closed: Boolean(closed?.[layer]?.[head]),
+        patched: Boolean(patched?.[layer]?.[head]),
         touched: false,
       })),
     );
@@ -52,12 +58,16 @@ export function pendingState({ grids, selection, scale }, waiting) {
         if (state.closed || !inScope(event, kind, l, h)) return;
         if (event.constant !== undefined) state.constant = event.constant;
         if (event.gate !== undefined) state.gate = event.gate;
+        if (isReset(event)) state.patched = false;
         state.touched = true;
       }),
     );
   }
   return now;
 }
+
+/** Returns whether an event makes heads live, which undoes their patches too. */
+const isReset = ({ constant, gate }) => constant === false && gate === 1;
 
 /** Returns the states, as in pendingState, of the selected heads that can be changed. */
 export const selectedStates = ({ heads, selection }) =>

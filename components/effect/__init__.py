@@ -36,6 +36,7 @@ class Fact(TypedDict):
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
            strip: Strip | None = None, facts: list[Fact] | None = None, model: str = "", sentence: str = "",
+           chosen: tuple[int, int] | None = None,
            on_event: OnEvent | None = None) -> Content:
     """Draws the panel.
 
@@ -49,15 +50,21 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
         loss_before: mean loss of the text in nats, of the unmodified model; None if unknown.
         loss_after: the same after the plan.
         tokens: the text's tokens, each with token, before and after: its loss in nats, or the value that `strip`
-            describes. after is None if the token has no value; before is None if there is nothing to compare with.
+            describes. after is None if the token has no value; before is None if there is nothing to compare with. top,
+            if it is there, has the most probable tokens in the token's place under the plan, pairs of text and
+            probability.
         changed: False for the empty plan: one bar per row, no comparison.
         strip: describes the values in `tokens` if these are not losses.
         facts: lines in place of KL divergence and loss.
         model: title of the model, for downloads.
         sentence: the beginning of the input text, for the picture.
-        on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
+        chosen: ids of the token whose logit is explained and of the one that it is compared with, negative for none:
+            rows, which then have an id, can be chosen. None for no choice.
+        on_event: called with {type: prediction, index, sequence} when another prediction is chosen, and with
+            {type: token, token, sequence} when a row is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
               "index": index, "changed": bool(changed)}
-    optional: dict[str, Any] = {"strip": strip, "facts": facts, "model": model or None, "sentence": sentence or None}
+    optional: dict[str, Any] = {"strip": strip, "facts": facts, "model": model or None, "sentence": sentence or None,
+                                "chosen": chosen and list(chosen)}
     return header | {name: value for name, value in optional.items() if value is not None}, {}

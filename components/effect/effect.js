@@ -55,6 +55,12 @@ function create(state) {
   const numbers = make('div', { className: 'values' }, answer, key, rows, facts, section);
   const take = createDownloadMenu(() => offer(state), _('Download: the effect'));
   state.root.append(make('div', { className: 'head' }, title, pager), numbers, take.element);
+  rows.addEventListener('click', event => choose(state, event.target));
+  rows.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    choose(state, event.target);
+  });
   strip.addEventListener('pointerover', event =>
     point(state, state.spans.indexOf(event.target.closest('[role="listitem"]'))),
   );
@@ -98,6 +104,12 @@ function offer(state) {
   };
 }
 
+/** Chooses the token of a row, if rows can be chosen. */
+function choose(state, target) {
+  const { token } = target.closest('.row')?.dataset ?? {};
+  if (token) state.send({ type: 'token', token: Number(token) });
+}
+
 function goTo(state, index) {
   if (!state.data.predictions[index]) return;
   state.send({ type: 'prediction', index });
@@ -123,18 +135,19 @@ function update(state, data) {
   showAnswer(state, answer);
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed, answer?.className);
+  showChosen(state, shown?.rows ?? [], data.chosen);
   showFacts(state, shown, data);
   state.peek.show(data, shown);
   if (!state.fresh) return;
   showStrip(state, data);
 }
 
-function showKey({ key }, { changed }) {
+function showKey({ key }, { changed, chosen }) {
   const swatch = className => make('i', { className });
   key.replaceChildren(
     ...(changed
       ? [swatch('before'), _('unmodified'), swatch('after'), _('with your change')]
-      : [_('Change a head to see its effect.')]),
+      : [chosen ? _('Choose one or two tokens to explain.') : _('Change a head to see its effect.')]),
   );
 }
 
@@ -193,6 +206,25 @@ function showRows(state, list, changed, verdict) {
     setText(points, line.points);
     points.title = line.points && _('change in percentage points');
   }
+}
+
+/** Marks the rows of the token that is explained and of the one that it is compared with, as buttons. */
+function showChosen({ rows, bars }, list, chosen) {
+  rows.classList.toggle('choosing', Boolean(chosen));
+  list.slice(0, ROWS).forEach(({ id }, index) => {
+    const row = bars[index];
+    const name = row.children[1];
+    if (!chosen) {
+      for (const attribute of ['role', 'tabindex', 'aria-pressed']) name.removeAttribute(attribute);
+      delete row.dataset.token;
+      return;
+    }
+    row.dataset.token = id;
+    row.dataset.chosen = ['+', '−'][chosen.indexOf(id)] ?? '';
+    setAttribute(name, 'role', 'button');
+    setAttribute(name, 'tabindex', 0);
+    setAttribute(name, 'aria-pressed', chosen.includes(id));
+  });
 }
 
 function showFacts(state, shown, data) {

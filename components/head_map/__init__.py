@@ -16,8 +16,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
-             gate: float = 1.0, changed: bool = False, base: ndarray | None = None, causal: bool = True,
-             is_distribution: bool = True, model: str = "", remarks: Sequence[str] = (),
+             patched: bool = False, gate: float = 1.0, changed: bool = False, base: ndarray | None = None,
+             causal: bool = True, is_distribution: bool = True, model: str = "", remarks: Sequence[str] = (),
              on_event: OnEvent | None = None) -> Content:
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
@@ -41,6 +41,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
             The means are computed from the thumbnails of the grids beside the map.
         at: the query whose words are tinted while none is pointed at; None for the last one.
         is_constant: whether the head is constant, for the title.
+        patched: whether the head takes its output or pattern from a second prompt, for the title.
         gate: of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
         changed: the plan is not empty, so that the view `change` is offered.
         base: (N, M) float32, the pattern of the unmodified model; None if it was not computed: the view `change` then
@@ -84,7 +85,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
-              "causal": causal, "distribution": is_distribution, "model": model, "remarks": list(remarks)}
+              "patched": bool(patched), "causal": causal, "distribution": is_distribution, "model": model,
+              "remarks": list(remarks)}
     if changed:
         header |= {"changed": True, "base": named}
     if keys is not None:

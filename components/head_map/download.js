@@ -41,7 +41,7 @@ export function mapOffer(state) {
       table: () => wordsTable(words),
     };
   return {
-    title: `${data.model} · ${head} · ${stateName(data.constant, data.gate)} · ${_(VIEWS[view])}`,
+    title: `${data.model} · ${head} · ${stateName(data.constant, data.gate, data.patched)} · ${_(VIEWS[view])}`,
     about: [_('Rows are queries, columns are keys.')],
     models: [data.model],
     what: `layer-${data.layer + 1}-head-${data.head + 1}-${view}`,

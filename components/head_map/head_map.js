@@ -118,7 +118,7 @@ function update(state, data) {
   Object.assign(state, { form, mean, view: known(view) && !isMean ? view : 'used' });
   state.most = largestWeight(data);
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
-  setText(state.title, `${name} · ${stateName(data.constant, data.gate).replace(', ', ' · ')}`);
+  setText(state.title, `${name} · ${stateName(data.constant, data.gate, data.patched).replaceAll(', ', ' · ')}`);
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
   showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is of the patterns after your changes') : '');
   const words = form === 'words';

@@ -27,6 +27,7 @@ class Grid:
         notes: (L, H) pairs: a short text below each tile, and its long form for the tooltip; may be empty.
         can_constant: False if the block has no constant matrices; the button then shows the reason.
         closed: (L, H) bool, heads that training pruned, which no control changes; their gates are 0. None for none.
+        patched: (L, H) bool, heads that take their output or pattern from a second prompt. None for none.
 
     Raises:
         ValueError: shapes do not match, or tiles are not uint8.
@@ -41,13 +42,15 @@ class Grid:
     can_constant: bool = True
     notes: Sequence[Sequence[tuple[str, str]]] = ()
     closed: ndarray | None = None
+    patched: ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:
             raise ValueError(f"tiles of {self.kind!r}: expected (L, H, n, m) uint8, got {self.tiles.dtype} "
                              f"{self.tiles.shape}")
         size = self.tiles.shape[:2]
-        for name in ("constant", "gates", *(() if self.closed is None else ("closed",))):
+        optional = [name for name in ("closed", "patched") if getattr(self, name) is not None]
+        for name in ("constant", "gates", *optional):
             if numpy.shape(getattr(self, name)) != size:
                 raise ValueError(f"{name} of {self.kind!r}: expected {size}, got {numpy.shape(getattr(self, name))}")
         if self.causal and self.tiles.shape[2] != self.tiles.shape[3]:
@@ -93,6 +96,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
               "closed": [] if grid.closed is None else numpy.asarray(grid.closed, dtype=bool).tolist(),
+              "patched": [] if grid.patched is None else numpy.asarray(grid.patched, dtype=bool).tolist(),
               "can_constant": bool(grid.can_constant),
               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}

@@ -149,7 +149,7 @@ export function createHeadControls(state, hint) {
       setAttribute(
         live,
         'aria-pressed',
-        pressedState(states, s => !s.constant && s.gate === 1),
+        pressedState(states, s => !s.constant && !s.patched && s.gate === 1),
       );
       setAttribute(
         constant,

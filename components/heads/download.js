@@ -14,7 +14,7 @@ export function gridOffer(state) {
     title: _('{model}, all heads', { model }),
     about: [
       ...(state.data.sentence ? [quoteToken(state.data.sentence)] : []),
-      _('Layers down, heads across. C: constant; a bar below: its gate; crossed out: pruned.'),
+      _('Layers down, heads across. C: constant; P: patched; a bar below: its gate; crossed out: pruned.'),
     ],
     models: [model],
     what: 'all-heads',

@@ -24,7 +24,7 @@ function header(role, text, name, kind, scope, layer, head) {
 
 function tile(kind, layer, head) {
   const canvas = make('canvas');
-  const badge = make('span', { className: 'badge', textContent: 'C' });
+  const badge = make('span', { className: 'badge' });
   const role = make('span');
   const under = make('div', { className: 'role', attributes: { 'aria-hidden': true } }, role);
   const map = make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
@@ -41,7 +41,7 @@ function tile(kind, layer, head) {
     foot,
     under,
   );
-  return { cell, canvas, role };
+  return { cell, canvas, role, badge };
 }
 
 /** Creates {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now, all), at, placeOf}. */
@@ -138,16 +138,20 @@ export function createHeadGrid({ kind, title, layers, heads }) {
       if (asked === shown) return;
       shown = asked;
       tiles.forEach((cells, layer) =>
-        cells.forEach(({ cell, role }, head) => {
-          const { constant, gate, touched } = states[kind][layer][head];
+        cells.forEach(({ cell, role, badge }, head) => {
+          const { constant, gate, patched, touched } = states[kind][layer][head];
           const inside = inScope(selection, kind, layer, head);
           const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
           const where = _('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
-          const parts = [...(title ? [title] : []), where, stateName(constant, gate), role.title].filter(Boolean);
+          const parts = [...(title ? [title] : []), where, stateName(constant, gate, patched), role.title].filter(
+            Boolean,
+          );
           setAttribute(cell, 'aria-label', parts.join(', '));
           setAttribute(cell, 'aria-selected', inside);
-          const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };
+          const classes = { constant, patched, gated: gate < 1, pruned: gate === 0, inside, chosen };
           for (const [className, on] of Object.entries(classes)) cell.classList.toggle(className, on);
+          cell.classList.toggle('awaited', all || touched);
+          setText(badge, `${constant ? 'C' : ''}${patched ? 'P' : ''}`);
           cell.style.setProperty('--gate', gate);
         }),
       );

@@ -91,7 +91,7 @@ def test_every_family(name: str, section: str):
     assert not mounted(app)[section][0]["message"]
 
 
-@pytest.mark.parametrize("family", ["assignment", "stories", "masked", "translation", "dialogue"])
+@pytest.mark.parametrize("family", ["assignment", "stories", "masked", "translation", "summary", "dialogue"])
 def test_every_pair_has_two_answers_and_one_length(family: str):
     from app.panels.answer.pair import PAIRS
 
@@ -117,3 +117,14 @@ def test_the_links_field(text: str):
     assert str(AnswerView.parse(text)) == text
     with pytest.raises(ValueError, match="names no tokens"):
         AnswerView.parse(text + "!")
+
+
+def test_the_strip_has_the_prediction_at_every_position():
+    app = opened(model="stories-softmax", text=TEXT, plan=str(PLAN))
+    lens = models.logit_lens(models.load("stories-softmax"), TEXT, PLAN, k=3)
+    tokens = mounted(app)["effect"][0]["tokens"]
+    assert "top" not in tokens[0]  # nothing is before the first token
+    for place, token in enumerate(tokens[1:]):  # the token after each position
+        assert [label for label, _ in token["top"]] == [str(label) for label in lens.labels[-1, place]]
+        for (_, shown), probability in zip(token["top"], lens.probabilities[-1, place], strict=True):
+            assert shown == pytest.approx(float(probability), abs=1e-4)

@@ -15,6 +15,7 @@ from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FINDS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
 from app.state.link import query_of, read_query
+from app.state.pages.answer_view import MOST_TOKENS, NONE, AnswerView
 from app.state.pages.constant_view import TASKS, ConstantView
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.pages.pruning_view import ORDERS, PruningView
@@ -25,6 +26,7 @@ from models import HeadPlan
 from models.catalogue import family, find
 from models.generate.sampling import Sampling
 from models.kind import policies_of
+from models.plan import OUTPUT, PATCHES, PATTERN
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
@@ -36,6 +38,8 @@ HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from
                         st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
 PRUNING_VIEWS = st.builds(PruningView, st.sampled_from(["", *ORDERS]), st.sampled_from(["all", "self", "encoder"]))
 
+TOKENS = st.integers(NONE, MOST_TOKENS - 1)
+ANSWER_VIEWS = st.builds(AnswerView, TOKENS, TOKENS, st.sampled_from([OUTPUT, PATTERN]))
 CONSTANT_VIEWS = st.builds(ConstantView, st.integers(0, 4), st.sampled_from(TASKS),
                            st.sampled_from(["", "masked-softmax", "all-MiniLM-L6-v2"]))
 
@@ -49,7 +53,8 @@ def states(draw) -> LabState:
     addresses = st.tuples(st.just(kind), st.integers(0, layers - 1), st.integers(0, heads - 1))
     plan = HeadPlan()
     for address in draw(st.lists(addresses, max_size=6)):
-        plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)))
+        plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)),
+                               patch=draw(st.sampled_from([*PATCHES.values()])))
     policy = draw(st.sampled_from(find(model).kinds[0].attention.policies))
     plan = plan.with_scale(policy, draw(st.integers(2, 9999)) if policy == "logn" else None)
     selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
@@ -65,7 +70,7 @@ def states(draw) -> LabState:
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
                     constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
                     sampling=draw(SAMPLINGS), find=draw(st.sampled_from([*FINDS])),
-                    part=draw(st.sampled_from(list(PARTS))))
+                    part=draw(st.sampled_from(list(PARTS))), source=draw(TEXTS), asking=draw(ANSWER_VIEWS))
 
 
 def params(query: str) -> dict[str, str]:
@@ -83,13 +88,13 @@ def test_default_state_says_only_that_it_is_no_first_visit():
 
 
 NAMES = st.sampled_from(models.names()) | TEXTS
-PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|g0\.5)(_scale-(logn64|length|fixed|sqrt))?", fullmatch=True) | TEXTS
+PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|p|ca|g0\.5)(_scale-(logn64|length|fixed|sqrt))?", fullmatch=True) | TEXTS
 
 
 @given(st.fixed_dictionaries({}, optional={
     "model": NAMES, "with": st.lists(NAMES, max_size=5).map(" ".join), "plan": PLANS,
     "at": st.from_regex(r"[0-9]\.[0-9](\.row)?", fullmatch=True) | TEXTS, "view": st.sampled_from(VIEWS) | TEXTS,
-    **dict.fromkeys(["text", "n", "keep", "draw", "open", "claim", "ask", "other"], TEXTS)}))
+    **dict.fromkeys(["text", "n", "keep", "draw", "open", "claim", "ask", "other", "source", "tokens"], TEXTS)}))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()

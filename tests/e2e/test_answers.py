@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.app_page import query
-from tests.e2e.components_page import part
+from tests.e2e.components_page import named, part
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +48,8 @@ def test_a_patched_head_changes_the_prediction_and_stays_in_the_link(visit):
     expect(bar).to_contain_text(re.compile(r"63\.2 → \d+\.\d%"))
     changed = bar.inner_text()
     page.wait_for_function("location.search.includes('plan=self-2.3p')")
+    tile = named(page, "layer 3, head 4, patched")
+    expect(tile.locator(".badge")).to_have_text("P")
     other = visit(**query(page))
     expect(part(other, "effect").get_by_role("listitem").filter(has_text="she")).to_have_text(changed,
                                                                                              use_inner_text=True)
@@ -55,3 +57,22 @@ def test_a_patched_head_changes_the_prediction_and_stays_in_the_link(visit):
     undo.click()
     other.wait_for_function("!location.search.includes('plan=')")
     expect(part(other, "effect").get_by_role("listitem").filter(has_text="she")).not_to_contain_text("→")
+
+
+def test_two_tokens_are_chosen_by_their_bars(visit):
+    page = visit(open="writers", **STORY)
+    total, rows = part(page, "contributions").locator(".total"), part(page, "effect").get_by_role("listitem")
+    first = part(page, "contributions").get_by_role("listitem").first
+    expect(total).to_contain_text("Logit of “she”")
+    alone = first.inner_text()
+    rows.filter(has_text="she").click()
+    her = rows.filter(has=page.get_by_role("button", name="her", exact=True)).get_by_role("button")
+    her.focus()
+    page.keyboard.press("Enter")
+    expect(total).to_contain_text("Logit of “she” minus logit of “her”")
+    expect(her).to_have_attribute("aria-pressed", "true")
+    expect(first).not_to_have_text(alone, use_inner_text=True)
+    page.wait_for_function("location.search.includes('tokens=')")
+    expect(part(visit(**query(page)), "contributions").locator(".total")).to_contain_text("minus logit of “her”")
+    her.press(" ")
+    expect(total).to_have_text(re.compile("Logit of “she”: "))

@@ -189,6 +189,14 @@ test('a token in words', () => {
   assert.equal(sentence(null, null, LOSSES), '“cat”: no loss');
   assert.equal(sentence(null, 0.25, MOVED), '“cat”: 0.250 1 − cosine');
   assert.equal(sentence(1, 2, MOVED), '“cat”: 1.000 → 2.000 (+1.000, more)');
+  const top = [
+    [' dog', 0.5],
+    [' cat', 0.25],
+  ];
+  assert.equal(
+    stripSentence({ token: ' cat', before: null, after: 1, top }, LOSSES),
+    '“cat”: loss 1.000 nats; predicted here: “dog” 50.0%, “cat” 25.0%',
+  );
   assert.match(stripLegend(LOSSES, true), /higher loss/);
   assert.match(stripLegend(LOSSES, false), /blue: better · orange: worse/);
   assert.doesNotMatch(stripLegend(MOVED, false) + stripLegend(MOVED, true), /worse|better/);

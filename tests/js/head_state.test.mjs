@@ -39,8 +39,8 @@ test('without events the grids show what Python sent', () => {
   const now = pendingState(DATA, []);
   assert.deepEqual(now.heads.cross, [
     [
-      { constant: true, gate: 1, closed: false, touched: false },
-      { constant: false, gate: 0.5, closed: false, touched: false },
+      { constant: true, gate: 1, closed: false, patched: false, touched: false },
+      { constant: false, gate: 0.5, closed: false, patched: false, touched: false },
     ],
   ]);
   assert.deepEqual([now.selection, now.scale], [DATA.selection, DATA.scale]);
@@ -114,7 +114,7 @@ test('a head that the model has closed stays closed, and is not among those that
     where(now, s => s.gate === 0 && !s.constant && !s.touched),
     ['encoder 0 0', 'encoder 0 2'],
   );
-  assert.deepEqual(selectedStates(now), [{ constant: true, gate: 1, closed: false, touched: true }]);
+  assert.deepEqual(selectedStates(now), [{ constant: true, gate: 1, closed: false, patched: false, touched: true }]);
   assert.deepEqual(selectedStates({ ...now, selection: { ...selection, scope: 'head' } }), []);
 });
 
@@ -131,6 +131,9 @@ test('a state has a name', () => {
   assert.equal(stateName(true, 1), 'constant');
   assert.equal(stateName(true, 0), 'pruned');
   assert.equal(stateName(true, 0.4), 'constant, gate 0.40');
+  assert.equal(stateName(false, 1, true), 'patched');
+  assert.equal(stateName(false, 0.4, true), 'gate 0.40, patched');
+  assert.equal(stateName(true, 0, true), 'pruned');
 });
 
 test('keys change what is selected', () => {

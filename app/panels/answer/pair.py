@@ -27,6 +27,9 @@ PAIRS = {
     "masked": (("The girl lost [her] toy in the park.", "The boy lost [his] toy in the park."),
                ("Lily was happy because [she] had a new toy.", "Tom was happy because [he] had a new toy.")),
     "translation": (("The cat is sleeping.", "The dog is sleeping."), ("I see a man.", "I see a woman.")),
+    "summary": (("The student pilot lost control of the airplane.", "The private pilot lost control of the airplane."),
+                ("The airplane struck a deer during the landing roll at night.",
+                 "The airplane struck a tree during the landing roll at night.")),
     "dialogue": (("I have a dog.", "I have a cat."),),
 }
 

@@ -8,7 +8,7 @@ import streamlit as st
 from app.compute import AnyTrace
 from app.content import effect as effect_content
 from app.state.handlers import events
-from app.state.lab_state import LAST, LabState
+from app.state.lab_state import FIRST_PAGE, LAST, WRITERS, LabState
 from app.texts import _
 from components import Part, effect, mount
 from models import Lab
@@ -47,8 +47,10 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
     Returns:
         The component.
     """
+    chosen = (state.asking.token, state.asking.against) if state.page == FIRST_PAGE and state.section == WRITERS \
+        else None
     return effect.part(key=key, index=shown_index(state, before, after), on_event=events.on_effect,
-                       model=lab.name, sentence=state.text[:SENTENCE],
+                       model=lab.name, sentence=state.text[:SENTENCE], chosen=chosen,
                        **effect_content.content(lab, state.plan, before, after))
 
 

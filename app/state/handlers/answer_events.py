@@ -7,12 +7,10 @@ from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers.head_events import on_heads
-from app.state.pages.answer_view import NONE
+from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import OUTPUT, PATTERN
-
-MOST_TOKENS = 10**7  # ids of any vocabulary are below
 
 
 def on_answer(event: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from app.state.lab_state import (
 )
 from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
+from app.state.pages.answer_view import MOST_TOKENS
 from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
@@ -263,10 +264,13 @@ def on_toolbar(event: dict[str, Any]) -> None:
 
 
 def on_effect(event: dict[str, Any]) -> None:
-    """Handles the choice of a prediction of the text.
+    """Handles the choice of a prediction of the text, and of a token whose logit is explained.
 
     Args:
         event: the component's event, untrusted.
     """
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
+    elif event.get("type") == "token" and is_index(event.get("token"), MOST_TOKENS):
+        present = history().present
+        history().do(replace(present, asking=present.asking.toggled(event["token"])), merge="viewing")

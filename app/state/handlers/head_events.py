@@ -51,7 +51,8 @@ def on_heads(event: dict[str, Any]) -> None:
     elif event.get("type") == "heads":
         gate, constant = event.get("gate"), event.get("constant")
         if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
-            plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate)
+            patch = "" if constant is False and gate == 1 else None  # a live head takes nothing from a second prompt
+            plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate, patch=patch)
             plan = fit(plan, present.models)[0]
             # All steps of one slider drag are one undo step.
             past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.plan import OUTPUT, PATTERN
 
 NONE = -1  # no token was chosen
+MOST_TOKENS = 10**7  # ids of any vocabulary are below
 _FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)", re.ASCII)
 
 
@@ -29,6 +30,16 @@ class AnswerView:
         """Returns the link's field: `262.17`, `.` for the default, with an `a` at the end for attention patterns."""
         ids = ".".join("" if its == NONE else str(its) for its in (self.token, self.against))
         return ids + ("a" if self.what == PATTERN else "")
+
+    def toggled(self, token: int) -> AnswerView:
+        """Returns the settings after a click on a token: the first is explained, the second is compared with it, and a
+        chosen one is released.
+        """
+        if token == self.token:
+            return replace(self, token=self.against, against=NONE)
+        if token == self.against:
+            return replace(self, against=NONE)
+        return replace(self, token=token) if self.token == NONE else replace(self, against=token)
 
     @classmethod
     def parse(cls, text: str) -> AnswerView:

@@ -160,9 +160,11 @@ export function gridPicture(grids, tilesOf) {
       );
       for (let head = 0; head < heads; head += 1) {
         const [constant, gate] = [grid.constant[layer][head], grid.gates[layer][head]];
+        const patched = Boolean(grid.patched?.[layer]?.[head]);
+        const badge = `${constant ? 'C' : ''}${patched ? 'P' : ''}`;
         const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid);
         const scale = `scale(${toPx(TILE / columns)} ${toPx(TILE / rows)})`;
-        const border = constant ? { stroke: pageData.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
+        const border = badge ? { stroke: pageData.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
         nodes.push([
           'g',
           { transform: `translate(${left + head * (TILE + GAP)} ${top + layer * (TILE + GAP + 4)})` },
@@ -172,17 +174,17 @@ export function gridPicture(grids, tilesOf) {
             _('layer {layer}, head {head}, {state}', {
               layer: layer + 1,
               head: head + 1,
-              state: stateName(constant, gate),
+              state: stateName(constant, gate, patched),
             }),
           ],
           ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
           ['g', { transform: scale, ...(gate < 1 ? { opacity: toPx(gateOpacity(gate)) } : {}) }, ...drawn],
-          ...(constant
+          ...(badge
             ? [
                 [
                   'text',
                   { x: TILE - 5, y: 15, 'font-size': 13, 'font-weight': 700, fill: ink, 'text-anchor': 'end' },
-                  'C',
+                  badge,
                 ],
               ]
             : []),
