@@ -9,13 +9,14 @@ from typing import Any
 from numpy import ndarray
 from torch import Tensor
 
-from models.errors import InputError
+from models.errors import InputError, StructureError
 from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import TARGET, Kind, policies_of, shape_of
 from models.messages import message
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.nets.residual import Residuals, Writes
+from models.nets.score_parts import ScoreParts
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
@@ -162,6 +163,19 @@ class Lab(abc.ABC):
             ValueError: as `residuals`, or there is no such position.
         """
         raise ValueError(message("this model predicts no tokens"))
+
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        """Runs a pass under the plan and returns the parts of one score.
+
+        Args:
+            address: of a head.
+            query, key: positions.
+
+        Raises:
+            ValueError: there is no such head or position, the query does not see the key, or the scores are not those
+                of queries and keys alone.
+        """
+        raise StructureError(message("the parts of a score are known only for our models of one token sequence"))
 
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:

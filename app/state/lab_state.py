@@ -31,7 +31,7 @@ CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
 HEAD, WRITERS = "head", "writers"
 SECTIONS = {"needs": N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
-            "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"),
+            "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}

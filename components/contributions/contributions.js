@@ -131,7 +131,7 @@ function offer({ data }) {
     title: `${data.model} · ${data.title}`,
     about: [data.total, data.about].filter(Boolean),
     models: [data.model],
-    what: data.field ? 'two-prompts' : 'who-wrote-the-answer',
+    what: data.field ? 'two-prompts' : 'contributions',
     picture: () => barsPicture(data),
     table: () => barsTable(data),
   };

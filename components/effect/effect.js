@@ -217,10 +217,11 @@ function showChosen({ rows, bars }, list, chosen) {
     if (!chosen) {
       for (const attribute of ['role', 'tabindex', 'aria-pressed']) name.removeAttribute(attribute);
       delete row.dataset.token;
+      delete name.dataset.chosen;
       return;
     }
     row.dataset.token = id;
-    row.dataset.chosen = ['+', '−'][chosen.indexOf(id)] ?? '';
+    name.dataset.chosen = ['+', '−'][chosen.indexOf(id)] ?? '';
     setAttribute(name, 'role', 'button');
     setAttribute(name, 'tabindex', 0);
     setAttribute(name, 'aria-pressed', chosen.includes(id));

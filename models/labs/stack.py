@@ -11,17 +11,20 @@ from numpy import ndarray
 from torch import Tensor
 from typing_extensions import override
 
+from models.errors import InputError
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
 from models.lab import GatedLogProbabilities, Touch, Watch, position_among, predicting_positions
 from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
+from models.messages import message
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.patching import each_alone
 from models.nets.attention.selective import selection
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
+from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
@@ -148,6 +151,17 @@ class StackLab(TrainedLab):
     @torch.inference_mode()
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
         return writes_of(self.model, prompt.ids, self._records(prompt, plan), self._position(prompt, position))
+
+    @override
+    @torch.inference_mode()
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        self.check(HeadPlan().gate(*address, 0.0))
+        n = len(prompt.ids)
+        if not (0 <= query < n and 0 <= key < n) or self.kinds[0].causal and key > query:
+            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
+        attention = self.model.blocks[address[1]].attention
+        factor = attention.trained_factor(n) if plan.scale == TRAINED else attention.factor(plan.scale, n)
+        return score_parts(self.model, prompt.ids, self._records(prompt, plan), address, query, key, factor)
 
     @override
     @torch.inference_mode()

@@ -128,3 +128,24 @@ def test_the_strip_has_the_prediction_at_every_position():
         assert [label for label, _ in token["top"]] == [str(label) for label in lens.labels[-1, place]]
         for (_, shown), probability in zip(token["top"], lens.probabilities[-1, place], strict=True):
             assert shown == pytest.approx(float(probability), abs=1e-4)
+
+
+def test_why_here_sums_to_the_score_for_every_split():
+    app = opened(model="stories-selective", text=TEXT, open="why", at="1.2")
+    now = app.session_state["visit"]
+    trace = models.run(models.load("stories-selective"), TEXT)
+    key = int(trace.live["self"][1, 2, -1].argmax())
+    header = mounted(app)["why"][0]
+    assert [choice["value"] for choice in header["choices"]] == [5, key, "key"]
+    score = float(trace.scores["self"][1, 2, -1, key])
+    for sequence, split in enumerate(("query", "dimensions", "position", "key"), 1):
+        _, parts = post(now, [event("why", sequence, type="choose", name="split", value=split)])
+        assert sum(bar["value"] for bar in parts["why"][0]["bars"]) == pytest.approx(score, abs=1e-3)
+    _, parts = post(now, [event("why", 9, type="choose", name="query", value=2)])
+    assert now.history.present.asking.query == 2
+    assert len(parts["why"][0]["choices"][1]["options"]) == 3  # a query sees itself and the tokens before it
+
+
+def test_why_here_of_a_synthesizer_names_the_table():
+    app = opened(model="stories-random", text=TEXT, open="why")
+    assert "number of a table" in mounted(app)["why"][0]["message"]

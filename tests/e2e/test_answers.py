@@ -76,3 +76,12 @@ def test_two_tokens_are_chosen_by_their_bars(visit):
     expect(part(visit(**query(page)), "contributions").locator(".total")).to_contain_text("minus logit of “her”")
     her.press(" ")
     expect(total).to_have_text(re.compile("Logit of “she”: "))
+
+
+def test_a_score_is_explained_by_what_wrote_the_key(visit):
+    page = visit(open="why", at="2.3", **STORY)
+    bars = part(page, "contributions")
+    expect(bars.locator(".total")).to_contain_text("query “because” and key “girl”")
+    bars.get_by_label("Parts").select_option("content and distance")
+    expect(bars.get_by_role("listitem")).to_have_count(2)
+    page.wait_for_function("location.search.includes('tokens=._.p')")

@@ -10,6 +10,8 @@ from models import HeadAttribution, HeadPlan, Lab, LogitLens
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.analysis.answer.logit_lens import lens_of
+from models.nets.score_parts import ScoreParts
+from models.plan import Address
 from models.prompt import Prompt
 
 LIGHT = 128  # tokens of one unit of the limit of passes
@@ -32,6 +34,12 @@ def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadP
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return _remembered("patching", lab, prompt, (what, position),
                        lambda: patching_of(lab, prompt, what, position=position), 2 + heads // 8)
+
+
+def why(lab: Lab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+    """Returns the parts of one score; see Lab.score_parts."""
+    return _remembered("why", lab, prompt, (plan, address, query, key),
+                       lambda: lab.score_parts(prompt, plan, address, query, key), 1)
 
 
 def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], compute: Callable[[], Any],

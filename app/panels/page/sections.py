@@ -7,7 +7,7 @@ import streamlit as st
 from app import compute
 from app.compute import AnyTrace
 from app.markdown import plain
-from app.panels.answer import by_layer, pair, writers
+from app.panels.answer import by_layer, pair, why, writers
 from app.panels.choice import card
 from app.panels.prompt import forgetting, gates, minimal_heads
 from app.panels.prompt.heads import selected
@@ -22,7 +22,8 @@ from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
-LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part}  # answered by the events route
+LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
+        "why": why.part}  # answered by the events route
 
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
@@ -42,6 +43,7 @@ def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
     offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
     offered |= dict.fromkeys(LIVE, bool(trace.outputs))
+    offered["why"] = bool(lab.card) and len(lab.kinds) == 1
     return [name for name in NAMES if offered.get(name, True)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers.head_events import on_heads
-from app.state.pages.answer_view import MOST_TOKENS, NONE
+from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import OUTPUT, PATTERN
@@ -36,6 +36,12 @@ def on_answer(event: dict[str, Any]) -> None:
             if token == NONE or is_index(token, MOST_TOKENS):
                 change: dict[str, Any] = {event["name"]: token}
                 past.do(replace(present, asking=replace(present.asking, **change)), merge="viewing")
+        case "choose" if event.get("name") in ("query", "key"):
+            if is_index(event.get("value"), MOST_PLACES):
+                place: dict[str, Any] = {event["name"]: event["value"]}
+                past.do(replace(present, asking=replace(present.asking, **place)), merge="viewing")
+        case "choose" if event.get("name") == "split" and event.get("value") in [*SPLITS.values()]:
+            past.do(replace(present, asking=replace(present.asking, split=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "what" and event.get("value") in (OUTPUT, PATTERN):
             heads = [address for address, state in present.plan.heads.items() if state.patch]
             past.do(replace(present, asking=replace(present.asking, what=event["value"]),

@@ -9,7 +9,10 @@ from models.plan import OUTPUT, PATTERN
 
 NONE = -1  # no token was chosen
 MOST_TOKENS = 10**7  # ids of any vocabulary are below
-_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)", re.ASCII)
+KEY, QUERY, DIMENSIONS, POSITION = "key", "query", "dimensions", "position"
+SPLITS = {"": KEY, "q": QUERY, "d": DIMENSIONS, "p": POSITION}  # letter in the link -> the parts of a score
+MOST_PLACES = 1000  # positions of any text are below
+_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)(?:_(\d{0,3})\.(\d{0,3})([qdp]?))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -20,16 +23,25 @@ class AnswerView:
         token: id of the token whose logit is attributed; NONE for the most probable one.
         against: id of the token it is compared with; NONE for none.
         what: what patched heads take from the second prompt, OUTPUT or PATTERN.
+        query, key: positions whose score is explained; NONE for the last query, and for its strongest key.
+        split: the parts of the score, KEY or QUERY for what wrote it, DIMENSIONS or POSITION.
     """
 
     token: int = NONE
     against: int = NONE
     what: str = OUTPUT
+    query: int = NONE
+    key: int = NONE
+    split: str = KEY
 
     def __str__(self) -> str:
-        """Returns the link's field: `262.17`, `.` for the default, with an `a` at the end for attention patterns."""
-        ids = ".".join("" if its == NONE else str(its) for its in (self.token, self.against))
-        return ids + ("a" if self.what == PATTERN else "")
+        """Returns the link's field: `262.17`, `.` for the default, an `a` for attention patterns, then `_9.3d` for a
+        score and its parts.
+        """
+        ids, places = (".".join("" if its == NONE else str(its) for its in pair)
+                       for pair in ((self.token, self.against), (self.query, self.key)))
+        letter = next(letter for letter, split in SPLITS.items() if split == self.split)
+        return ids + ("a" if self.what == PATTERN else "") + (f"_{places}{letter}" if places + letter != "." else "")
 
     def toggled(self, token: int) -> AnswerView:
         """Returns the settings after a click on a token: the first is explained, the second is compared with it, and a
@@ -51,5 +63,5 @@ class AnswerView:
         match = _FIELD.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} names no tokens")
-        token, against = (int(part) if part else NONE for part in match.groups()[:2])
-        return cls(token, against, PATTERN if match[3] else OUTPUT)
+        token, against, query, key = (int(part) if part else NONE for part in match.group(1, 2, 4, 5))
+        return cls(token, against, PATTERN if match[3] else OUTPUT, query, key, SPLITS[match[6] or ""])
