@@ -112,7 +112,7 @@ def test_forged_events_change_nothing():
     assert now.history.present == before
 
 
-@pytest.mark.parametrize("text", [".", "262.17", ".9a", "3.", "3.4a"])
+@pytest.mark.parametrize("text", [".", "262.17", ".9a", "3.", "3.4a", "3.4a-9.1d", ".-2."])
 def test_the_links_field(text: str):
     assert str(AnswerView.parse(text)) == text
     with pytest.raises(ValueError, match="names no tokens"):

@@ -84,4 +84,4 @@ def test_a_score_is_explained_by_what_wrote_the_key(visit):
     expect(bars.locator(".total")).to_contain_text("query “because” and key “girl”")
     bars.get_by_label("Parts").select_option("content and distance")
     expect(bars.get_by_role("listitem")).to_have_count(2)
-    page.wait_for_function("location.search.includes('tokens=._.p')")
+    page.wait_for_function("new URLSearchParams(location.search).get('tokens') === '.-.p'")

@@ -12,7 +12,7 @@ MOST_TOKENS = 10**7  # ids of any vocabulary are below
 KEY, QUERY, DIMENSIONS, POSITION = "key", "query", "dimensions", "position"
 SPLITS = {"": KEY, "q": QUERY, "d": DIMENSIONS, "p": POSITION}  # letter in the link -> the parts of a score
 MOST_PLACES = 1000  # positions of any text are below
-_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)(?:_(\d{0,3})\.(\d{0,3})([qdp]?))?", re.ASCII)
+_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)(?:-(\d{0,3})\.(\d{0,3})([qdp]?))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class AnswerView:
     split: str = KEY
 
     def __str__(self) -> str:
-        """Returns the link's field: `262.17`, `.` for the default, an `a` for attention patterns, then `_9.3d` for a
+        """Returns the link's field: `262.17`, `.` for the default, an `a` for attention patterns, then `-9.3d` for a
         score and its parts.
         """
         ids, places = (".".join("" if its == NONE else str(its) for its in pair)
                        for pair in ((self.token, self.against), (self.query, self.key)))
         letter = next(letter for letter, split in SPLITS.items() if split == self.split)
-        return ids + ("a" if self.what == PATTERN else "") + (f"_{places}{letter}" if places + letter != "." else "")
+        return ids + ("a" if self.what == PATTERN else "") + (f"-{places}{letter}" if places + letter != "." else "")
 
     def toggled(self, token: int) -> AnswerView:
         """Returns the settings after a click on a token: the first is explained, the second is compared with it, and a
