@@ -155,6 +155,12 @@ class _Papa(TypedDict):
     moment: NotRequired[dict[str, Any]]
 
 
+@_OPEN
+class _Rouge(TypedDict):
+    rougeL: float
+    texts: _Several
+
+
 def _same_layers(pieces: _Pieces) -> _Pieces:
     if any(not len(layer["names"]) == len(layer["others"]) == len(layer["words"]) for layer in pieces["layers"]):
         raise ValueError("windows are missing")
@@ -173,6 +179,7 @@ SHAPES: dict[str, TypeAdapter[Any]] = {
     "choices": TypeAdapter(_Choices),
     "pieces": TypeAdapter(Annotated[_Pieces, AfterValidator(_same_layers)]),
     "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences),
+    "rouge": TypeAdapter(_Rouge),
     "transfer": TypeAdapter(_Transfer), "papa": TypeAdapter(_Papa)}
 
 

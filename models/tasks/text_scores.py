@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -46,9 +46,21 @@ def bleu_of_order(texts: Sequence[str], references: Sequence[Sequence[str]], ord
 
 
 def rouge(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Returns mean ROUGE-1, -2 and -L F1 in percent, in lower case without stemming; the best of several references.
+    """Returns mean ROUGE-1, -2 and -L F1 in percent; raises as `rouge_of_texts` does."""
+    return mean_of(rouge_of_texts(texts, references))
 
-    The definition is that of Lin (2004).
+
+def mean_of(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Returns the mean over texts of each score, with two decimals."""
+    return {name: round(float(numpy.mean(values)), 2) for name, values in scores.items()}
+
+
+def rouge_of_texts(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, list[float]]:
+    """Returns ROUGE-1, -2 and -L F1 of each text in percent, in lower case without stemming (Lin 2004).
+
+    Args:
+        texts: the generated texts.
+        references: one or more references for each text; the best score counts.
 
     Raises:
         FileNotFoundError: rouge-score, which only measuring needs, is not installed.
@@ -59,4 +71,4 @@ def rouge(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str
         raise FileNotFoundError("ROUGE needs rouge-score: pip install -r requirements-test.txt") from error
     scorer = RougeScorer(list(ROUGE))
     scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]
-    return {name: round(100 * float(numpy.mean([score[name].fmeasure for score in scores])), 2) for name in ROUGE}
+    return {name: [100 * score[name].fmeasure for score in scores] for name in ROUGE}

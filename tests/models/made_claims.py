@@ -182,6 +182,11 @@ def as_the_sources_have_it(made: Made) -> None:
     for name in ("dense", "random", "factorized-random", "random-softmax"):
         made.card(f"translation-{name}", {"bleu": synthesizer.BLEU[name]})
     made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
+    for name, gain in (("softmax", 0), ("random", -1), ("dense", -1), ("dense-softmax", 1), ("random-softmax", 2)):
+        made.card(f"summary-{name}", {"rougeL": 40.0 + gain})
+        made.measured(f"summary-{name}.rouge.json", {
+            "metric": {"rougeL": 40.0 + gain}, "rougeL": 40.0 + gain,
+            "texts": [40 + gain + 10 * (i % 3 - 1) + 0.1 * gain * (i % 5 - 2) for i in range(60)]})
 
     for name, right in (("selective", "1110"), ("softmax", "1010")):
         metric = json.loads((made.folder / f"checkpoints/stories-{name}/card.json").read_text())["metric"]

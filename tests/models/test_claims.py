@@ -62,9 +62,10 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
     assert {key for key, word in words.items() if word == BUILT} == {
         "normalisation-entropy", "normalisation-relu2", "disagreement-own"}
     assert {key for key, word in words.items() if word == ONCE} == {
-        "synthesizer-transfer", "synthesizer-together", "selective-memory", "selective-memory-512", "selective-blimp",
-        "selective-choices", "selective-pieces", "papa-average", "papa-most", "papa-half", "papa-order", "heads-few",
-        "heads-roles", "heads-agree", "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
+        "synthesizer-transfer", "synthesizer-together", "synthesizer-summaries", "selective-memory",
+        "selective-memory-512", "selective-blimp", "selective-choices", "selective-pieces", "papa-average", "papa-most",
+        "papa-half", "papa-order", "heads-few", "heads-roles", "heads-agree", "heads-order", "gated-sink",
+        "gated-sparse", "gated-token", "gated-longer"}
     assert set(words.values()) == {HOLDS, ONCE, BUILT}
     for claim in judge(made.evidence):
         for statement in claim.statements:

@@ -11,7 +11,7 @@ from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.sources import transfer, translated
+from models.studies.claims.sources import summaries, transfer, translated
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
     Samples,
@@ -79,7 +79,7 @@ def claim(evidence: Evidence) -> Claim:
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
                   translated.best(evidence, TITLES, BLEU, over), _speed(evidence),
-                  translated.statement(evidence, TITLES, BLEU),
+                  translated.statement(evidence, TITLES, BLEU), summaries.statement(evidence, TITLES),
                   *transfer.statements(evidence, TITLES)])
 
 
