@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command.
 
     Args:
-        arguments: of the command line, without the program's name; those of this process by default.
+        arguments: arguments of the command line, without the program's name; those of this process by default.
     """
     parser = argparse.ArgumentParser(prog="attention-lab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -37,7 +37,7 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
         tasks: keys of CORPORA in models/studies/papa/tasks/corpora.py.
         modes: orders in which heads are modified, of `learned`, `random` and `removed`; empty for the endpoints: no
             head, all heads constant, all heads pruned.
-        share: of the usual number of texts (600 for training, 400 for the test); less for a quick look.
+        share: fraction of the usual number of texts (600 for training, 400 for the test); less for a quick look.
         data: folder of the data sets.
         runs: folder of intermediate results, from which a study resumes; None for none.
         progress: True for a progress bar.

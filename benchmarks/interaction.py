@@ -183,7 +183,7 @@ def quantile(times: list[float], share: float) -> float:
 
     Args:
         times: measured times.
-        share: for example 0.95 for p95.
+        share: share for example 0.95 for p95.
 
     Returns:
         The time.

@@ -11,10 +11,10 @@ class Colours(TypedDict):
     """The colours of one theme as `#rrggbb`; scales have equal steps of perceived lightness.
 
     Attributes:
-        sequential: for weights from 0 to the largest; light: white to indigo, dark: near-black to amber.
+        sequential: sequential for weights from 0 to the largest; light: white to indigo, dark: near-black to amber.
         diverging: for differences; negative is blue, zero the background, positive orange.
-        series: of lines and dots in charts, one per model; readable as text on the theme's background.
-        accent: of selected and changed elements; readable as text on the theme's background.
+        series: series of lines and dots in charts, one per model; readable as text on the theme's background.
+        accent: accent of selected and changed elements; readable as text on the theme's background.
     """
 
     sequential: list[str]

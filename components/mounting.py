@@ -40,7 +40,7 @@ class Part:
 
     Attributes:
         component: its name; `name` of components/main.js draws it.
-        key: of its mount on the page.
+        key: key of its mount on the page.
         header, arrays: see `pack`.
         on_event: called with each of its events.
     """

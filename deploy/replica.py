@@ -63,7 +63,7 @@ def set_state(name: str, action: str, control: Path = CONTROL, grace: float = GR
     """Changes the state of a replica.
 
     Args:
-        name: of the replica.
+        name: name of the replica.
         action: a key of STATES. `stop` sends new visitors elsewhere, waits, and then ends the connections.
         control: path of the control socket.
         grace: seconds between the two, in which running requests may end.

@@ -86,7 +86,7 @@ class Supervisor:
         """Restarts one replica while the other one serves all visits.
 
         Args:
-            name: of the replica.
+            name: name of the replica.
 
         Yields:
             Lines of text about each step.
@@ -154,7 +154,7 @@ def listening(path: Path) -> Iterator[socket.socket]:
     """Opens a Unix socket for this user only, whose `accept` waits for PAUSE.
 
     Args:
-        path: of the socket; an existing file is replaced.
+        path: path of the socket; an existing file is replaced.
 
     Yields:
         The socket.
@@ -178,7 +178,7 @@ def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> It
     """Requests a restart from the running `python -m deploy`.
 
     Args:
-        names: of replicas, restarted one after the other.
+        names: names of replicas, restarted one after the other.
         control: path of HAProxy's control socket.
 
     Yields:
@@ -198,7 +198,7 @@ def start_replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
     """Starts one replica in hosted mode, on 127.0.0.1.
 
     Args:
-        port: of the replica.
+        port: port of the replica.
         metrics: port of its Prometheus metrics; None for none.
     """
     return subprocess.Popen(

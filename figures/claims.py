@@ -25,7 +25,7 @@ def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str
 
     Args:
         points: name (row), value, which (`source`, or what of ours); several values of a row are seeds.
-        title: of the values, with the unit.
+        title: title of the values, with the unit.
         rule: a value that a vertical line marks, and its label.
         percent: True for shares.
         names: name or which -> text in the reader's language.

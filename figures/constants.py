@@ -38,7 +38,7 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
 
     Args:
         curves: way -> points; drops as shares.
-        title: of the vertical axis.
+        title: title of the vertical axis.
         average, most: the paper's, as shares.
         count: modified heads; a line marks it, and the parameter `at` moves it.
         theme: see figures.theme.

@@ -71,7 +71,7 @@ def framed(spec: dict[str, Any], title: str = "", caption: Sequence[str] = (), l
     """Returns a Vega-Lite specification with a title above the chart, and a caption and a link below.
 
     Args:
-        spec: of a chart.
+        spec: spec of a chart.
         title, caption, link: see `save`.
     """
     lines = [{"text": line} for sentence in caption for line in textwrap.wrap(sentence, CHARACTERS)]

@@ -84,7 +84,7 @@ def head_points(points: Sequence[HeadPoint], across: str, up: str, selected: int
 
     Args:
         points, across, up, selected, theme: see `head_scatter`.
-        title: of the chart.
+        title: title of the chart.
     """
     groups = tuple(_groups(points))
     rows = [{"name": point.name, "group": point.group, "x": point.x, "y": point.y,

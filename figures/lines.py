@@ -20,7 +20,7 @@ class Series:
     """One series of a chart.
 
     Attributes:
-        name: in the legend and the tooltips; distinct within a chart.
+        name: name in the legend and the tooltips; distinct within a chart.
         colour: index of a model's colour, or a role of figures.theme.
         dash: index of its dashes and of the shape of its points, so that colour is never the only difference.
         marked: True draws its points.
@@ -38,7 +38,7 @@ class Series:
         """Makes a series with the style of models.studies.series.style.
 
         Args:
-            name: of the series.
+            name: name of the series.
             style: colour, dash and, for a line without points, kind "plain".
             quiet: see Series.
         """
@@ -97,7 +97,7 @@ class Panel:
     """One plot.
 
     Attributes:
-        title: of its vertical axis, with the unit; the title of the plot if `heading` is True.
+        title: title of its vertical axis, with the unit; the title of the plot if `heading` is True.
         lines: points that a line joins, in this order within each series.
         rings: single values with large hollow marks, such as the typed text.
         dots: single values with small marks, such as each seed.
@@ -143,8 +143,8 @@ class Layout:
 
     Attributes:
         x: title of the horizontal axes.
-        scale: of x; a band has equal distances between its values.
-        y_scale: of y; symlog is linear up to `bend` and logarithmic above.
+        scale: scale of x; a band has equal distances between its values.
+        y_scale: scale of the vertical axis; symlog is linear up to `bend` and logarithmic above.
         bend: constant of symlog.
         zero: True starts the vertical axis at 0.
         together: True gives all panels one vertical scale.
@@ -182,10 +182,10 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
     The legend toggles series (shift adds one). Pointing at a plot shows the values of all series at the nearest x.
 
     Args:
-        series: of the chart; Point.series counts them.
+        series: series of the chart; Point.series counts them.
         panels: the plots; all have the same horizontal axis.
         layout: see Layout.
-        title: of the chart, for its description.
+        title: title of the chart, for its description.
         theme: see figures.theme.
 
     Returns:

@@ -35,7 +35,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
     """Returns the chart of figures.claims.dots without its dataset.
 
     Args:
-        order: of the rows.
+        order: order of the rows.
         styles: origin -> colour and shape.
         title, rule, percent, theme: see figures.claims.dots.
     """

@@ -32,7 +32,7 @@ def pruning_curves(panels: Sequence[tuple[str, bool, Mapping[str, Curve]]], left
         panels: title with unit, percent, and curves by name: a key of PRUNING_ORDERS, TRAINED_ON, MULTIPLICATIONS or
             TIME.
         left: heads left; a line marks it, and the parameter `at` moves it.
-        title: of the chart.
+        title: title of the chart.
         theme: see figures.theme.
     """
     names = [name for name in _SERIES if any(curves.get(name) for _title, _percent, curves in panels)]

@@ -19,7 +19,7 @@ class Field:
     """One picture of squares.
 
     Attributes:
-        title: of the picture.
+        title: title of the picture.
         values: (R, C); empty if there are none.
         note: why there are no values.
     """
@@ -36,8 +36,8 @@ def head_squares(fields: Sequence[Field], unit: str, title: str, most: float | N
 
     Args:
         fields: (L, H) values of each model.
-        unit: of the values.
-        title: of the chart.
+        unit: unit of the values.
+        title: title of the chart.
         most: value with the strongest colour; the largest value by default.
         theme: see figures.theme.
     """
@@ -51,8 +51,8 @@ def pair_squares(fields: Sequence[Field], unit: str, title: str, theme: Theme = 
 
     Args:
         fields: (H, H) values of each layer; values below 0 have the colour of 0.
-        unit: of the values.
-        title: of the chart.
+        unit: unit of the values.
+        title: title of the chart.
         theme: see figures.theme.
     """
     return _squares(fields, unit, title, 1.0, message("head"), message("second head"), theme)
@@ -64,9 +64,9 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
     """Returns rank correlations as squares with their numbers, from -1 (blue) to 1 (orange).
 
     Args:
-        names: of the M measures.
+        names: names of the M measures.
         values: (M, M); NaN where a correlation is not defined.
-        title: of the chart.
+        title: title of the chart.
         theme: see figures.theme.
     """
     import altair as alt
@@ -127,7 +127,7 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
 
     Args:
         rows: kind, layer, head (from 1), group, kept and removed (gates under both pushes, 0 to 1).
-        order: of the groups.
+        order: order of the groups.
         by_kind: True draws one picture per attention block.
         theme: see figures.theme.
     """

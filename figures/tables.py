@@ -37,8 +37,8 @@ class Parts:
         key: everything that `build` depends on; hashable.
         build: returns an altair chart whose data are names of `datasets`.
         datasets: name -> rows; those called rows... are the table.
-        columns: of the table.
-        title: of the chart.
+        columns: columns of the table.
+        title: title of the chart.
         about: the chart's values in words, for screen readers.
         theme: see figures.theme.
         usermeta: further values for the component that draws the chart.

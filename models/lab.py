@@ -157,7 +157,8 @@ class Lab(abc.ABC):
         """Runs a pass under the plan and returns what every part writes to the residual stream at one position.
 
         Args:
-            position: in the predicting token sequence; negative numbers count the predictions from the last one.
+            position: position in the predicting token sequence; negative numbers count the predictions from the last
+                one.
 
         Raises:
             ValueError: as `residuals`, or there is no such position.
@@ -168,7 +169,7 @@ class Lab(abc.ABC):
         """Runs a pass under the plan and returns the parts of one score.
 
         Args:
-            address: of a head.
+            address: address of a head.
             query, key: positions.
 
         Raises:
@@ -182,7 +183,7 @@ class Lab(abc.ABC):
         """Returns the logits with each head patched alone, in one batched pass.
 
         Args:
-            prompt: with its second prompt.
+            prompt: prompt with its second prompt.
             addresses: B heads; None in place of a head for a row without patch.
             what: `output` or `pattern`.
             position: as of `writes`.

@@ -74,7 +74,7 @@ class Scale:
         policy: `trained` (the model's own), `sqrt` (1 / sqrt d), `logn` (log n / (log base · sqrt d), n = number of
             keys that the query sees; Su Jianlin, kexue 8823); for relu² / n, `length` (n = the text's length) or
             `fixed` (n = the trained length).
-        base: for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
+        base: base for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
     """
 
     policy: str = "trained"
@@ -151,7 +151,7 @@ class HeadPlan:
         """Returns a plan in which the named heads have this state; None leaves a part of the state unchanged.
 
         Args:
-            addresses: of the heads.
+            addresses: addresses of the heads.
             constant, gate, patch: see HeadState.
 
         Raises:

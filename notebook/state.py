@@ -37,7 +37,7 @@ class Choices:
         """Returns the choices after an event of a component; the same choices if the event is not valid.
 
         Args:
-            event: from the browser, not checked.
+            event: event from the browser, not checked.
             shape: attention block -> (layers, heads) of the models.
         """
         kind = event.get("type")

@@ -65,7 +65,7 @@ class Route:
     """A connection to the events route that stays open between requests, as a browser's.
 
     Args:
-        address: of the app.
+        address: address of the app.
 
     Attributes:
         cookie: the balancer's, which names the replica of the visit; empty without a balancer.
@@ -116,9 +116,9 @@ class Visitor:
     """A visitor who works with a text: changes heads on the events route and sometimes opens a link.
 
     Args:
-        address: of the app.
+        address: address of the app.
         record: receives times and errors.
-        seed: of the visitor's choices.
+        seed: seed of the visitor's choices.
     """
 
     def __init__(self, address: str, record: Record, seed: int) -> None:
@@ -239,9 +239,9 @@ async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[s
     """Returns a row for the arrival of the class, one without strangers, over a minute, and one with three of them.
 
     Args:
-        address: of the app.
-        visitors: of the class.
-        seconds: of the part with strangers.
+        address: address of the app.
+        visitors: visitors of the class.
+        seconds: seconds of the part with strangers.
     """
     now, rows = time.perf_counter, []
     arrived = now() + ARRIVAL * visitors + 2 * EVERY
@@ -266,11 +266,11 @@ async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seco
     """Returns the use of the process before visitors whose connections are cut, and a minute after them.
 
     Args:
-        address: of the app.
+        address: address of the app.
         process: id of the app's process.
         visitors: people at once.
         cuts: connections that are cut.
-        seconds: of the part with cuts.
+        seconds: seconds of the part with cuts.
     """
     rows = []
     for part, count, length in (("before", 0, min(60.0, seconds)), ("after", cuts, seconds)):

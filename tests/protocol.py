@@ -75,8 +75,8 @@ def trees(descriptor: Descriptor, depth: int = 4) -> st.SearchStrategy[dict[str,
     """Returns field -> value for any fields of a message type; a nested message is a dictionary.
 
     Args:
-        descriptor: of the message type.
-        depth: of nested messages.
+        descriptor: descriptor of the message type.
+        depth: depth of nested messages.
     """
     parts: dict[str, st.SearchStrategy[Any]] = {}
     for its in descriptor.fields:
@@ -143,8 +143,8 @@ class Page:
 
     Attributes:
         visit: id of the visit; names the events route.
-        ids: of widgets and components, as messages of Streamlit name them.
-        keys: of components, as the events route names them.
+        ids: ids of widgets and components, as messages of Streamlit name them.
+        keys: keys of components, as the events route names them.
         fragments: ids of fragments.
         turn: added to the numbers by which a step names widgets, keys and fragments.
     """
@@ -217,7 +217,7 @@ class Walk:
     """The connection that sends the messages; it is opened again if the server closes it.
 
     Args:
-        address: of the app.
+        address: address of the app.
     """
 
     def __init__(self, address: str) -> None:
@@ -336,7 +336,7 @@ def run(messages: int, seed: int) -> dict[str, Any]:
 
     Args:
         messages: smallest number of messages.
-        seed: of hypothesis.
+        seed: seed of hypothesis.
 
     Returns:
         `sent`, `statuses` of the events route, `errors` of the other visitor, `exceptions` of our code, and others.

@@ -31,7 +31,7 @@ def executed(path: Path, kernel: str = "python3", env: dict[str, str] | None = N
     """Returns the notebook with the outputs of a new kernel.
 
     Args:
-        path: of the notebook.
+        path: path of the notebook.
         kernel: name of its kernel.
         env: variables of the kernel; `environment()` by default.
         cwd: folder in which it runs; the repository by default.

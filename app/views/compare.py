@@ -49,7 +49,7 @@ class Compared:
     """One of the models with the text as tokenized for it.
 
     Attributes:
-        state: with the part of the plan and the selection that this model has heads for.
+        state: state with the part of the plan and the selection that this model has heads for.
         before, after: the baseline trace and the trace under the plan.
     """
 

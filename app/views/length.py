@@ -41,7 +41,7 @@ class Quantity:
     """The quantity that a chart shows.
 
     Attributes:
-        key: of models.studies.corpus.lengths.measure and facts.
+        key: key of models.studies.corpus.lengths.measure and facts.
         title, unit: texts for the visitor.
         percent: True if its values are shares.
     """

@@ -14,10 +14,10 @@ def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign:
     """Draws the button.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         model: id of the current model.
         task: title of its task.
-        title: of the model.
+        title: title of the model.
         short: a shorter title for a narrow header.
         foreign: the visitor's own models, each with name, title and line; shown in a tab of their own.
         on_event: called with {type: model, model, sequence} when another model is chosen.
@@ -32,7 +32,7 @@ def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
     """Sends the list of all models; call it once per visit. It draws nothing.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         offered: language -> tasks with task, title, line and groups; a group has source and models, and a model has
             name, title and line.
         pictures: name -> side and heads (base64 of 4 maps of side x side bytes), for models with a picture.

@@ -30,7 +30,7 @@ class Row(TypedDict):
 
     Attributes:
         name: short name of the model.
-        title: of its attention type.
+        title: title of its attention type.
         colour, dash: of its series in charts.
         answer: None if the model predicts nothing.
         loss: nats, unmodified and after the plan; None if unknown.
@@ -55,7 +55,7 @@ def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> C
     """Draws the table.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         rows: one per model.
         asked: the question that the answers belong to, like `Next token after “time”`; empty without answers.
         changed: False for the empty plan: one value per cell, no comparison.

@@ -16,11 +16,11 @@ def contributions(*, key: str, title: str, about: str = "", total: str = "", uni
     """Draws the bars, the largest absolute value first.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         title: heading.
         about: a sentence below it.
         total: a sentence about the sum.
-        unit: of the values, `%` or a word.
+        unit: unit of the values, `%` or a word.
         bars: each with label, value and optionally head (block, layer, head, counted from 0) and patched, whether the
             plan patches this head.
         choices: lists to choose from, each with name, label, value and options of value and text.

@@ -15,11 +15,11 @@ def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "
     """Draws the slider, and the text and the table of its position.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         group: charts and dials with the same group show the same position; see `group` of components/figure.
         places: the positions, ascending numbers.
         at: the current position.
-        label: of the slider; empty for no slider, if another component of the group has one.
+        label: label of the slider; empty for no slider, if another component of the group has one.
         term: key of the glossary that explains the label.
         told: the text per position; text between ** is bold.
         columns: names of the table's columns.
@@ -34,7 +34,7 @@ def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
     """Draws a table that does not change. st.table costs 4 ms on the server and a table library in the browser.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         columns: names of the columns.
         rows: texts; the first column is a row's name.
         strong: (row, column) of bold cells.

@@ -11,8 +11,8 @@ class Strip(TypedDict):
     """The values that the strip of tokens shows; by default the change in loss per token.
 
     Attributes:
-        title: of the strip, like `Loss per token`.
-        unit: of the values, like `nats` or `1 − cosine`.
+        title: title of the strip, like `Loss per token`.
+        unit: unit of the values, like `nats` or `1 − cosine`.
         worse_is_more: True if a higher value is worse; changes are then called better and worse, else more and less.
         what: the quantity, for the sentence about a token (`“cat”: loss 2.100 → 2.300 nats`).
     """
@@ -41,7 +41,7 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
     """Draws the panel.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         predictions: one per predicted position, in the order of the text; the panel shows one at a time. Each has
             title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), known (the right answer
             is known), and at most 10 rows of label, before, after (probabilities) and right (True for the right

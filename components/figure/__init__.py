@@ -15,7 +15,7 @@ def spec_of(spec: Spec) -> Spec:
     """Returns a specification with its texts in the visitor's language.
 
     Args:
-        spec: of a chart of figures/, in the light theme: `length_curves.spec(...)`. The browser adds the theme.
+        spec: spec of a chart of figures/, in the light theme: `length_curves.spec(...)`. The browser adds the theme.
     """
     return texts.translated({key: its for key, its in spec.items() if key != "config"})
 
@@ -27,14 +27,14 @@ def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str
     """Draws a chart.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         spec: made by `spec_of`.
-        title: of the chart, and of its files.
+        title: title of the chart, and of its files.
         models: ids of the models, for the files' names.
         what: one word for the files' names, like `entropy`.
         alt: the chart in words; empty for the description in the spec.
         about: sentences below the chart in its files.
-        group: of components/dial; the chart marks the group's position and, if its spec chooses, sets it.
+        group: group of components/dial; the chart marks the group's position and, if its spec chooses, sets it.
         at: the marked position.
         here: label of that position in the files.
         is_drawn: False for the table and the files alone, of a chart that plotly draws.

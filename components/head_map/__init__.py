@@ -22,7 +22,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         queries: the N query tokens; any text, shown as text.
         keys: the M key tokens; None if these are the query tokens.
         kind_title: title of the attention block, shown before `Layer 1, head 3`.
@@ -42,7 +42,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         at: the query whose words are tinted while none is pointed at; None for the last one.
         is_constant: whether the head is constant, for the title.
         patched: whether the head takes its output or pattern from a second prompt, for the title.
-        gate: of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
+        gate: gate of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
         changed: the plan is not empty, so that the view `change` is offered.
         base: (N, M) float32, the pattern of the unmodified model; None if it was not computed: the view `change` then
             shows the pattern after the plan until it arrives.

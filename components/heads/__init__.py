@@ -65,7 +65,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         grids: at least one; their shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
             (of the block), or `and.0.3.1.2` (the head, and head 3 of layer 0 and head 2 of layer 1).

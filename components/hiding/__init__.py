@@ -12,7 +12,7 @@ def hiding(*, key: str, words: Sequence[tuple[str, bool]], on_event: OnEvent) ->
     """Draws one button per word; without words it is empty.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         words: (word, whether it is hidden), in the order of the text.
         on_event: called with {type: hide, index, word, hidden, sequence}; `hidden` is the new state of the word.
     """

@@ -19,7 +19,7 @@ def lens(*, key: str, tokens: Sequence[str] = (), words: Sequence[str] = (),
     """Draws the table; the top tokens of the cell under the pointer are shown below it.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         tokens: P tokens, the columns.
         words: texts of the tokens that are predicted.
         before: (L + 1, P, k) indices of `words`, the most probable first, and their probabilities, of the unmodified

@@ -55,15 +55,15 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
     """Draws the step.
 
     Args:
-        key: of the mount.
-        title: of the lesson.
+        key: key of the mount.
+        title: title of the lesson.
         place: `to` of this step.
         stops: all steps.
-        heading: of the step.
+        heading: heading of the step.
         told: the step's text; names of controls are between stars.
         task: what to do, in the same form.
         done: whether the task is done.
-        question: of the step, or None.
+        question: question of the step, or None.
         back: address of the step before; None for the first step.
         forth: address of the step after; None for the last step.
         forth_title: label of the button to the next step.

@@ -86,7 +86,7 @@ def library(*, key: str = "library", on_missing: Callable[[], None] | None = Non
     """Sends the library. Call it once per visit, outside of fragments; until then, components are empty.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         on_missing: called if the browser finds no library at `address`; None sends the library itself, 426 kB.
     """
     if on_missing is None:

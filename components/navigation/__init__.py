@@ -13,7 +13,7 @@ def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, 
     """Draws the links.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         pages: key -> title.
         present: key of the current page.
         section: key of the page that the current page belongs to, if the current page has no link of its own.

@@ -13,8 +13,8 @@ def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
     """Draws the line; several messages or a long one wrap.
 
     Args:
-        key: of the mount.
-        status: for a text without problems, like `14 tokens`; with messages, shown after them.
+        key: key of the mount.
+        status: status for a text without problems, like `14 tokens`; with messages, shown after them.
         messages: plain texts, one per line.
         excerpt: the text before the wrong part, the wrong part, which is underlined, and the text after it. An empty
             part is shown as a gap.

@@ -12,7 +12,7 @@ class Token(TypedDict):
     """A token of the line.
 
     Attributes:
-        text: of the token.
+        text: text of the token.
         before, weight: attention of the last token to this token, 0 to 1, of the unmodified model and now.
     """
 
@@ -62,9 +62,9 @@ def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[B
     """Draws the experiment; bars and answer move from their former to their present values.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         words: all texts, for the current state.
-        tokens: of the line, in order; the prediction is made at the last one.
+        tokens: tokens of the line, in order; the prediction is made at the last one.
         bars: the most probable answers.
         answer_now: the model's answer.
         is_right: whether the answer is right.

@@ -10,7 +10,7 @@ def text_box(*, key: str, text: str, placeholder: str, most: int, on_event: OnEv
     """Draws the box. Each change of its text is an event; text that an input method is composing is not.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         text: the text; the box keeps a newer one that was typed and is not answered yet.
         placeholder: shown in the empty box.
         most: maximum length of the text in UTF-16 units; the browser cuts a longer one.

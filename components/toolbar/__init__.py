@@ -13,7 +13,7 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
     """Draws the buttons and writes the address.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         query: the address after `?`, encoded by urllib.parse.urlencode.
         mode: `push` adds an entry to the browser's history, `replace` replaces the current entry.
         can_undo: whether there is a change to undo.

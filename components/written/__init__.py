@@ -10,7 +10,7 @@ def written(*, key: str, before: str, after: str | None = None) -> Content:
     """Draws the lines.
 
     Args:
-        key: of the mount.
+        key: key of the mount.
         before: output of the unmodified model.
         after: output after the plan; None for the empty plan.
     """

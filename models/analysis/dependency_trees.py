@@ -23,7 +23,7 @@ class Sentence:
     Attributes:
         text: the original text.
         words: (start, stop) of each word in the text.
-        heads: for each word the index of the word that it depends on, from 0; -1 for the root.
+        heads: heads for each word the index of the word that it depends on, from 0; -1 for the root.
         relations: the dependency's name, without the part after a colon (`nsubj` of `nsubj:pass`).
         tags: universal parts of speech, like `NOUN`.
     """

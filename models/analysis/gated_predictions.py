@@ -48,7 +48,7 @@ class Question:
 
         Args:
             before: results of the unmodified model.
-            index: of the prediction; None for all, or for those with known answers if there are any.
+            index: index of the prediction; None for all, or for those with known answers if there are any.
 
         Raises:
             ValueError: the model has no predictions.

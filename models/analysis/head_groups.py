@@ -41,7 +41,7 @@ class Groups:
 
     Attributes:
         kept, removed: (heads,) G+ and G-, 0 to 1.
-        loss: of the answers in nats, of the unmodified model.
+        loss: loss of the answers in nats, of the unmodified model.
         losses: group -> loss in nats with that group's heads pruned.
     """
 

@@ -73,10 +73,10 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
     """Returns the curve of one text as found by gates alone; `polish` improves it at a bound.
 
     Args:
-        gating: of the text.
+        gating: gating of the text.
         tokens: number of tokens of the text, which determines the number of draws per step.
-        seed: of the gates' random numbers.
-        steps: of learning.
+        seed: seed of the gates' random numbers.
+        steps: steps of learning.
         tell: called with the done and the total number of steps.
         cancelled: called before each step.
         turn: context around each step, in which others wait for their turn.
@@ -185,7 +185,7 @@ def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:
     first.
 
     Args:
-        gating: of the text.
+        gating: gating of the text.
         order: (heads,) indices; heads that are pruned last come first.
     """
     ranks = order.argsort()

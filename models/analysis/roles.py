@@ -87,7 +87,7 @@ class KeyCounts:
 
         Args:
             at: result of `add`.
-            sentence: with its tree.
+            sentence: sentence with its tree.
             spans: (start, stop) in the text of each token.
             text: indices of these tokens in the token sequence.
         """
@@ -109,9 +109,9 @@ class KeyCounts:
 
         Args:
             at: result of `add`.
-            ids: of the token sequence.
+            ids: ids of the token sequence.
             text: indices of the text's tokens in the token sequence.
-            rank: of each token id, 0 for the most frequent.
+            rank: rank of each token id, 0 for the most frequent.
         """
         ranks = rank[numpy.array(ids)[text]]
         rare = text[int(ranks.argmax())]

@@ -27,7 +27,7 @@ class Hypothesis:
 
     Attributes:
         ids: without `start`; with `end` if it ended.
-        log_probability: of the whole text, in nats.
+        log_probability: log probability of the whole text, in nats.
     """
 
     ids: tuple[int, ...]

@@ -40,7 +40,7 @@ class Decoder:
     """Reads B texts in parallel, one token of each at a time.
 
     Args:
-        model: with softmax or selective attention over q·k, in evaluation mode.
+        model: model with softmax or selective attention over q·k, in evaluation mode.
         texts: B.
         longest: largest number of tokens of a text.
         budgets: K_l, keys that each layer keeps; None for all.

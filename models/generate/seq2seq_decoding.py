@@ -33,7 +33,7 @@ class Writer:
     """Reads the candidates of T texts, one token of each at a time: the `step` of beam search.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
         texts: (T, M) ids, padded.
         interventions: block -> one per layer, the decoder's for as many queries as will be read; None for the
             unmodified model.
@@ -103,7 +103,7 @@ def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventio
     """Returns the best hypothesis of each text.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
         texts: ids as the encoder reads them.
         beam: number of candidates; 1 for greedy search.
         interventions: as in Writer, the decoder's for `limit` queries.

@@ -33,7 +33,7 @@ class TrainedLab(Lab):
     """A trained model of ours with its task, its constant matrices and its card.
 
     Attributes:
-        model: in evaluation mode, float32.
+        model: model in evaluation mode, float32.
         constant: block -> (L, H, limit, limit) constant matrices, rows sum to 1.
         card: content of card.json.
     """

@@ -59,7 +59,7 @@ class PairConfig(Config):
     """The shape of an encoder-decoder; `layers` are the decoder's.
 
     Attributes:
-        encoder_layers: of the encoder.
+        encoder_layers: encoder layers of the encoder.
         target_length: tokens of the longest training target: the size of the decoder's tables; 0 for trained_length.
     """
 

@@ -47,7 +47,7 @@ def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Te
     """Returns the disagreement D of one layer, a scalar: at most 0, higher if the heads differ more.
 
     Args:
-        record: of the layer.
+        record: record of the layer.
         term: one of TERMS.
         queries: (B, N) bool, True for tokens, False for padding.
         keys: (B, M) the same of the keys.

@@ -37,7 +37,7 @@ class Writes:
     """The parts of the residual stream at one position; heads and rest sum to the state after the last layer.
 
     Attributes:
-        position: in the predicting token sequence.
+        position: position in the predicting token sequence.
         heads: block -> (L, H, C).
         rest: name -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases.
         gain: (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation.
@@ -76,7 +76,7 @@ def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Recor
     """Returns the outputs of embedding, heads and MLPs at P positions, by the order of the layers.
 
     Args:
-        ids: of the predicting token sequence.
+        ids: ids of the predicting token sequence.
         records: block -> the records of its layers in a pass over `ids`.
 
     Returns:

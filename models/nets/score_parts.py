@@ -35,9 +35,9 @@ class ScoreParts:
         dimensions: (D/2,) of the pairs of head dimensions that RoPE rotates together.
         content: q·k without rotation, scaled.
         position: the change by the rotation, which depends on the distance of query and key.
-        names: of A parts: `embedding`, (block, layer, head), `mlp 0`, ...
+        names: names of A parts: `embedding`, (block, layer, head), `mlp 0`, ...
         writers: (A, A), of a part of the query (row) with a part of the key (column).
-        factor: of q·k: the scale policy's factor / sqrt(D).
+        factor: factor of q·k: the scale policy's factor / sqrt(D).
         masking: F, which selective attention subtracts; 0 for other types.
         weight: the computed pattern's weight, exp(score - masking) / Z.
     """
@@ -63,7 +63,7 @@ def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Se
     """Returns the parts of a score.
 
     Args:
-        ids: of the text.
+        ids: ids of the text.
         records: block -> the records of its layers in a pass over `ids`.
         address: (block, layer, head).
         query, key: positions.

@@ -164,7 +164,7 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
     """Returns model, constant matrices and card; raises CheckpointError as read_model does.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         limit: largest number of tokens of an input text.
         target_limit: largest number of tokens that an encoder-decoder generates; 0 for `limit`.
     """

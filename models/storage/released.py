@@ -45,8 +45,8 @@ def folder_of(name: str, folder: Path) -> Path:
     """Returns the folder of a model; downloads it if SETTING names a repository that must have it.
 
     Args:
-        name: of the model.
-        folder: with a folder for each model; it is looked at first.
+        name: name of the model.
+        folder: folder with a folder for each model; it is looked at first.
 
     Raises:
         ValueError: the repository cannot be reached, or a file differs from the released one.
@@ -80,7 +80,7 @@ def unknown(name: str, there: Iterable[str]) -> str:
     """Returns the message for a model that has no files here.
 
     Args:
-        name: of the model.
+        name: name of the model.
         there: names of the models that have files here.
     """
     if name in digests():

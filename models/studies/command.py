@@ -50,12 +50,12 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
     """Runs the study on each model that the command line names, and writes what `measure` returns.
 
     Args:
-        kind: of measurement, a key of store.COMMANDS.
+        kind: kind of measurement, a key of store.COMMANDS.
         about: the study's docstring, printed by --help.
         choices: names of models that the study accepts.
         load: models.loading.load or models.loading.own.
         measure: (lab, task, arguments) -> the measurement's values. The task caches tokens in arguments.runs.
-        options: of this study, in addition to --data and --runs.
+        options: options of this study, in addition to --data and --runs.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))

@@ -56,7 +56,7 @@ def validation_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
     """Returns about `tokens` tokens of validation texts: the same share of every validation batch.
 
     Args:
-        corpus: of a task.
+        corpus: corpus of a task.
         tokens: approximate total.
     """
     batches = corpus.validation()
@@ -68,7 +68,7 @@ def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
     """Returns about `tokens` tokens of test texts, evenly spread over all of them.
 
     Args:
-        corpus: of a task.
+        corpus: corpus of a task.
         tokens: approximate total; of translations, target tokens.
 
     Raises:

@@ -28,7 +28,7 @@ class Training:
     """A training whose single steps can be timed, from the recipe's initialisation.
 
     Args:
-        name: of the model; its recipe is used.
+        name: name of the model; its recipe is used.
         precision: as models.training.trainer.faster_precision returns it.
     """
 
@@ -43,7 +43,7 @@ class Training:
         """Returns the seconds of one training step.
 
         Args:
-            batch: of the step.
+            batch: batch of the step.
         """
         began = time.perf_counter()
         update(self._model, batch, self._recipe, self._optimisers, self._objective, rate(0, self._recipe),

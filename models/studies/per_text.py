@@ -102,7 +102,7 @@ def losses(metric: Mapping[str, Any]) -> Texts:
     """Returns the losses of stories and books in nats, all with the same weight.
 
     Args:
-        metric: of a training.
+        metric: metric of a training.
 
     Raises:
         KeyError: the metric has no losses per text.
@@ -115,7 +115,7 @@ def answers(events: int, among: str) -> Reader:
     """Returns a reader of the shares of right answers to assignments.
 
     Args:
-        events: of the texts.
+        events: events of the texts.
         among: set of queries, a key of Answered.among.
     """
     return lambda metric: shares(metric["texts"][str(events)][among])
@@ -125,7 +125,7 @@ def guesses(length: int, policy: str = "") -> Reader:
     """Returns a reader of the shares of right guesses at hidden tokens.
 
     Args:
-        length: of the texts, in tokens.
+        length: length of the texts, in tokens.
         policy: scale policy of seeds.READINGS; the trained policy by default.
     """
     if policy:
@@ -137,7 +137,7 @@ def sentences(metric: Mapping[str, Any]) -> Texts:
     """Returns the value of each sentence for BLEU, as models/studies/corpus/sentences.py defines it.
 
     Args:
-        metric: of a training.
+        metric: metric of a training.
 
     Raises:
         KeyError: the metric has no values per sentence.
@@ -150,7 +150,7 @@ def sentence_logs(metric: Mapping[str, Any]) -> Texts:
     """Returns the value of each sentence for ln BLEU (the derivative of the logarithm).
 
     Args:
-        metric: of a training.
+        metric: metric of a training.
 
     Raises:
         KeyError: the metric has no values per sentence.

@@ -78,10 +78,10 @@ class Pruning:
         model: name of the converged model.
         kinds: attention blocks whose heads have gates.
         strength: lambda, weight of P(gate > 0) of one head, in nats; 0 for a run without gates.
-        steps: of training with the penalty.
+        steps: steps of training with the penalty.
         rate, gate_rate: learning rates of the weights and of ln a.
         label_smoothing: as in the model's own training.
-        seed: of the gates' random numbers and of the order of the data.
+        seed: seed of the gates' random numbers and of the order of the data.
     """
 
     model: str
@@ -146,8 +146,8 @@ def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) ->
     Args:
         pruning: settings of the run.
         model: the converged model; its weights are changed.
-        corpus: of the model's task.
-        folder: of log and state.
+        corpus: corpus of the model's task.
+        folder: folder of log and state.
 
     Raises:
         FileExistsError: the state in the folder belongs to another run.
@@ -227,7 +227,7 @@ def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
     """Writes the run's weights as a released model, whose scores are computed from them.
 
     Args:
-        folder: of the run, which has come to its end.
+        folder: folder of the run, which has come to its end.
     """
     target, result = CHECKPOINTS / name, read_json(folder / "result.json")
     shutil.copytree(folder / "model", target, dirs_exist_ok=True)

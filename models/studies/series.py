@@ -28,7 +28,7 @@ def style(name: str, reading: int = 0) -> dict[str, Any]:
     """Returns colour and dash of a series, the same in every chart.
 
     Args:
-        name: of a model, an attention type, or a series of a claim.
+        name: name of a model, an attention type, or a series of a claim.
         reading: 0 for the model as trained; another number, for another inference setting, shifts the dashes.
     """
     if name.startswith(_REFERENCE):

@@ -34,8 +34,8 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
     A file is outdated if its weights were replaced or its measure has a newer version.
 
     Args:
-        name: of the model.
-        kind: of measurement.
+        name: name of the model.
+        kind: kind of measurement.
         folder, checkpoints: folders of measurements and of cards; the repository's own by default.
 
     Raises:
@@ -101,7 +101,7 @@ def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
 
     Args:
         measured: content of a measurement.
-        card: of a model.
+        card: card of a model.
     """
     if "weights" in measured:
         return measured["weights"] == sha(card)
@@ -112,7 +112,7 @@ def sha(card: Mapping[str, Any]) -> str | None:
     """Returns the SHA-256 of the weights that a card describes; None if the card has none.
 
     Args:
-        card: of a model.
+        card: card of a model.
     """
     return card.get("weights", {}).get("model.safetensors")
 
@@ -121,7 +121,7 @@ def version(kind: str) -> int:
     """Returns the current version of a measure.
 
     Args:
-        kind: of measurement.
+        kind: kind of measurement.
     """
     return VERSIONS.get(kind, 1)
 
@@ -131,7 +131,7 @@ def is_older(measured: Mapping[str, Any], kind: str) -> bool:
 
     Args:
         measured: content of a measurement.
-        kind: of measurement.
+        kind: kind of measurement.
 
     Raises:
         ValueError, TypeError: its version is not a number.
@@ -155,8 +155,8 @@ def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None
     """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or a checkpoint during training.
 
     Args:
-        name: of the model.
-        kind: of measurement.
+        name: name of the model.
+        kind: kind of measurement.
         weights: fingerprint of the measured weights, Lab.fingerprint.
         values: content of the file.
     """
@@ -169,9 +169,9 @@ def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) 
     """Writes NAME.KIND.json for a released model.
 
     Args:
-        name: of the model.
-        kind: of measurement.
-        metric: of the model's card.
+        name: name of the model.
+        kind: kind of measurement.
+        metric: metric of the model's card.
         values: content of the file.
     """
     MEASUREMENTS.mkdir(exist_ok=True)

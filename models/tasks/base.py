@@ -46,7 +46,7 @@ class Reader:
     """Turns texts into tokens and predictions into texts. The methods here fit a causal language model.
 
     Attributes:
-        name: of the task's family of models.
+        name: name of the task's family of models.
         title, line: the task in a few words and in one plain sentence, for visitors.
         vocabulary: V.
         limit: largest number of tokens of an input text, BOS included; also the size of the constant matrices.
@@ -152,7 +152,7 @@ class Corpus:
         """Reads nothing yet.
 
         Args:
-            reader: of the same task.
+            reader: reader of the same task.
             data: folder of the data sets.
             cache: folder of their tokens; runs/ if left out.
         """

@@ -148,8 +148,8 @@ class MaskedCorpus(StoriesCorpus):
         """Reads nothing yet.
 
         Args:
-            lengths: of the training texts.
-            tokens: per step.
+            lengths: lengths of the training texts.
+            tokens: tokens per step.
             reader, data, cache: as in StoriesCorpus.
         """
         # Models of mixed lengths are evaluated at the usual length, as the others are.

@@ -47,9 +47,10 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     Args:
         name: a key of RECIPES.
         model: as released.
-        task: of the model.
-        folder: of the training's log and learning curve; the scores of other seeds are in the folders next to it.
-        seed: of the training.
+        task: task of the model.
+        folder: folder of the training's log and learning curve; the scores of other seeds are in the folders next to
+            it.
+        seed: seed of the training.
         metric: scores of this seed.
     """
     recipe, attention = RECIPES[name], TYPES[model.config.attention]

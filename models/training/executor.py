@@ -139,9 +139,9 @@ def progress(results: Iterator[tuple[int, Result]], names: Sequence[str],
     """Passes results on and prints how many jobs are done and how much time is left.
 
     Args:
-        results: of an executor's `map`.
-        names: of the jobs, for the printed lines.
-        clock: in seconds.
+        results: results of an executor's `map`.
+        names: names of the jobs, for the printed lines.
+        clock: clock in seconds.
     """
     began = clock()
     for done, (i, result) in enumerate(results, 1):
@@ -172,7 +172,7 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[Any]:
     """Yields the executor that a command line names, and closes it at the end.
 
     Args:
-        arguments: with the options of `add_executor_options`.
+        arguments: arguments with the options of `add_executor_options`.
 
     Raises:
         ExecutorError: see RayExecutor.

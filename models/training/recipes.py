@@ -38,11 +38,11 @@ class Recipe:
         muon: True to train matrices by Muon, scaled to AdamW's step size, and all other parameters by AdamW; False for
             AdamW alone. W2 of dense Synthesizers, a stack of one matrix per head, is trained by AdamW.
         beta2: decay of AdamW's second moment.
-        weight_decay: of matrices; vectors, stacks and tables have none.
+        weight_decay: weight decay of matrices; vectors, stacks and tables have none.
         table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than weights.
         initial_std, embedding_std: standard deviations of fresh weights, see Transformer.
         memory_loss: weight of selective attention's memory loss; 0 for none.
-        lengths: of the training texts, if they differ from the family's usual length.
+        lengths: lengths of the training texts, if they differ from the family's usual length.
         compiled: True to train under torch.compile, which is faster if every step has the same shape.
     """
 
@@ -195,8 +195,8 @@ def is_current(name: str, training: Mapping[str, Any]) -> bool:
     """Returns False if a training had other rates than the sweep chooses now; such a model is not compared with others.
 
     Args:
-        name: of the model.
-        training: of its card or of a seed's metrics; missing rates count as current.
+        name: name of the model.
+        training: training of its card or of a seed's metrics; missing rates count as current.
     """
     return name not in RECIPES or all(training.get(rate) in (None, getattr(RECIPES[name], rate))
                                       for rate in ("learning_rate", "table_rate"))

@@ -90,7 +90,7 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
         targets: (B, N) ids that follow, -1 for padding.
         label_smoothing: share of the target's probability that is spread evenly over all tokens.
         terms: names in disagreement.TERMS.
-        weight: of the disagreement.
+        weight: weight of the disagreement.
         interventions: as in Seq2Seq; learned gates.
     """
     records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
@@ -137,7 +137,7 @@ def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> l
     """Returns one or two optimisers that together hold every parameter once. `factor` of a group multiplies the rate.
 
     Args:
-        precision: of Muon's matrix products, a key of PRECISIONS.
+        precision: precision of Muon's matrix products, a key of PRECISIONS.
     """
     matrices, tables, rest = [], [], []
     for name, parameter in model.named_parameters():
@@ -201,7 +201,7 @@ def precision_for(folder: Path, device: torch.device, requested: str | None = No
     """Returns the precision of a run: the one that it began with, else the requested one, else the faster one here.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         requested: a key of PRECISIONS, or None.
 
     Raises:
@@ -221,9 +221,9 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch
     Args:
         recipe: steps, rates and shape.
         corpus: training and validation batches.
-        folder: of log, state and learning curve.
-        seed: of weights, data order and dropout.
-        precision: of matrix products, a key of PRECISIONS; weights and their updates are float32 in any case.
+        folder: folder of log, state and learning curve.
+        seed: seed of weights, data order and dropout.
+        precision: precision of matrix products, a key of PRECISIONS; weights and their updates are float32 in any case.
         after: called after each step with the number of steps done and the model, which it must not change.
 
     Returns:
@@ -270,7 +270,7 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
 
     Args:
         objective: loss function of the recipe, see objective_of.
-        learning_rate: of this step, multiplied by each group's factor.
+        learning_rate: learning rate of this step, multiplied by each group's factor.
         precision: as in `train`.
     """
     for group in (group for optimiser in optimisers for group in optimiser.param_groups):
@@ -313,7 +313,7 @@ def train_each(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespac
     """Runs a job for each model that the command line names.
 
     Args:
-        parser: of training_parser.
+        parser: parser of training_parser.
         job: trains one model, given the arguments and the model's name.
     """
     arguments = parser.parse_args()

@@ -25,7 +25,7 @@ def files(root: Path, models: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """Yields (file in the tree, path in the wheel) of everything but RELEASED.
 
     Args:
-        root: of the repository or of an unpacked source distribution.
+        root: root of the repository or of an unpacked source distribution.
         models: names of the released models to include.
     """
     wanted = set(models)

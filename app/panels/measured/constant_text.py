@@ -41,7 +41,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
         lab: the model of the study.
         study: the chosen study.
         text: input text.
-        task: of CORPORA.
+        task: a task of CORPORA.
         count: number of constant heads.
     """
     st.markdown(_("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",

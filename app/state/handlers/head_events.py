@@ -128,7 +128,7 @@ def _selected(value: object, count: int) -> tuple[list[int], bool]:
     """Returns the indices of the heads in plotly's selection, and True if a rectangle or a lasso selected them.
 
     Args:
-        value: of the widget, untrusted.
+        value: value of the widget, untrusted.
         count: number of heads.
     """
     selection = value.get("selection") if isinstance(value, Mapping) else None

@@ -32,7 +32,7 @@ class HeadAttribution:
         rest: `embedding`, `mlp 0`, ..., and `biases` if the model has some -> logits.
         total: the logit of `token`, or its difference from the logit of `against`.
         token, against: ids; `against` is None for a logit alone.
-        position: in the predicting token sequence.
+        position: position in the predicting token sequence.
     """
 
     heads: Mapping[str, ndarray]
@@ -59,8 +59,8 @@ def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: st
         plan: interventions on heads.
         token: the token as the model writes it, like " his", or its id; None for the most probable one.
         against: a second token, for the difference of the two logits.
-        position: in the predicting token sequence; negative numbers count the predictions from the last one, so that
-            -1 is the next token, the last hidden word, or the decoder's last prediction.
+        position: position in the predicting token sequence; negative numbers count the predictions from the last one,
+            so that -1 is the next token, the last hidden word, or the decoder's last prediction.
         source: the second prompt of patched heads.
 
     Raises:

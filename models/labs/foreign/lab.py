@@ -39,7 +39,7 @@ class ForeignLab(Lab):
     """A model from outside the repository, made by models.labs.foreign.opening.folder after a successful comparison.
 
     Attributes:
-        model: in evaluation mode, float32; no pass leaves anything on it.
+        model: model in evaluation mode, float32; no pass leaves anything on it.
         sites: attention module -> its block.
         families: the attention blocks.
         body: module that obeys models.labs.foreign.running.positions; None for a model without a head on each token.

@@ -48,7 +48,7 @@ def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
     The result is a proposal: the caller compares the model that it describes with the original one.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
         state: name -> weight, with the gates in W_O.
         sites: every attention layer.
         gates: (block, layer) -> (H,).

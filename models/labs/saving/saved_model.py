@@ -13,7 +13,7 @@ class SavedModel:
     """A model that was written to a folder.
 
     Attributes:
-        folder: with config, weights and tokenizer.
+        folder: folder with config, weights and tokenizer.
         folded: heads whose gate was multiplied into W_O.
         cut: number of pruned heads that the weights lack; the other pruned heads have zeros in W_O.
     """

@@ -127,7 +127,7 @@ def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
     """Returns an intervention for a batch of two: the first row is the baseline, the second has `intervention`.
 
     Args:
-        intervention: of the second row.
+        intervention: intervention of the second row.
         factor: the trained factor on the scores.
     """
     def below(tensor: Tensor | None, neutral: float) -> Tensor | None:

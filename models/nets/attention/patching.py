@@ -32,7 +32,7 @@ class Patch:
     """The patches of one layer.
 
     Attributes:
-        values: of the second prompt.
+        values: values of the second prompt.
         of_output: (H, 1, 1) or (B, H, 1, 1) bool, True where the output is replaced; None if nowhere.
         of_pattern: the same for the attention pattern.
     """

@@ -10,7 +10,7 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
     """Returns commands that evaluate the released models, train three seeds of each, and print the verdicts.
 
     Args:
-        names: of models.
+        names: names of models.
         extra: commands to run before the verdicts.
     """
     listed = " ".join(names)
@@ -35,8 +35,8 @@ def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str 
     """Returns commands that learn gates again on these kinds of heads, a line per number of steps and seed.
 
     Args:
-        kinds: of heads, as `encoder`.
-        runs: whose strengths, steps and seeds the commands repeat.
+        kinds: kinds of heads, as `encoder`.
+        runs: runs whose strengths, steps and seeds the commands repeat.
         extra: commands to run before the verdicts.
     """
     command = f"python -m models.studies.prune_heads --kinds {' '.join(kinds)}"

@@ -81,7 +81,7 @@ class Evidence:
         A released model that has to be trained again (recipes.is_current) is left out.
 
         Args:
-            name: of the model.
+            name: name of the model.
 
         Returns:
             steps -> seed -> metric.
@@ -113,7 +113,7 @@ class Evidence:
         A training that diverged has NaN, infinity or null in the metric, and is left out.
 
         Args:
-            name: of the model.
+            name: name of the model.
             read: returns the number from a metric; raises KeyError or IndexError if the metric lacks it.
 
         Returns:
@@ -139,7 +139,7 @@ class Evidence:
         """Returns the card of a released model; empty if there is none.
 
         Args:
-            name: of the model.
+            name: name of the model.
         """
         if name not in self._cards:
             self._cards[name] = _validated(self._checkpoints / name / "card.json", _CARD)
@@ -149,7 +149,7 @@ class Evidence:
         """Returns whether the model is released and does not have to be trained again.
 
         Args:
-            name: of the model.
+            name: name of the model.
         """
         return bool(self.card(name)) and not self.waits(name)
 
@@ -157,7 +157,7 @@ class Evidence:
         """Returns whether the model is released, but has to be trained again before it is compared.
 
         Args:
-            name: of the model.
+            name: name of the model.
         """
         card = self.card(name)
         return bool(card) and not is_current(name, card["training"])
@@ -166,7 +166,7 @@ class Evidence:
         """Returns the SHA-256 of the released weights, from the card; empty if there is no card.
 
         Args:
-            name: of the model.
+            name: name of the model.
         """
         return store.sha(self.card(name)) or ""
 
@@ -174,8 +174,8 @@ class Evidence:
         """Returns a measurement of the released weights; empty if there is none.
 
         Args:
-            name: of the model.
-            kind: of measurement, a key of store.COMMANDS.
+            name: name of the model.
+            kind: kind of measurement, a key of store.COMMANDS.
         """
         return store.read(name, kind, self._measurements, self._checkpoints) or {}
 
@@ -183,7 +183,7 @@ class Evidence:
         """Returns the names of the models that have a measurement of this kind.
 
         Args:
-            kind: of measurement.
+            kind: kind of measurement.
         """
         return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
 
@@ -191,7 +191,7 @@ class Evidence:
         """Returns the values of a model in one part of claims.json; None if they are missing or of other weights.
 
         Args:
-            name: of the model.
+            name: name of the model.
             part: a key of claims.json.
         """
         entry = self.measured.get(part, {}).get(name)
@@ -202,8 +202,8 @@ class Evidence:
         """Returns the perplexities of a model that keeps 1 / factor of its memory, on the same windows for all models.
 
         Args:
-            name: of the model.
-            way: of forgetting, as in models/studies/corpus/forgetting.py.
+            name: name of the model.
+            way: way of forgetting, as in models/studies/corpus/forgetting.py.
 
         Returns:
             factor -> perplexity.
@@ -253,7 +253,7 @@ class Evidence:
         """Returns the mean entropy of each head in nats, by length; empty if not measured.
 
         Args:
-            name: of the model.
+            name: name of the model.
             policy: scale policy.
 
         Returns:

@@ -20,7 +20,7 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
 
     Args:
         evidence: cards and seeds.
-        names: of models; those without a card are left out.
+        names: names of models; those without a card are left out.
     """
     rows = []
     for name in names:
@@ -57,7 +57,7 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 
     Args:
         evidence: cards.
-        names: of models.
+        names: names of models.
     """
     points = []
     for name in names:
@@ -76,7 +76,7 @@ def sweep(family: str) -> list[dict[str, str]]:
     """Returns a table with a row per attention type: the loss at each learning rate of the sweep, and the chosen rate.
 
     Args:
-        family: of models, as `stories`.
+        family: family of models, as `stories`.
 
     Returns:
         No rows if the family has no sweep.

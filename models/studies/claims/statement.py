@@ -36,7 +36,7 @@ class Verdict:
         why: the reason, for the reader.
         seeds: number of trainings with different seeds, in the part with the fewest; 0 if no part depends on a
             training.
-        steps: of these trainings; 0 if they differ in steps.
+        steps: steps of these trainings; 0 if they differ in steps.
         p: two-sided p-value of the verdict; None if the parts are not statistical.
         q: p corrected for all statements (Benjamini-Hochberg).
         parts: table rows with the value, limits and p-values of each part that is one number.
@@ -59,8 +59,8 @@ class Chart:
     Attributes:
         kind: `dots` (a row per name, values along x), `lines` (values along y against x, a line per name), or `scatter`
             (as `lines`, with x to scale).
-        points: of dots: name, value, which; of lines and scatters: name, value, x, seed.
-        title: of the value axis, with its unit.
+        points: points of dots: name, value, which; of lines and scatters: name, value, x, seed.
+        title: title of the value axis, with its unit.
         across: title of the x axis, for lines and scatters.
         rule: value and label of a reference line; or None.
         alt: text alternative for screen readers.
@@ -129,12 +129,12 @@ class Claim:
 
     Attributes:
         key: a word, for links and files.
-        title: of its section.
+        title: title of its section.
         source: publication.
         setting: differences between the source's experiments and ours.
         models: names of the models that its statements are about.
-        family: of these models.
-        statements: in the order of the page.
+        family: family of these models.
+        statements: statements in the order of the page.
         trainings: table rows: steps, seeds and test texts of each model.
         curves: validation loss during training; None if no card has a curve.
         rates: table rows: validation loss at each learning rate of the family's sweep.

@@ -28,7 +28,7 @@ def steps_of(all_samples: Sequence[Samples]) -> list[int]:
     """Returns every number of steps in the samples, largest first.
 
     Args:
-        all_samples: of several models.
+        all_samples: all samples of several models.
     """
     return sorted({steps for samples in all_samples for steps in samples}, reverse=True)
 
@@ -70,8 +70,8 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
     """Returns the rows with a third column: the model's parameters as a multiple of those of softmax.
 
     Args:
-        rows: of `table`.
-        cards: of the model of each row.
+        rows: rows of `table`.
+        cards: cards of the model of each row.
         plain: card of the softmax model.
     """
     def times(card: Mapping[str, Any]) -> str:
@@ -128,7 +128,7 @@ def over_time(samples: Samples, form: str = ".3f") -> str:
     """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the deciding number of steps, then the largest.
 
     Args:
-        samples: of one model.
+        samples: samples of one model.
         form: number format.
     """
     steps, most = deciding(samples), max(samples, default=0)
@@ -170,7 +170,7 @@ def at_decision(samples: Samples) -> Mapping[int, float]:
     """Returns seed -> value at the deciding number of steps.
 
     Args:
-        samples: of one model.
+        samples: samples of one model.
     """
     return samples.get(deciding(samples), {})
 
@@ -223,7 +223,7 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
 
     Args:
         rows: (label, x -> our samples).
-        steps: of the trainings to draw.
+        steps: steps of the trainings to draw.
     """
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
@@ -236,7 +236,7 @@ def best_budget(all_samples: Sequence[Samples]) -> int:
     If several numbers of steps have as many models, the largest is returned.
 
     Args:
-        all_samples: of several models.
+        all_samples: all samples of several models.
     """
     counts = {steps: sum(steps in samples for samples in all_samples) for steps in steps_of(all_samples)}
     return max(counts, key=lambda steps: (counts[steps], steps), default=0)

@@ -48,7 +48,7 @@ class Check:
         what: the part, worded as a true sentence.
         outcome: YES, NO, UNCLEAR or UNKNOWN.
         seeds: number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training.
-        steps: of the deciding trainings; 0 if unknown or if the part does not depend on a training.
+        steps: steps of the deciding trainings; 0 if unknown or if the part does not depend on a training.
         value: compared with the limit; None if the part is not one number.
         low, high: confidence limits of the value, each one-sided at 95%.
         limit: the part claims that the value is below it, or above it where `what` says so.
@@ -97,7 +97,7 @@ def deciding(samples: Samples) -> int:
     If no number of steps has FEWEST seeds, the one with the most seeds is returned; 0 without samples.
 
     Args:
-        samples: of one model, or differences.
+        samples: samples of one model, or differences.
     """
     known = {steps: min(len(values), FEWEST) for steps, values in samples.items() if values}
     return max(known, key=lambda steps: (known[steps], steps), default=0)
@@ -139,8 +139,8 @@ def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -
 
     Args:
         what: the part in words.
-        samples: of one model, or differences.
-        limit: of the mean.
+        samples: samples of one model, or differences.
+        limit: limit of the mean.
         texts: standard error by the choice of texts.
     """
     return _decided(what, samples, texts, limit, float)
@@ -161,7 +161,7 @@ def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Che
 
     Args:
         what, samples, texts: as in `below`.
-        limit: of the absolute mean.
+        limit: limit of the absolute mean.
     """
     return _decided(what, samples, texts, limit, abs)
 
@@ -197,7 +197,7 @@ def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: f
     Args:
         what: the part in words.
         values: one per text; None if not measured. A single text gives UNCLEAR.
-        limit: of the mean.
+        limit: limit of the mean.
         best_of: number of candidates from which this one was chosen; p-values are multiplied by it (Bonferroni).
     """
     if values is None or not len(values):
@@ -230,7 +230,7 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
     Args:
         what: the part in words.
         values: one per block; None if not measured by blocks.
-        limit: of the median.
+        limit: limit of the median.
     """
     if not values:
         return Check(what, UNCLEAR)
@@ -330,7 +330,7 @@ def chance(checks: Sequence[Check], word: str) -> float | None:
 
     Args:
         checks: the parts.
-        word: of the verdict.
+        word: word of the verdict.
     """
     known = [(check.p_true, check.p_false) for check in checks if check.p_true is not None and
              check.p_false is not None and not math.isnan(check.p_true + check.p_false)]
@@ -348,7 +348,7 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
     A verdict with a q-value above LEVEL becomes inconclusive.
 
     Args:
-        verdicts: of all statements.
+        verdicts: verdicts of all statements.
     """
     known = [verdict.p for verdict in verdicts if verdict.p is not None]
     q_values = iter(stats.false_discovery_control(known).tolist() if known else [])

@@ -57,7 +57,7 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
     """Returns (W,) mean losses of the windows in nats, decoded one token at a time within the budgets.
 
     Args:
-        model: with a cache of keys.
+        model: model with a cache of keys.
         targets: (W, N) ids to predict; the first is predicted from BOS.
         budgets: keys to keep, by layer.
         by_age: True to drop the oldest key, also in a model with F.
@@ -115,7 +115,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
     Each step of the search takes a share of the keys from the layer where the loss rises least.
 
     Args:
-        model: with a cache of keys.
+        model: model with a cache of keys.
         targets: (V, N) ids of validation windows.
         factors: 1, then each twice the previous one.
         progress: prints each step.
@@ -147,7 +147,7 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
     """Returns the points of the curve, for every way and factor. Prints progress.
 
     Args:
-        model: with a cache of keys.
+        model: model with a cache of keys.
         targets: (W, N) ids of test windows: of books, then as many of stories.
         validation: (V, N) ids of the windows that budgets are chosen on.
         factors: 1, then each twice the previous one.
@@ -192,7 +192,7 @@ def held_out(corpus: StoriesCorpus, count: int) -> Tensor:
     """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with N.
 
     Args:
-        corpus: of the model's task.
+        corpus: corpus of the model's task.
         count: even.
     """
     return _drawn(corpus.held_out(corpus.trained_length), count)
@@ -202,7 +202,7 @@ def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
     """Returns (count, N) ids of validation windows, otherwise as `held_out`.
 
     Args:
-        corpus: of the model's task.
+        corpus: corpus of the model's task.
         count: even.
     """
     return _drawn(torch.cat([batch.targets for batch in corpus.validation()]), count)

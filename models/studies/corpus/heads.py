@@ -83,7 +83,7 @@ class Watcher:
 
     Args:
         lab: model.
-        rank: of token ids, as `frequencies` returns it.
+        rank: rank of token ids, as `frequencies` returns it.
     """
 
     def __init__(self, lab: Lab, rank: ndarray) -> None:
@@ -96,7 +96,7 @@ class Watcher:
         """Adds one sentence.
 
         Args:
-            sentence: of sentences_of.
+            sentence: sentence of sentences_of.
         """
         lab = self.lab
         prompt = lab.anchored(lab.read(sentence.text))
@@ -178,7 +178,7 @@ def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
 
     Args:
         lab: model.
-        prompt: of one sentence.
+        prompt: prompt of one sentence.
     """
     if isinstance(lab, Seq2SeqLab):
         anchored = lab.anchored(prompt)
@@ -216,7 +216,7 @@ def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DAT
 
     Args:
         lab: model.
-        task: of the model; its validation texts are used.
+        task: task of the model; its validation texts are used.
         count: sentences of the treebank.
         data: folder of the data sets.
     """

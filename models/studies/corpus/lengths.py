@@ -113,7 +113,7 @@ def typed_limit(lab: Lab, plan: HeadPlan) -> int:
 
     Args:
         lab: model.
-        plan: of the heads.
+        plan: plan of the heads.
     """
     if any(state.constant for state in plan.heads.values()):
         return lab.limit
@@ -129,7 +129,7 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
     Args:
         lab: model.
         prompt: one text.
-        plan: of the heads.
+        plan: plan of the heads.
 
     Returns:
         loss (nats) and accuracy, None if no answer is known; entropy and log_normaliser (nats), means over all rows of
@@ -172,9 +172,9 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
 
     Args:
         lab: model.
-        task: of the model.
+        task: task of the model.
         length: tokens per text.
-        plan: of the heads.
+        plan: plan of the heads.
         longest: as in texts_of.
 
     Returns:

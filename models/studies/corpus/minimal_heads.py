@@ -51,7 +51,7 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
 
     Args:
         lab: model.
-        corpus: of its task.
+        corpus: corpus of its task.
         count: prompts.
         tokens: ids per prompt.
     """
@@ -70,9 +70,9 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
 
     Args:
         lab: model.
-        prompt: of `texts`.
+        prompt: prompt of `texts`.
         bound: largest KL in nats.
-        index: of the prompt; seeds the random sets.
+        index: index of the prompt; seeds the random sets.
 
     Returns:
         `seconds` is wall time; `cpu_seconds` is processor time, which other programs do not lengthen.
@@ -102,7 +102,7 @@ def backward(gating: Gating) -> dict[int, float]:
     """Returns number of heads -> KL in nats, for backward elimination down to no head.
 
     Args:
-        gating: of one prompt.
+        gating: gating of one prompt.
     """
     stays = torch.ones(len(gating.heads), dtype=torch.bool)
     divergence_by_size: dict[int, float] = {}
@@ -138,7 +138,7 @@ def sign_test(wins: int, count: int) -> float:
     """Returns the one-sided p-value of the sign test: P(at least `wins` heads in `count` tosses of a fair coin).
 
     Args:
-        wins: of `count`.
+        wins: number of wins of `count`.
         count: prompts without ties.
     """
     return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count

@@ -64,7 +64,7 @@ class Scope:
 
     Attributes:
         name: ALL, or the name of an attention block.
-        addresses: of the heads.
+        addresses: addresses of the heads.
         orders: name -> order; random orders are called `random 0`, `random 1`, ...
     """
 
@@ -121,8 +121,8 @@ class Points:
     """Measured points, stored in a file.
 
     Args:
-        path: of the file.
-        stamp: of weights and options; stored points with another stamp are ignored.
+        path: path of the file.
+        stamp: stamp of weights and options; stored points with another stamp are ignored.
     """
 
     def __init__(self, path: Path, stamp: Any) -> None:
@@ -149,7 +149,7 @@ class Measuring:
 
     Args:
         model: unmodified.
-        task: of the model.
+        task: task of the model.
         batches: test texts.
         sentences: test sentences for BLEU.
         points: stored points.
@@ -164,7 +164,7 @@ class Measuring:
         """Returns the loss in nats, and the standard error of its difference from the unmodified model.
 
         Args:
-            order: of pruning.
+            order: order of pruning.
             left: number of remaining heads.
         """
         losses, counts = held_out.losses(without(self.model, pruning_orders.closed(order, left)), self.batches)
@@ -175,7 +175,7 @@ class Measuring:
         """Returns BLEU with the card's beam on the first test sentences, and sacrebleu's signature.
 
         Args:
-            order: of pruning.
+            order: order of pruning.
             left: number of remaining heads.
         """
         texts, references = self.task.corpus.test(self.sentences)
@@ -187,7 +187,7 @@ class Measuring:
         """Measures one point after another, the coarsest first. Yields a line of text for each.
 
         Args:
-            scopes: of the model.
+            scopes: scopes of the model.
         """
         for scope in scopes:
             few = {*scope.sizes(STEPS)}
@@ -215,7 +215,7 @@ def key_of(what: str, order: Order, left: int) -> str:
 
     Args:
         what: `loss` or `bleu`.
-        order: of pruning.
+        order: order of pruning.
         left: number of remaining heads.
     """
     return f"{what} {pruning_orders.pruned(HeadPlan(), order, left)}"
@@ -225,7 +225,7 @@ def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
     """Returns the measured points of a scope, and its orders, because later measurements may change the orders.
 
     Args:
-        scope: of the model.
+        scope: scope of the model.
         points: key -> value, of Points.
 
     Returns:
@@ -259,8 +259,8 @@ def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
 
     Args:
         model: unmodified.
-        scope: of the model.
-        tokens: of the text.
+        scope: scope of the model.
+        tokens: tokens of the text.
 
     Returns:
         `left`; `multiplications`; `of_heads`, the multiplications above those of the model without any head of the
@@ -287,11 +287,11 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
 
     Args:
         lab: model.
-        task: of the model.
-        scopes: of the model.
+        task: task of the model.
+        scopes: scopes of the model.
         points: stored points.
         until: deadline, of time.monotonic.
-        tokens: of test texts, about.
+        tokens: tokens of test texts, about.
         sentences: test sentences for BLEU.
     """
     batches = held_out.test_texts(task.corpus, tokens)

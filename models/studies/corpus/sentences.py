@@ -58,7 +58,7 @@ def counts_of(translations: Sequence[str],
 
     Args:
         translations: S texts.
-        references: of each translation, one or more.
+        references: references of each translation, one or more.
 
     Raises:
         FileNotFoundError: sacrebleu is not installed; only measuring needs it.
@@ -91,8 +91,8 @@ def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[s
     The splits are disjoint by the English side only, so a German target may be in two splits.
 
     Args:
-        corpus: of the task.
-        references: of each test sentence.
+        corpus: corpus of the task.
+        references: references of each test sentence.
     """
     trained = {target for _text, target in corpus.pairs("train")}
     return [not trained.isdisjoint(targets) for targets in references]
@@ -103,7 +103,7 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
 
     Args:
         lab: translation model.
-        task: of the model.
+        task: task of the model.
         arguments: not used.
     """
     metric, model = cast(TranslationMetric, task.metric), cast(Seq2SeqLab, lab).model

@@ -70,7 +70,7 @@ def with_gates(model: Transformer, gates: Tensor) -> Transformer:
     """Returns a copy of the model with constant gates.
 
     Args:
-        model: with gates.
+        model: model with gates.
         gates: (L, H) in 0 to 1.
     """
     result = copy.deepcopy(model)
@@ -96,7 +96,7 @@ def gates_of(model: Transformer, batches: list[Batch]) -> Tensor:
     """Returns (B, L, H, N) gates of every token.
 
     Args:
-        model: with gates.
+        model: model with gates.
         batches: texts of one length.
     """
     return torch.cat([torch.stack([cast(Tensor, record.gates) for record in records_of(model, batch)], 1)
@@ -144,7 +144,7 @@ def rounded(values: Tensor) -> Any:
     """Returns nested lists of numbers with five decimals.
 
     Args:
-        values: of any shape.
+        values: values of any shape.
     """
     return [rounded(value) for value in values] if values.ndim else round(float(values), 5)
 

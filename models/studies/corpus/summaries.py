@@ -26,7 +26,7 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
 
     Args:
         lab: summarisation model.
-        task: of the model.
+        task: task of the model.
         arguments: not used.
     """
     metric, model = cast(SummaryMetric, task.metric), cast(Seq2SeqLab, lab).model

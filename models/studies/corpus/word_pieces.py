@@ -65,7 +65,7 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
     Only windows that have all three sets of pairs are measured.
 
     Args:
-        model: with selective attention.
+        model: model with selective attention.
         labels: V texts, one per token id.
         tokens: (B, N) ids, BOS first.
     """

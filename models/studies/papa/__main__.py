@@ -102,10 +102,10 @@ class Work:
 
     Attributes:
         model: name, Hub address, folder or training checkpoint.
-        folder: of the results, from which a study resumes.
+        folder: folder of the results, from which a study resumes.
         runs: folder of intermediate results and of training checkpoints.
         data: folder of the data sets.
-        share: of the usual number of texts.
+        share: fraction of the usual number of texts.
         cache: GB of features that are stored in `runs`.
     """
 
@@ -121,7 +121,7 @@ class Work:
 
         Args:
             lab: the model.
-            key: of CORPORA.
+            key: a key of CORPORA.
         """
         cache = Cache(self.runs / "papa" / "features", round(self.cache * 2**30))
         return TaskStudy(lab, key, self.folder, cache, self.data, self.share)
@@ -131,9 +131,9 @@ def measure(work: Work, wanted: Sequence[Condition], key: str) -> None:
     """Measures the conditions of a task that are missing.
 
     Args:
-        work: of the model.
+        work: work of the model.
         wanted: conditions.
-        key: of the task.
+        key: key of the task.
     """
     measure_missing(work.study(load(work.model, work.runs), key), wanted)
 
@@ -165,8 +165,8 @@ def write(lab: Lab, name: str, address: str, command: str, studies: Sequence[Tas
 
     Args:
         lab: the model.
-        name: of the file.
-        address: of the model, for the file.
+        name: name of the file.
+        address: address of the model, for the file.
         command: that measures the model, without the options of `options_of`.
         studies: the tasks of this call.
         more: further values of the file.

@@ -28,7 +28,7 @@ def features(lab: Lab, texts: Texts, interventions: InterventionsByLength | None
     Args:
         lab: the frozen model.
         texts: texts of the model.
-        interventions: for texts of a given length; None leaves the model unmodified.
+        interventions: interventions for texts of a given length; None leaves the model unmodified.
         watch: called with the attention pattern of every batch and layer.
     """
     values = torch.empty(0)

@@ -32,7 +32,7 @@ class Condition:
     Attributes:
         mode: one of MODES.
         count: number of heads that are constant or pruned.
-        seeds: of the probes that are trained on the modified model.
+        seeds: seeds of the probes that are trained on the modified model.
         draw: number of the random order.
     """
 

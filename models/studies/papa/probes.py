@@ -146,10 +146,10 @@ def train(values: Tensor, questions: Questions, labels: int, by_word: bool, seed
 
     Args:
         values: (tokens, L + 1, C) features of all training texts.
-        questions: of the training texts; one text in VALIDATION is held out to decide when to stop.
+        questions: questions of the training texts; one text in VALIDATION is held out to decide when to stop.
         labels: number of labels.
         by_word: True for a probe of words.
-        seed: of the initial weights and of the order of batches. The validation part does not depend on it.
+        seed: seed of the initial weights and of the order of batches. The validation part does not depend on it.
 
     Returns:
         The probe of the epoch with the lowest validation loss, without gradients.
@@ -219,7 +219,7 @@ def predict(probe: Probe, values: Tensor, questions: Questions, labels: Sequence
     Args:
         probe: a trained probe.
         values: (tokens, L + 1, C) features of the texts.
-        questions: of the same texts.
+        questions: questions of the same texts.
         labels: label names, in the order of the probe's outputs.
     """
     predicted: list[list[str]] = [[] for _ in range(1 + int(questions.texts.max()))]
@@ -237,11 +237,11 @@ def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts
 
     Args:
         probe: a probe with gradients.
-        states: per part of the batch, L + 1 hidden states (B, n, C).
+        states: states per part of the batch, L + 1 hidden states (B, n, C).
         lab: the model, which defines the grid positions of tokens.
         texts: all texts.
         batch: the parts, each of texts of one length.
-        label_numbers: of all texts, from `label_indices`.
+        label_numbers: label numbers of all texts, from `label_indices`.
     """
     logits, wanted = [], []
     for (chosen, _ids), layers in zip(batch, states, strict=True):

@@ -75,8 +75,8 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
     Args:
         lab: the model of the study.
         text: as typed.
-        task: of CORPORA.
-        labels: of the task, in the order of the probes' outputs.
+        task: a task of CORPORA.
+        labels: labels of the task, in the order of the probes' outputs.
         constant: (L, H, GRID, GRID) constant matrices of the task.
         probes: number of constant heads -> probe.
         order: all heads, in the order in which they become constant.

@@ -30,7 +30,7 @@ class Task:
     """One task of a model's study.
 
     Attributes:
-        key: of CORPORA.
+        key: a key of CORPORA.
         scores: (mode, number of modified heads) -> scores, one per seed.
         stored: the task's entry in the file.
     """
@@ -55,7 +55,7 @@ class Task:
         With no head modified, or with all heads constant, there is no order, and the learned mode stands for all.
 
         Args:
-            mode: of probe_modes.MODES.
+            mode: mode of probe_modes.MODES.
             count: number of modified heads.
             heads: number of all heads.
         """
@@ -95,13 +95,13 @@ class Study:
     """The measurements of one model.
 
     Attributes:
-        name: of the file.
-        title: for readers.
+        name: name of the file.
+        title: title for readers.
         weights: Lab.fingerprint of the measured weights.
         shape: (layers, heads per layer).
         parameters: number of the model's parameters.
         command: that repeats the measurement.
-        cpu_seconds: of the measurement.
+        cpu_seconds: cpu seconds of the measurement.
         tasks: by key, in the order of CORPORA.
         moment: description of a training checkpoint of models/studies/transfer/encoders.py; empty for other models.
     """

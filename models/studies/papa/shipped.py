@@ -27,7 +27,7 @@ def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
     """Writes the file of each task that has probes for the unmodified model and for constant heads.
 
     Args:
-        name: of the model's measurement.
+        name: name of the model's measurement.
         folder: where the study stores its probes.
         studies: the model's tasks.
     """

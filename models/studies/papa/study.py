@@ -64,11 +64,11 @@ class TaskStudy:
 
     Attributes:
         lab: the frozen model.
-        key: of CORPORA.
+        key: a key of CORPORA.
         folder: where results are stored, and from where a study resumes.
-        cache: of features.
+        cache: cache of features.
         data: the folder of the data sets.
-        share: of the usual number of texts.
+        share: fraction of the usual number of texts.
         done: the results so far.
     """
 

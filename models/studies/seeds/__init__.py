@@ -47,11 +47,11 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
     """Adds the metrics of one seed to the model's file. Metrics of another number of steps are deleted from the file.
 
     Args:
-        name: of the model.
-        steps: of the training.
-        seed: of the training; replaces earlier metrics of the same seed.
+        name: name of the model.
+        steps: steps of the training.
+        seed: seed of the training; replaces earlier metrics of the same seed.
         metric: as `measured` returns it, with the training's precision and rates.
-        folder: of the files; SEEDS by default.
+        folder: folder of the files; SEEDS by default.
     """
     path = (folder or SEEDS) / f"{name}.json"
     with locked(path.parent):
@@ -71,7 +71,7 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
 
     Args:
         model: trained.
-        task: of the model.
+        task: task of the model.
 
     Raises:
         TypeError: the task of a decoder or an encoder has no values per text.
@@ -131,8 +131,8 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
     The base of log n is the trained length, so that this policy changes nothing at the trained length.
 
     Args:
-        model: whose attention type is a key of READINGS.
-        metric: of the model's task.
+        model: model whose attention type is a key of READINGS.
+        metric: metric of the model's task.
 
     Returns:
         policy -> length -> accuracy, loss in nats, and counts per text.
@@ -152,8 +152,8 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
     """Returns the metrics of a model's short trainings by seed.
 
     Args:
-        name: of the model.
-        folder: of the files; SEEDS by default.
+        name: name of the model.
+        folder: folder of the files; SEEDS by default.
 
     Returns:
         seed -> metric; empty if there is no file, or if its trainings are shorter than SHORT or had another rate.
@@ -175,7 +175,7 @@ def that_count(name: str, stored: Mapping[str, Any]) -> dict[int, dict[str, Any]
     """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates.
 
     Args:
-        name: of the model.
+        name: name of the model.
         stored: content of its file in seed_metrics/.
 
     Returns:
@@ -192,7 +192,7 @@ def is_enough(name: str, steps: int) -> bool:
     """Returns whether a training has enough steps to count: shorter trainings may have another spread over seeds.
 
     Args:
-        name: of the model; its family decides.
-        steps: of the training.
+        name: name of the model; its family decides.
+        steps: steps of the training.
     """
     return steps >= SHORT[family_of(name)]

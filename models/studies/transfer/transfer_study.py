@@ -61,9 +61,9 @@ class Task:
 
     Attributes:
         lab: the encoder.
-        key: of CORPORA.
+        key: a key of CORPORA.
         data: the folder of the data sets.
-        share: of the usual number of texts.
+        share: fraction of the usual number of texts.
         probes: by seed, trained on the frozen encoder.
     """
 
@@ -122,7 +122,7 @@ def fine_tuned(lab: StackLab, texts: Texts, labels: Sequence[str], probe: Probe,
         texts: training texts, shuffled into batches of mixed lengths.
         labels: label names, in the order of the probe's outputs.
         probe: the starting point, which stays unchanged.
-        seed: of the order of texts.
+        seed: seed of the order of texts.
     """
     model, probe = copy.deepcopy(lab.model).requires_grad_(True), probes.trainable_copy(probe)
     numbers = probes.label_indices(texts, labels)
@@ -155,7 +155,7 @@ def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
         moment: one of MODELS.
         runs: folder of the encoders and of intermediate results.
         data: the folder of the data sets.
-        share: of the usual number of texts.
+        share: fraction of the usual number of texts.
         tasks: keys of CORPORA.
 
     Returns:
@@ -195,7 +195,7 @@ def write(moment: str, done: dict[str, Any], runs: Path, command: str) -> None:
 
     Args:
         moment: one of MODELS.
-        done: from `measure`.
+        done: done from `measure`.
         runs: folder of the encoders.
         command: that repeats the measurement.
     """

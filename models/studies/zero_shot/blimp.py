@@ -50,7 +50,7 @@ def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
 
     Args:
         data: folder of the data sets.
-        count: of each paradigm's 1,000 pairs, evenly spread.
+        count: count of each paradigm's 1,000 pairs, evenly spread.
 
     Raises:
         FileNotFoundError: the data set is missing.
@@ -95,7 +95,7 @@ def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[s
 
     Args:
         model: to evaluate.
-        reader: of the model's task; its tokenizer is used.
+        reader: reader of the model's task; its tokenizer is used.
         pairs: as read_pairs returns them.
     """
     ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids

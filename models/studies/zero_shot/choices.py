@@ -95,7 +95,7 @@ def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids
     """Returns the ids of `context`, a space and `ending`. Tokens at the beginning are left out if there are too many.
 
     Args:
-        tokenizer: of the model.
+        tokenizer: tokenizer of the model.
         context, ending: not empty.
         longest: greatest number of tokens.
     """
@@ -138,7 +138,7 @@ def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) ->
 
     Args:
         model: to evaluate.
-        reader: of the model's task; its tokenizer is used.
+        reader: reader of the model's task; its tokenizer is used.
         items: one or more.
     """
     longest = model.config.trained_length - 1  # one position is for BOS

@@ -112,9 +112,9 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
     """Returns (next learning rate to train, False), or (best learning rate, True) when the second round is finished.
 
     Args:
-        trials: of the family.
+        trials: trials of the family.
         attention: name of the type.
-        plan: of the family.
+        plan: plan of the family.
         first: best learning rate of the first round.
     """
     losses = {t["learning_rate"]: _loss(t) for t in trials

@@ -31,7 +31,7 @@ def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: Fa
     """Returns when the folder's files can be read within the limits.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         root: no file may be outside of it.
         cancelled: called every 50 ms.
 

@@ -73,8 +73,8 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     """Replaces the model's attention by ours, and checks that both compute the same.
 
     Args:
-        model: in evaluation mode, with eager attention.
-        reader: of the model.
+        model: model in evaluation mode, with eager attention.
+        reader: reader of the model.
         kinds: blocks as its config describes them.
 
     Raises:
@@ -117,7 +117,7 @@ def probe(reader: TextReader, length: int, target: int) -> Probe:
     """Returns inputs of a length.
 
     Args:
-        reader: of the model.
+        reader: reader of the model.
         length: number of tokens of the text; ignored for pictures, which have one size.
         target: number of decoder tokens of an encoder-decoder; differs from `length`.
     """
@@ -145,7 +145,7 @@ def exchange_attention(model: Any, short: Probe) -> interception.Found:
     """Makes the model's layers call our attention function, or intercepts their own softmax, from now on.
 
     Args:
-        model: with eager attention.
+        model: model with eager attention.
         short: inputs that show which layers have their own attention code.
 
     Returns:
@@ -220,7 +220,7 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
         kind: as the config describes it.
         maps: (H, N, M) of each layer.
         expected: transformers' output.
-        model_type: for the message.
+        model_type: model type for the message.
         own_form: True if transformers can return attentions in another form: SqueezeBERT returns scores, Longformer
             windows. The softmax of such a model is its own, and its hidden states are compared instead.
     """

@@ -42,7 +42,7 @@ def read_config(folder: Path) -> Any:
     """Returns transformers' config of a model's folder.
 
     Args:
-        folder: with a config.json.
+        folder: folder with a config.json.
 
     Raises:
         ForeignError: there is no config, it needs the model's own code, or transformers does not know the type.
@@ -81,7 +81,7 @@ def reader_class(config: Any) -> type[TextReader]:
     """Returns the reader of a model: by its architecture's head, else by its type.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
 
     Raises:
         ForeignError: Attention Lab cannot show the model's input or output.
@@ -128,7 +128,7 @@ def has_text_half(config: Any) -> bool:
     """Returns True for a multimodal decoder whose text model can be run alone.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
@@ -140,7 +140,7 @@ def is_vision_tower(config: Any) -> bool:
     """Returns True for the picture encoder of a CLIP or SigLIP alone.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
     """
     return str(config.model_type).endswith("_vision_model") and hasattr(config, "image_size")
 
@@ -149,7 +149,7 @@ def text_config(config: Any) -> Any:
     """Returns the config of the text model: for a multimodal model that of its text part.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
     """
     return config.text_config if has_text_half(config) else config
 
@@ -158,7 +158,7 @@ def is_causal(config: Any) -> bool:
     """Returns True if, by its config, no token attends to a later one.
 
     Args:
-        config: of a text model.
+        config: configuration of a text model.
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
@@ -175,7 +175,7 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
     """Returns the attention blocks that a config describes; `comparison.compare` measures them again.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
 
     Raises:
         ForeignError: the model has no attention heads.
@@ -208,8 +208,8 @@ def first_number(config: Any, names: tuple[str, ...]) -> int | None:
     """Returns the first of these fields of a config that has a positive number; None if there is none.
 
     Args:
-        config: of transformers.
-        names: of the fields.
+        config: the configuration that transformers reads.
+        names: names of the fields.
     """
     for name in names:
         value = getattr(config, name, None)
@@ -222,7 +222,7 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
     """Returns the number of positions of a model, None without a limit; and its training length.
 
     Args:
-        config: of transformers.
+        config: the configuration that transformers reads.
     """
     config = text_config(config)
     config = getattr(config, "encoder", None) or config

@@ -20,7 +20,7 @@ def check_folder(folder: Path, root: Path) -> None:
     """Raises ForeignError if the folder has no model that may be read.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         root: resolved path that no file may be outside of.
     """
     if not folder.is_dir():
@@ -60,7 +60,7 @@ def weight_files(names: list[str], read: Any) -> list[str]:
     """Returns the files of the weights: one file, or the parts that an index names; none without safetensors.
 
     Args:
-        names: of the files in the folder.
+        names: names of the files in the folder.
         read: file name -> its JSON.
     """
     if "model.safetensors" in names:
@@ -82,7 +82,7 @@ def weights_of(folder: Path) -> list[str]:
     """Returns the names of a folder's weight files; see `weight_files`.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
     """
     return weight_files([path.name for path in folder.iterdir()], lambda name: _json(folder / name))
 
@@ -91,7 +91,7 @@ def elements(path: Path) -> int:
     """Returns the number of weights in a safetensors file, from its header.
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
         ForeignError: it is not a safetensors file.
@@ -113,7 +113,7 @@ def check_rows(tokens: int, config: Any) -> None:
     """Raises ForeignError if a tokenizer has far more tokens than the model has rows for.
 
     Args:
-        tokens: of the tokenizer.
+        tokens: tokens of the tokenizer.
         config: content of config.json.
     """
     parts = [config, *(config.get(name) for name in ("text_config", "encoder"))] if isinstance(config, dict) else []
@@ -147,7 +147,7 @@ def content(path: Path) -> Any:
     """Returns the content of a JSON file; None if it is not JSON.
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
         ForeignError: its brackets are nested too deeply.

@@ -59,7 +59,7 @@ def inspect(folder: Path, root: Path) -> None:
     """Reads everything but the weights.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         root: no file may be outside of it.
 
     Raises:

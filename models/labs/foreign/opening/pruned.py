@@ -25,9 +25,9 @@ def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
     """Returns the heads that the weights of a folder lack.
 
     Args:
-        folder: of the model.
-        layers: of the model.
-        heads: of each layer.
+        folder: folder of the model.
+        layers: layers of the model.
+        heads: heads of each layer.
 
     Raises:
         ForeignError: config.json names heads that the model does not have.
@@ -46,10 +46,10 @@ def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> 
     """Returns the weights with zeros for the pruned heads.
 
     Args:
-        files: of the weights.
-        model: of the right shapes, without weights.
+        files: files of the weights.
+        model: model of the right shapes, without weights.
         pruned: as `pruned_heads` returns it.
-        heads: of each layer.
+        heads: heads of each layer.
     """
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     weights: dict[str, Tensor] = {}

@@ -99,7 +99,7 @@ def choice_of(text: str, languages: Languages) -> Choice:
 
     Args:
         text: as it was typed.
-        languages: of the model.
+        languages: languages of the model.
 
     Raises:
         InputError: the model has no such language.

@@ -52,8 +52,8 @@ class TextReader(Reader):
 
         Args:
             name: address of the model.
-            folder: of tokenizer and config.
-            config: of transformers; for a multimodal model the whole config.
+            folder: folder of tokenizer and config.
+            config: the configuration that transformers reads; for a multimodal model the whole config.
             longest: number of positions of the model; None if there is no limit.
             trained_length: number of tokens of the longest training text.
         """
@@ -375,7 +375,7 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
 
     Args:
         prompt: N tokens; `predict_at` are the positions of the distributions, `targets` the known tokens.
-        result: of the forward pass; its logits are read in blocks of positions.
+        result: result of the forward pass; its logits are read in blocks of positions.
         labels: text of each of the V token ids.
     """
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)

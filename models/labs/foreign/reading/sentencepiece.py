@@ -31,8 +31,8 @@ def is_split(folder: Path, model_type: str) -> bool:
     """Returns True if the folder's tokenizer is a SentencePiece model with a vocabulary of other ids.
 
     Args:
-        folder: of the model.
-        model_type: of its config.
+        folder: folder of the model.
+        model_type: model type of its config.
     """
     file = MODELS.get(model_type)
     return file is not None and all((folder / name).is_file() for name in (file, "vocab.json")) and not (
@@ -43,7 +43,7 @@ class SplitTokenizer:
     """A SentencePiece model whose pieces have the ids of vocab.json, with the interface of a fast tokenizer.
 
     Attributes:
-        backend_tokenizer: of the `tokenizers` library; its ids are those of the SentencePiece model.
+        backend_tokenizer: backend tokenizer of the `tokenizers` library; its ids are those of the SentencePiece model.
         src_lang: code of the language of its texts; empty for opus-mt.
     """
 
@@ -56,8 +56,8 @@ class SplitTokenizer:
         """Reads the files.
 
         Args:
-            folder: for which `is_split` is True.
-            model_type: of its config.
+            folder: folder for which `is_split` is True.
+            model_type: model type of its config.
         """
         settings = _content(folder / "tokenizer_config.json")
         self.backend_tokenizer = _tokenizer(folder / MODELS[model_type])

@@ -120,7 +120,7 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
 
     Args:
         text: input text.
-        mask_token: of the tokenizer.
+        mask_token: mask token of the tokenizer.
         special: tokens that hide nothing although they can be in brackets, for example `[SEP]`.
     """
     plain, last = "", 0
@@ -151,8 +151,8 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
     """Returns the fast tokenizer of a model's folder.
 
     Args:
-        folder: of the model.
-        model_type: of its config.
+        folder: folder of the model.
+        model_type: model type of its config.
 
     Raises:
         ForeignError: there is no tokenizer that could be used.

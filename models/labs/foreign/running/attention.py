@@ -63,7 +63,7 @@ class ForwardPass:
         Args:
             sites: attention module -> its block.
             intervention: a function of block, layer, and the numbers of queries and keys.
-            base: of the log n scale; None for the model's own scale.
+            base: base of the log n scale; None for the model's own scale.
             sink: receives each layer's record; None for no records.
         """
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink

@@ -27,7 +27,7 @@ def grid_positions(n: int, size: int, first_break: int | None = None) -> list[in
 
     Args:
         n: number of tokens.
-        size: of the grid.
+        size: size of the grid.
         first_break: index of the separator after the first of two texts. If half of the grid is too short for one of
             them, the texts are not separated.
     """

@@ -21,7 +21,7 @@ class BodyOutput:
     """The output of a model's body in one forward pass, and the positions that its head reads.
 
     Attributes:
-        positions: in the token sequence that the head reads; negative ones count from the end.
+        positions: positions in the token sequence that the head reads; negative ones count from the end.
     """
 
     def __init__(self, positions: Sequence[int]) -> None:

@@ -43,7 +43,7 @@ def accuracy(length: int) -> Callable[[Metric], float]:
     """Returns a function that reads the accuracy at a length from a metric.
 
     Args:
-        length: in tokens.
+        length: length in tokens.
     """
     return lambda metric: metric["accuracy_by_length"][str(length)]
 
@@ -52,8 +52,8 @@ def reading(policy: str, length: int) -> Callable[[Metric], float]:
     """Returns a function that reads a gated unit's accuracy under another scale policy.
 
     Args:
-        policy: of seeds.READINGS.
-        length: in tokens.
+        policy: policy of seeds.READINGS.
+        length: length in tokens.
     """
     return lambda metric: metric["readings"][policy][str(length)]["accuracy"]
 

@@ -27,7 +27,7 @@ def right_answers(events: int) -> Callable[[Metric], float]:
     """Returns a function that reads the share of right answers from a metric.
 
     Args:
-        events: of the texts.
+        events: events of the texts.
     """
     def read(metric: Metric) -> float:
         return metric["accuracy_by_events"][str(events)]
@@ -39,7 +39,7 @@ def last_quarter(events: int) -> Callable[[Metric], float]:
     """Returns a function that reads the share of right answers to queries in the last quarter: events 73 to 96 of 96.
 
     Args:
-        events: of the texts.
+        events: events of the texts.
     """
     return lambda metric: metric["accuracy_by_quarter"][str(events)][-1]
 
@@ -48,7 +48,7 @@ def elsewhere(events: int) -> Callable[[Metric], float]:
     """Returns a function that reads the share of right answers to queries after an event with another variable.
 
     Args:
-        events: of the texts.
+        events: events of the texts.
     """
     return lambda metric: metric["elsewhere_by_events"][str(events)]
 

@@ -52,7 +52,7 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
     """Returns a statement that compares selective attention with softmax.
 
     Args:
-        name: of the selective model, plain or with the memory loss.
+        name: name of the selective model, plain or with the memory loss.
         checks: decide the verdict.
         theirs: the source's number in words.
         against: the softmax model, plain or wide.

@@ -54,7 +54,7 @@ def perplexity(metric: Metric) -> float:
     """Returns the perplexity of a metric.
 
     Args:
-        metric: of a stories model.
+        metric: metric of a stories model.
     """
     return metric["perplexity"]
 

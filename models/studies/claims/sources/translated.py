@@ -24,7 +24,7 @@ def bleu(metric: Metric) -> float:
     """Returns BLEU with the card's beam.
 
     Args:
-        metric: of a translation model.
+        metric: metric of a translation model.
     """
     return metric["bleu"]
 

@@ -61,8 +61,8 @@ class Corpus:
     """A task.
 
     Attributes:
-        key: of CORPORA.
-        title: for readers.
+        key: a key of CORPORA.
+        title: title for readers.
         metric: `accuracy`, `f1` or `matthews`.
         by_word: True if every word has a label, False if each text has one.
         read: the folder of the data sets -> all training texts and all test texts.
@@ -95,9 +95,9 @@ def data_of(key: str, data: Path = DATA, share: float = 1.0) -> Data:
     """Returns the drawn texts of a task.
 
     Args:
-        key: of CORPORA.
+        key: a key of CORPORA.
         data: the folder of the data sets.
-        share: of the usual number of texts; less for a quick look.
+        share: fraction of the usual number of texts; less for a quick look.
 
     Raises:
         FileNotFoundError: the data set is missing.

@@ -28,7 +28,7 @@ class Texts:
 
     Attributes:
         ids: token ids of each text.
-        words: per text and word, the index of the token that represents the word.
+        words: for each text and each word, the index of the token that represents the word.
         examples: the labelled texts, in the same order.
         omitted: number of texts that are longer than the grid, or whose words do not match the model's tokens.
     """
