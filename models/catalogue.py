@@ -20,8 +20,8 @@ from models.storage import checkpoint, released
 from models.tasks import TASKS
 from models.tasks.base import Metric, Reader
 
-MOMENT = 0.1  # number of seconds for which files are not checked again
-SHOWN = {  # the parts of a card that pages show of every model
+MOMENT = 0.1  # after a check of the files, they are not checked again for this many seconds
+SHOWN = {  # section of a card -> the fields that pages show for every model
     "attention": ("title", "formula", "source"),
     "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
     "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
@@ -38,7 +38,10 @@ def names() -> list[str]:
 
 
 def names_of(*tasks: str) -> list[str]:
-    """Returns the names of the released models of these tasks, sorted; models with damaged files are omitted."""
+    """Returns the names of the released models trained for one of these tasks, sorted.
+
+    Models with damaged files are omitted.
+    """
     return [name for name in names() if (info := describe(name)) and info.task.name in tasks]
 
 
@@ -57,7 +60,7 @@ def find(name: str) -> ModelInfo:
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)
-    if not _NAME.fullmatch(name):  # names come from links: one that is no plain name must never reach the file system
+    if not _NAME.fullmatch(name):  # names come from links; a name with other characters must not reach the file system
         raise ValueError(released.unknown(name, names()))
     folder = checkpoint.folder_of(name)
     changed = _stamp(folder, _moment())
@@ -75,7 +78,10 @@ def describe(name: str) -> ModelInfo | None:
 
 
 def _moment() -> int:
-    """Returns the number of the present MOMENT; files are checked once per moment, because a link needs 50 look-ups."""
+    """Returns the number of the current interval of MOMENT seconds.
+
+    Files are checked once per interval, because opening a link looks up models about 50 times.
+    """
     return int(time.monotonic() / MOMENT)
 
 
@@ -112,7 +118,7 @@ def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
 
 
 def complete_card(folder: Path) -> dict[str, Any]:
-    """Returns the card with all parts that pages show; raises CheckpointError as read_model does."""
+    """Returns the content of card.json; raises CheckpointError if a field that pages show is missing or damaged."""
     card = checkpoint.read_card(folder)
     try:
         missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
@@ -135,17 +141,20 @@ def _reader_of_card(folder: Path, card: dict[str, Any]) -> Reader:
 
 @functools.cache
 def reader_named(name: str) -> Reader:
-    """Returns the reader of a family, shared by all its models: it holds the tokenizer and the labels of all tokens."""
+    """Returns the reader of a task: the object with the tokenizer and the labels of all tokens.
+
+    All models of the task share one reader.
+    """
     return TASKS[name].reader()
 
 
 def metric_of(name: str) -> type[Metric]:
-    """Returns the metric class of a family, which describes its cards' scores."""
+    """Returns the metric class of a task, which describes the scores in the cards of its models."""
     return TASKS[name].metric
 
 
 def family(name: str) -> list[str]:
-    """Returns the models of the same task, this one included; models with damaged files are omitted."""
+    """Returns the names of all models of the task of `name`, `name` included; omits models with damaged files."""
     if foreign.is_foreign(name):
         return foreign.family(name)
     task = find(name).task
@@ -153,5 +162,5 @@ def family(name: str) -> list[str]:
 
 
 def same_family(first: str, second: str) -> bool:
-    """Returns True if both models are of one task; raises as `find` does."""
+    """Returns True if both models have the same task; raises the errors of `find`."""
     return first == second or find(first).task is find(second).task or second in family(first)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class InputError(ValueError):
-    """The task cannot read this text; the message is for the visitor.
+    """The task cannot tokenise this text; the message is shown to the visitor.
 
     Attributes:
-        start, stop: the characters of the text that the message is about.
+        start, stop: the range of characters of the text that the message is about; `stop` is excluded.
     """
 
     def __init__(self, message: str, start: int = 0, stop: int | None = None) -> None:
@@ -21,4 +21,4 @@ class CancelledError(Exception):
 
 
 class StructureError(ValueError):
-    """The structure of this model does not allow a measure; the message gives the reason."""
+    """A measure cannot be computed for the structure of this model; the message gives the reason."""

@@ -19,10 +19,10 @@ class Variant:
     Attributes:
         base: name of the base model.
         label: the variant's name in charts; may contain {n}.
-        words: text after the attention type's title; may contain {n}.
-        line: the difference in one sentence; empty for the attention type's own sentence.
+        words: the text that is appended to the attention type's title; may contain {n}.
+        line: the difference in one sentence; if empty, the attention type's sentence is shown.
         colour, dash: see models.kind.Traits.
-        n: value of {n}.
+        n: the number that replaces {n}.
     """
 
     base: str
@@ -39,13 +39,14 @@ class ModelInfo:
     """The description of one model, for charts, choosers, README and About.
 
     Attributes:
-        name: like "stories-selective".
-        task: the task that it was trained for, or its reader; models of one task form a family and read the same texts.
-        kinds: its attention blocks.
-        trained_length: tokens of the longest training text.
+        name: for example "stories-selective".
+        task: the reader of the task that the model was trained for. Models of one task form a family and read the same
+            texts.
+        kinds: the attention blocks of the model.
+        trained_length: number of tokens of the longest training text.
         limit: largest number of tokens of an input text.
-        steps: training steps from fresh weights, without the training of learned gates; 0 if unknown.
-        variant: its differences from the base model of its attention type; None for that model itself.
+        steps: training steps from random initial weights, without the training of learned gates; 0 if unknown.
+        variant: the differences from the base model of the same attention type; None for the base model.
     """
 
     name: str
@@ -63,17 +64,17 @@ class ModelInfo:
 
     @property
     def selects(self) -> bool:
-        """True if it has a mask F."""
+        """True if a block of the model has a selective mask F (accumulated votes of earlier tokens)."""
         return any(kind.attention.selects for kind in self.kinds)
 
     @property
     def attention(self) -> Traits:
-        """The attention type; for an encoder-decoder that of the decoder."""
+        """The attention type of the model; for an encoder-decoder, the attention type of the decoder."""
         return self.kinds[1 if len(self.kinds) > 1 else 0].attention
 
     @property
     def base(self) -> str:
-        """Name of the base model of the same attention type; empty for that model itself."""
+        """Name of the base model of the same attention type; empty for the base model."""
         return self.variant.base if self.variant else ""
 
     @property
@@ -85,7 +86,7 @@ class ModelInfo:
 
     @property
     def title(self) -> str:
-        """The title of the attention type, with the variant's words."""
+        """The title of the attention type, followed by the variant's words if the model is a variant."""
         if self.variant:
             return listed((self.attention.title, message(self.variant.words, n=self.variant.n)), " · ")
         return self.attention.title
@@ -97,13 +98,13 @@ class ModelInfo:
 
     @property
     def style(self) -> tuple[int, int]:
-        """Colour and dash of its line in charts."""
+        """Indices of the colour and of the dash pattern of the model's line in charts."""
         if self.variant:
             return self.variant.colour, self.variant.dash
         return (self.attention.colour, self.attention.dash) if self.attention.label else style_of_unknown(self.name)
 
 
 def style_of_unknown(name: str) -> tuple[int, int]:
-    """Returns a colour and a dash for a model without a description: always the same for a name."""
+    """Returns a colour and a dash pattern for a model without a description; both depend only on the name."""
     number = zlib.crc32(name.encode())
     return number % COLOURS, number // COLOURS % DASHES

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from models.messages import N_
 
 SELF, ENCODER, DECODER, CROSS = "self", "encoder", "decoder", "cross"  # attention blocks
-TEXT, TARGET = "text", "target"  # token sequences: the input text, and the decoder's
+TEXT, TARGET = "text", "target"  # names of token sequences: the input text, and the sequence of the decoder
 
 Shape = Mapping[str, tuple[int, int]]  # kind -> (layers, heads)
 
@@ -22,15 +22,15 @@ class Traits:
     """The description and the capabilities of an attention type.
 
     Attributes:
-        title, formula, published: its name, its formula, and where it was published.
-        policies: scale policies that apply; `trained` is always the first.
-        trained_policy: the policy that equals `trained`, or an empty string.
-        is_distribution: True if rows of the pattern sum to 1.
-        reads_text: False if the pattern is the same for every text of a length.
-        selects: True if it has a mask F.
-        line: what it does, in one plain sentence.
-        label: its name in charts, in a word or two.
-        colour, dash: its line in charts: indices of the models' colours in assets/colours.json, and of dash patterns.
+        title, formula, published: name, formula and publication of the attention type.
+        policies: scale policies that the attention type supports; `trained` is always the first.
+        trained_policy: the policy that computes the same scale as `trained`, or an empty string.
+        is_distribution: True if each row of the attention pattern sums to 1.
+        reads_text: False if the attention pattern is the same for all texts of the same length.
+        selects: True if the attention type has a selective mask F (accumulated votes of earlier tokens).
+        line: one plain sentence about the attention type.
+        label: short name of the attention type in charts, one or two words.
+        colour, dash: style of the line in charts: index of the colour in assets/colours.json and of the dash pattern.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Traits:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """The scale policies without the one that only repeats `trained`."""
+        """The scale policies without the policy that computes the same scale as `trained`."""
         return tuple(policy for policy in self.policies if policy != self.trained_policy)
 
 
@@ -59,9 +59,9 @@ class Kind:
     Attributes:
         name: `self`; or `encoder`, `decoder`, `cross`.
         layers, heads: L and H; every layer has the same number of heads.
-        attention: its attention type.
-        query_row, key_row: the token sequences of its queries and of its keys, TEXT or TARGET.
-        causal: True if a query sees no key after itself.
+        attention: the attention type of the block.
+        query_row, key_row: the token sequence of the queries and that of the keys, TEXT or TARGET.
+        causal: True if each query attends only to keys at its own and at earlier positions.
     """
 
     name: str
@@ -74,13 +74,13 @@ class Kind:
 
     @property
     def title(self) -> str:
-        """The block's name for visitors."""
+        """The block's name on pages."""
         return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder"),
                 "cross": N_("Cross-attention")}.get(self.name, self.name)
 
     @property
     def addresses(self) -> list[tuple[str, int, int]]:
-        """The addresses of all heads, by layer and head."""
+        """The addresses of all heads, ordered by layer, then by head."""
         return [(self.name, layer, head) for layer in range(self.layers) for head in range(self.heads)]
 
 

@@ -32,10 +32,10 @@ class Lab(abc.ABC):
     """A loaded model; read-only and safe between threads.
 
     Attributes:
-        name: like "stories-selective".
-        task: turns texts into prompts, and predictions into words.
-        kinds: its attention blocks, in the order of the data.
-        constant: kind -> (L, H, size, size) constant matrices; None if there are none yet.
+        name: for example "stories-selective".
+        task: the reader, which converts texts to prompts, and predictions to words.
+        kinds: the attention blocks of the model, in the order in which data flows through the model.
+        constant: kind -> (L, H, size, size) constant matrices; None if none have been computed yet.
         card: the content of card.json; empty for an imported model.
     """
 
@@ -47,22 +47,22 @@ class Lab(abc.ABC):
     @property
     @abc.abstractmethod
     def kinds(self) -> tuple[Kind, ...]:
-        """The attention blocks, in the order of the data."""
+        """The attention blocks, in the order in which data flows through the model."""
 
     @property
     @abc.abstractmethod
     def trained_length(self) -> int:
-        """Longest text of training, tokens: the default reference length of log n."""
+        """Number of tokens of the longest training text: the default reference length of the log n scale."""
 
     @property
     @abc.abstractmethod
     def limit(self) -> int:
-        """Most tokens of an input text, BOS included; constant patterns have this size."""
+        """Largest number of tokens of an input text, BOS included; constant patterns have this size."""
 
     @property
     @abc.abstractmethod
     def longest(self) -> int | None:
-        """Most tokens that the model has parameters for; None if there is no such limit."""
+        """Largest number of tokens that the model has parameters for; None if there is no such limit."""
 
     @property
     @abc.abstractmethod
@@ -82,21 +82,22 @@ class Lab(abc.ABC):
     @property
     @abc.abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 of its parameters."""
+        """SHA-256 digest of the parameters."""
 
     @abc.abstractmethod
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        """Returns the prompt of a text; raises InputError if nothing in the text can be read."""
+        """Returns the prompt of a text; raises InputError if nothing in the text can be tokenised."""
 
     def read_picture(self, data: bytes) -> Prompt:
         """Returns the prompt of an image file, for a vision model; raises InputError if the file is no image."""
         raise ValueError(f"{self.name} reads text")
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        """Returns the prompt with the baseline output as teacher-forced target, so that two plans have maps of the same
-        tokens.
+        """Returns the prompt with the baseline output as teacher-forced target.
 
-        Without a decoder it returns the prompt itself; `rewrite` generates a plan's own output.
+        Then the attention maps under two plans are over the same tokens.
+
+        For a model without a decoder, the prompt is returned unchanged. `rewrite` generates the output under a plan.
         """
         return prompt
 
@@ -109,7 +110,7 @@ class Lab(abc.ABC):
         """Runs one forward pass per plan.
 
         Args:
-            plans: one plan, or the empty plan and another.
+            plans: one plan, or the empty plan and one other plan.
 
         Returns:
             One Trace per plan.
@@ -130,7 +131,7 @@ class Lab(abc.ABC):
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
         """Returns a layer's constant patterns (H, queries, keys), or None if there are none.
 
-        For relu² their rows have the row sums that computed patterns have under the scale.
+        For relu², the rows of the constant patterns are scaled to the mean row sum of computed patterns under `scale`.
         """
 
     def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
@@ -140,28 +141,30 @@ class Lab(abc.ABC):
         (B, P, V) log-probabilities. An encoder-decoder uses the baseline output as teacher-forced target.
 
         Raises:
-            ValueError: the model makes no predictions.
+            ValueError: the model predicts no tokens.
         """
         raise ValueError(f"{self.name} predicts nothing")
 
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-        """Runs a pass under the plan and returns the residual stream at every position that predicts, and the tokens of
-        the sequence that the positions are in.
+        """Runs a forward pass under the plan and returns the residual stream at every position with a prediction.
+
+        The second result is the token sequence that contains these positions.
 
         Raises:
-            ValueError: the model predicts no tokens, the text hides no word, or its structure does not allow it.
+            ValueError: the model predicts no tokens, the text contains no masked word, or the structure of the model
+                does not allow this measure.
         """
         raise ValueError(message("this model predicts no tokens"))
 
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        """Runs a pass under the plan and returns what every part writes to the residual stream at one position.
+        """Runs a forward pass under the plan and returns what each part of the model adds to the residual stream.
 
         Args:
             position: position in the predicting token sequence; negative numbers count the predictions from the last
                 one.
 
         Raises:
-            ValueError: as `residuals`, or there is no such position.
+            ValueError: the errors of `residuals`, or there is no such position.
         """
         raise ValueError(message("this model predicts no tokens"))
 
@@ -170,29 +173,29 @@ class Lab(abc.ABC):
 
         Args:
             address: address of a head.
-            query, key: positions.
+            query, key: positions of the query and of the key.
 
         Raises:
-            ValueError: there is no such head or position, the query does not see the key, or the scores are not those
-                of queries and keys alone.
+            ValueError: there is no such head or position, the key is masked for the query, or the attention type does
+                not compute its scores from queries and keys only.
         """
         raise StructureError(message("the parts of a score are known only for our models of one token sequence"))
 
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:
-        """Returns the logits with each head patched alone, in one batched pass.
+        """Runs one batched pass, in which each row of the batch patches one head, and returns the logits.
 
         Args:
-            prompt: prompt with its second prompt.
-            addresses: B heads; None in place of a head for a row without patch.
+            prompt: prompt that has a second prompt.
+            addresses: addresses of B heads; None in place of an address for a row without a patch.
             what: `output` or `pattern`.
-            position: as of `writes`.
+            position: position as in `writes`.
 
         Returns:
             (B, V).
 
         Raises:
-            ValueError: as `writes`, or there is no second prompt.
+            ValueError: the errors of `writes`, or there is no second prompt.
         """
         raise ValueError(message("this model predicts no tokens"))
 
@@ -204,8 +207,8 @@ class Lab(abc.ABC):
 
         Args:
             batch: (B, N) token ids of texts of one length.
-            touch: gives the intervention on a layer.
-            watch: receives the pattern of each layer.
+            touch: a function that returns the intervention on a layer.
+            watch: a function that is called with the attention pattern of each layer.
 
         Raises:
             ValueError: the model has an encoder and a decoder, or reads images.
@@ -215,18 +218,18 @@ class Lab(abc.ABC):
     def grid_positions(self, n: int, size: int) -> Sequence[int]:
         """Returns the positions of n tokens on the grid of `size` positions over which constant patterns are averaged.
 
-        Tokens that end every text have the last positions, whatever the length.
+        Tokens that end every text (such as an end token) get the last positions of the grid for every text length.
         """
         return range(n)
 
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Yields the tokens of a continuation under the plan; none if the model does not generate text."""
+        """Yields the tokens of a continuation under the plan; yields nothing if the model does not generate text."""
         return iter(())
 
     @property
     def can_forget(self) -> bool:
-        """True if the model can generate with limited memory and itself determines which tokens to drop."""
+        """True if the model can generate text with limited memory and computes by itself which tokens to drop."""
         return False
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
@@ -245,12 +248,15 @@ class Lab(abc.ABC):
         raise ValueError(f"{self.name} cannot forget")
 
     def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S (N, N) of a layer's scores (H, N, N): how strongly queries mask keys; None without a mask."""
+        """Returns S (N, N), computed from a layer's scores (H, N, N): how strongly each query masks each key.
+
+        Returns None if the attention type has no mask.
+        """
         return None
 
     @property
     def identity(self) -> str:
-        """The key of the model in caches: its name, and a number if a visitor has made constant matrices."""
+        """The key of the model in caches: the model's name, and a number if a visitor computed constant matrices."""
         return self.name
 
     @property
@@ -273,19 +279,19 @@ class Lab(abc.ABC):
 
 
 def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = None) -> Trace:
-    """Runs one forward pass over a text under a plan and records everything.
+    """Runs one forward pass over a text under a plan and returns the trace.
 
     Args:
         lab: the model.
         text: input text.
         plan: interventions on heads.
-        source: the second prompt, of as many tokens, that patched heads take their values from.
+        source: the second prompt, from which patched heads take their values; it must have as many tokens as `text`.
 
     Returns:
         The trace.
 
     Raises:
-        InputError: a text cannot be read; the message names the fault and its position.
+        InputError: a text cannot be tokenised; the message names the fault and its position.
         ValueError: the plan names a head that the model does not have, or patches heads and `source` is missing or has
             another length.
     """
@@ -293,7 +299,7 @@ def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = N
 
 
 def read(lab: Lab, text: str, source: str | None = None) -> Prompt:
-    """Returns the prompt of a text, with its second prompt; raises as `run`."""
+    """Returns the prompt of a text, with the second prompt if `source` is given; raises the errors of `run`."""
     prompt = lab.read(text)
     return prompt if source is None else prompt.with_source(lab.read(source))
 
@@ -304,14 +310,16 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
 
 
 def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range | tuple[int, ...]:
-    """Returns the positions that predict a token: each one of a causal or decoder sequence, the hidden ones of others.
+    """Returns the positions at which the model predicts a token.
+
+    These are all positions of a causal or decoder sequence, and the masked positions of other sequences.
 
     Args:
         kind: the block that reads the predicting token sequence.
-        target: tokens of the decoder's sequence.
+        target: number of tokens of the decoder's sequence.
 
     Raises:
-        InputError: a masked model's text hides no word.
+        InputError: the text of a masked model contains no masked word.
     """
     if kind.query_row == TARGET:
         return range(target)
@@ -323,7 +331,7 @@ def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range |
 
 
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:
-    """Returns a position in a sequence of `count` tokens; a negative one counts `predicting` from the end.
+    """Returns a position in a sequence of `count` tokens; a negative `position` indexes `predicting` from its end.
 
     Raises:
         InputError: there is no such position.

@@ -15,17 +15,18 @@ from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
 from models.tasks.pairs import PairReader
 
-MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; loading one more takes 30 ms
+MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; loading a model takes 30 ms
 
 
 def load(name: str) -> Lab:
-    """Returns the model of this name, or of an address like `hf:ORG/NAME`; the same object while it is cached.
+    """Returns the model of this name, or of an address such as `hf:ORG/NAME`; the same object while it is cached.
 
     The most recently used models are cached, as many as fit into MEMORY and at least one.
 
     Raises:
         ValueError: there is no such model.
-        CheckpointError: a file of the model is missing or damaged; the message names it and a command that restores it.
+        CheckpointError: a file of the model is missing or damaged; the message names the file and a command that
+            restores it.
     """
     if foreign.is_foreign(name):
         return foreign.load(name)
@@ -46,7 +47,7 @@ def held(name: str) -> Lab | None:
         return foreign.held(name)
     lab = _held.get(name)
     if lab is not None:
-        with contextlib.suppress(KeyError):  # a concurrent load has evicted it
+        with contextlib.suppress(KeyError):  # a concurrent load has evicted the model
             _held.move_to_end(name)
     return lab
 
@@ -70,7 +71,10 @@ def _load(name: str) -> Lab:
 
 
 def own(name: str) -> StackLab:
-    """Returns one of our models of one token sequence; raises ValueError for any other, and as `load` does."""
+    """Returns one of our models that read one token sequence.
+
+    Raises ValueError for any other model, and the errors of `load`.
+    """
     lab = load(name)
     if not isinstance(lab, StackLab):
         raise ValueError(f"{name} is none of our models")

@@ -1,6 +1,6 @@
 """Messages for visitors: English sentences and their values, which app/texts.py translates before they are shown.
 
-`N_` marks a text without values, `message` makes a sentence with values.
+`N_` marks a string without values for translation, `message` makes a sentence with values.
 
     title = N_("Selective")
     raise InputError(message("{name} was never set", name=name))
@@ -18,7 +18,7 @@ LEFTWARDS = ("R", "AL", "AN")  # bidirectional classes that could reverse the or
 
 
 def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
-    """Returns the text unchanged; tools/extract.py adds each text marked this way to the catalogues."""
+    """Returns the string unchanged; tools/extract.py adds each string that is marked by `N_` to the catalogues."""
     return text
 
 
@@ -27,10 +27,10 @@ class Message(str):
 
     Attributes:
         template: the key in the catalogues, with {names} for values.
-        plural: the template for several, empty if the sentence has only one form.
-        n: the number that selects the form.
+        plural: the template of the plural form; empty if the sentence has only one form.
+        n: the number that selects the singular or the plural form.
         values: name -> value; values that are messages are translated too.
-        separator: the separator of a list of values, which has no template.
+        separator: the text between the values, for a list of values, which has no template; else empty.
     """
 
     template: str
@@ -47,14 +47,14 @@ class Message(str):
         return self
 
     def __str__(self) -> str:
-        return self  # so str(error) remains a Message
+        return self  # so that str(error) remains a Message
 
 
 def message(template: str, /, **values: Any) -> Message:
     """Returns a sentence with values: `message("{n:,} tokens are too many", n=5000)`.
 
-    The template is the key in the catalogues, so it must be a literal with whole sentences. A template that is already
-    a Message is returned unchanged.
+    The template is the key in the catalogues, so it must be a string literal that contains whole sentences. A template
+    that is already a Message is returned unchanged.
     """
     if isinstance(template, Message) and not values:
         return template
@@ -76,7 +76,7 @@ def listed(parts: Iterable[str], separator: str = N_(", ")) -> Message:
 
 
 def cut(text: str, most: int = 40) -> str:
-    """Returns at most `most` characters of a text, made safe to show inside a sentence.
+    """Returns the first `most` characters of a text, in a form that is safe inside a sentence.
 
     Each invisible character becomes a visible code (`⟨202e⟩`). A text with right-to-left characters is put between
     isolation marks, so that the sentence around it keeps its order. `visibleText` and `isolateDirection` in

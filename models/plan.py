@@ -27,13 +27,13 @@ from models.messages import cut, message
 
 KINDS = (SELF, ENCODER, DECODER, CROSS)
 OUTPUT, PATTERN = "output", "pattern"  # values of HeadState.patch: the part that is taken from the second prompt
-PATCHES = {"": "", "p": OUTPUT, "a": PATTERN}  # letter of the text form -> patch
+PATCHES = {"": "", "p": OUTPUT, "a": PATTERN}  # letter in the text form -> value of HeadState.patch
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # names of the scale policies
 GATE_DECIMALS = 4  # gates are rounded to this many decimals, so that the text form is exact and short
 MAX_INDEX = 255  # largest index of a layer or head
 MIN_BASE, MAX_BASE = 2, 9999  # limits of the base of the log n scale
 MAX_TEXT = 8192  # largest number of characters of a plan's text that are parsed
-# largest number of heads that a text may name, because a short link must not take seconds of other visitors' time
+# largest number of heads that a text may name, because parsing a short link must not occupy the server for seconds
 MAX_HEADS = 2048
 MAX_PROBLEMS = 5  # largest number of problems that are reported for one text
 
@@ -46,10 +46,10 @@ class HeadState:
     """One head's state. The order of interventions is constant, patch, gate.
 
     Attributes:
-        constant: True if the head's pattern is its stored constant matrix, False if it is computed.
+        constant: True if the head's attention pattern is its stored constant matrix, False if the pattern is computed.
         gate: factor on the head's output, 0 (pruned) to 1 (unmodified).
-        patch: `output` if the head's output is that of a second prompt, the source; `pattern` if only its attention
-            pattern is; empty for neither.
+        patch: `output` if the head's output is taken from a second prompt, the source; `pattern` if only its attention
+            pattern is taken from there; empty for neither.
     """
 
     constant: bool = False
@@ -71,10 +71,10 @@ class Scale:
     """The factor on the scores q·k.
 
     Attributes:
-        policy: `trained` (the model's own), `sqrt` (1 / sqrt d), `logn` (log n / (log base · sqrt d), n = number of
-            keys that the query sees; Su Jianlin, kexue 8823); for relu² / n, `length` (n = the text's length) or
-            `fixed` (n = the trained length).
-        base: base for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
+        policy: `trained` (the factor that the model was trained with), `sqrt` (1 / sqrt d), `logn` (log n / (log base ·
+            sqrt d), n = number of keys visible to the query; Su Jianlin, kexue 8823); for relu² / n, `length` (n = the
+            text's length) or `fixed` (n = the trained length).
+        base: the base length of `logn`, at which the factor equals 1 / sqrt d; 2 to 9999; None for other policies.
     """
 
     policy: str = "trained"
@@ -138,17 +138,17 @@ class HeadPlan:
         return bool(self.heads) or self.scale != TRAINED
 
     def state(self, kind: str, layer: int, head: int) -> HeadState:
-        """Returns the state of one head; a head that is not named is unmodified."""
+        """Returns the state of one head; a head that the plan does not name is unmodified."""
         return self.heads.get((kind, layer, head), LIVE)
 
     @property
     def patches(self) -> bool:
-        """True if a head is patched, so that the plan needs a second prompt."""
+        """True if at least one head is patched; then the plan needs a second prompt."""
         return any(state.patch for state in self.heads.values())
 
     def with_heads(self, addresses: Iterable[Address], *, constant: bool | None = None,
                    gate: float | None = None, patch: str | None = None) -> HeadPlan:
-        """Returns a plan in which the named heads have this state; None leaves a part of the state unchanged.
+        """Returns a plan in which the named heads have this state; an argument that is None leaves its value unchanged.
 
         Args:
             addresses: addresses of the heads.
@@ -170,16 +170,18 @@ class HeadPlan:
         return self.with_heads([(kind, layer, head)], constant=on)
 
     def gate(self, kind: str, layer: int, head: int, value: float) -> HeadPlan:
-        """Returns the plan with one head's output times `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
+        """Returns the plan with one head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418).
+        """
         return self.with_heads([(kind, layer, head)], gate=value)
 
     def patch(self, kind: str, layer: int, head: int, what: str = OUTPUT) -> HeadPlan:
-        """One head's output, or only its attention pattern, taken from a second prompt (activation patching: Wang et
-        al. 2022, arXiv 2211.00593).
+        """Returns the plan with one head's output, or only its attention pattern, taken from a second prompt.
+
+        Source: activation patching, Wang et al. 2022, arXiv 2211.00593.
 
         Args:
             kind, layer, head: the head's address.
-            what: `output` or `pattern`; empty to undo the patch.
+            what: `output` or `pattern`; an empty string removes the patch.
         """
         return self.with_heads([(kind, layer, head)], patch=what)
 
@@ -193,12 +195,12 @@ class HeadPlan:
 
     def within(self, shape: Mapping[str, tuple[int, int]], policies: Iterable[str] = POLICIES,
                beside: Iterable[Mapping[str, tuple[int, int]]] = ()) -> tuple[HeadPlan, list[str]]:
-        """Returns the part of the plan that a model has heads and scales for, and a sentence for each other part.
+        """Returns the part of the plan that fits a model, and one sentence for each head or scale that does not fit.
 
         Args:
             shape: block -> (layers, heads) of the model.
-            policies: scale policies that apply to it.
-            beside: shapes of other models under the same plan; heads that one of them has are kept too.
+            policies: scale policies that apply to the model.
+            beside: shapes of other models under the same plan; a head that one of these models has is kept too.
         """
         inside = {a: s for a, s in self.heads.items()
                   if any(a[0] in sizes and a[1] < sizes[a[0]][0] and a[2] < sizes[a[0]][1]
@@ -210,7 +212,7 @@ class HeadPlan:
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
-        """Returns the text form; an empty text for the empty plan."""
+        """Returns the text form; an empty string for the empty plan."""
         parts = []
         for kind in KINDS:
             runs = list(_runs((a, s) for a, s in self.heads.items() if a[0] == kind))
@@ -222,7 +224,7 @@ class HeadPlan:
 
     @classmethod
     def parse(cls, text: str) -> HeadPlan:
-        """Returns the plan of a text form: the inverse of str().
+        """Returns the plan with this text form: the inverse of str().
 
         Raises:
             ValueError: a part cannot be parsed; the message names each such part.
@@ -234,7 +236,7 @@ class HeadPlan:
 
     @classmethod
     def read(cls, text: str) -> tuple[HeadPlan, list[str]]:
-        """Returns the plan of the parts of `text` that can be parsed, and a sentence for each other part."""
+        """Returns the plan from the parts of `text` that can be parsed, and one sentence for each other part."""
         problems: list[str] = []
         if len(text) > MAX_TEXT:
             problems.append(message("the plan has {count:,} characters; only the first {most:,} were read",
@@ -289,7 +291,7 @@ def _read_scale(text: str) -> Scale:
 
 
 def _runs(items: Iterable[tuple[Address, HeadState]]) -> Iterator[str]:
-    """Yields neighbouring heads of one layer with equal state as one entry: `0.2~5c`."""
+    """Yields the entries of the text form; neighbouring heads of a layer with equal state share an entry: `0.2~5c`."""
     run: list = []
     for (_, layer, head), state in [*items, (("", -1, -1), LIVE)]:
         if run and (layer, head, state) == (run[0], run[2] + 1, run[3]):

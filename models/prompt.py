@@ -11,11 +11,11 @@ from typing import Self
 from models.messages import message
 from models.plan import HeadPlan
 
-LONGEST_TEXT = 16_384  # most characters read of an input text: 32 per token, for the page that reads the most tokens
+LONGEST_TEXT = 16_384  # largest number of characters of an input text that are read: 32 per token, for 512 tokens
 
 
 def readable(text: str) -> str:
-    """Returns the first LONGEST_TEXT characters, so that a long paste costs no more than a page can show.
+    """Returns the first LONGEST_TEXT characters, so that a long pasted text takes no more time than the longest input.
 
     A lone surrogate cannot be encoded; it becomes a question mark.
     """
@@ -23,10 +23,12 @@ def readable(text: str) -> str:
 
 
 def trailing_space(text: str) -> str:
-    """Returns a hint where a text to be continued ends in a space, which most next tokens begin with; else nothing.
+    """Returns a hint if a text to be continued ends in a space; else an empty string.
+
+    Most tokens begin with a space, so a space at the end of the text changes the prediction.
 
     Args:
-        text: as it was typed.
+        text: the text as the visitor typed it.
     """
     return message("the text ends in a space, which changes the prediction: remove it") if text[-1:].isspace() else ""
 
@@ -37,13 +39,13 @@ class Prompt:
 
     Attributes:
         ids: N token ids, BOS first.
-        tokens: the N tokens as texts.
+        tokens: the N tokens as strings.
         predict_at: positions whose next-token distributions are shown as predictions, in order.
-        targets: N ids of the token that should follow each position; -1 if the loss does not count.
-        omitted: number of tokens over the limit that were not read; for a text over LONGEST_TEXT a lower bound.
-        read_chars: number of characters of the text that these tokens came from; the others were left out.
+        targets: for each of the N positions, the id of its target token; -1 for a position without a loss.
+        omitted: number of tokens over the limit that were not read; a lower bound for a text over LONGEST_TEXT.
+        read_chars: number of characters of the text that `tokens` cover; the characters after them were left out.
         hint: a suggestion for the visitor, or an empty string.
-        source: the prompt that patched heads take their values from, of as many tokens; None without a second prompt.
+        source: the second prompt, from which patched heads take their values, with as many tokens; None without one.
     """
 
     ids: tuple[int, ...]
@@ -67,7 +69,7 @@ class Prompt:
         return replace(self, source=source)
 
     def source_for(self, plan: HeadPlan) -> Prompt | None:
-        """Returns the second prompt; None for a plan without patches.
+        """Returns the second prompt; returns None for a plan without patches.
 
         Raises:
             ValueError: the plan patches heads and there is no second prompt.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy
 from numpy import ndarray
 
-MAX_SIDE = 64  # pixels of a thumbnail's side; a larger map shows the largest weight of each block
+MAX_SIDE = 64  # largest side of a thumbnail in pixels; for a larger map, a pixel shows the largest weight of a block
 
 
 def thumbnails(maps: ndarray) -> ndarray:
-    """Returns thumbnails (..., n, m) uint8 of attention weights (..., N, M): 255 sqrt(w), w the maximum of a block.
+    """Returns thumbnails (..., n, m) of attention weights (..., N, M).
+
+    A value is round(255 sqrt(w)) as uint8, where w is the largest weight in a block of the map.
 
     n and m are at most MAX_SIDE.
     """
@@ -18,7 +20,7 @@ def thumbnails(maps: ndarray) -> ndarray:
 
 
 def _pool(maps: ndarray, axis: int) -> ndarray:
-    """Returns the maximum over blocks of neighbours along `axis`, so that at most MAX_SIDE entries are left."""
+    """Returns the maximum of each block of neighbours along `axis`, so that at most MAX_SIDE entries remain."""
     block = -(-maps.shape[axis] // MAX_SIDE)
     if block <= 1:
         return maps

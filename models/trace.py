@@ -1,4 +1,4 @@
-"""Trace: the result of one forward pass; Sketch: the same with thumbnails in place of maps; measures of both."""
+"""Trace: the result of one forward pass; Sketch: the same with thumbnails in place of maps; measures of patterns."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Output:
     Attributes:
         position: index of the token after which the prediction is made.
         distribution: (V,) float32 probabilities, in the vocabulary's order.
-        names: V texts, in the vocabulary's order.
-        target: id of the right answer if it is known, else -1.
-        row: the token sequence that `position` counts in.
+        names: the V tokens as strings, in the vocabulary's order.
+        target: id of the target token if it is known, else -1.
+        row: the token sequence that `position` indexes, TEXT or TARGET.
     """
 
     position: int
@@ -41,7 +41,7 @@ class Output:
 
     @property
     def labels(self) -> list[str]:
-        """The V texts, the most probable first."""
+        """The V tokens as strings, the most probable first."""
         return [self.names[i] for i in self.order]
 
     @property
@@ -64,7 +64,7 @@ class Layer:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays."""
+        """Memory of the arrays in bytes."""
         return self.scores.nbytes + self.live.nbytes + self.weights.nbytes
 
 
@@ -73,17 +73,18 @@ class PassResult:
     """The results of one forward pass other than its attention maps. Arrays are read-only.
 
     Attributes:
-        rows: name -> tokens: `text`, the input; `target`, the decoder's tokens, of an encoder-decoder.
-        norms: kind -> (L, H, N) norm of each head's gated output, before W_O.
+        rows: name of a token sequence -> its tokens: `text`, the input; for an encoder-decoder also `target`, the
+            decoder's tokens.
+        norms: kind -> (L, H, N) Euclidean norm of each head's gated output, before W_O.
         outputs: one prediction per position of `prompt.predict_at`, in order.
-        losses: (tokens,) nats for the target of each position; NaN without a target.
-        prompt: the prompt.
+        losses: (tokens,) loss in nats for the target of each position; NaN without a target.
+        prompt: the prompt of the pass.
         vectors: (tokens, C) the last hidden states of a model without predictions; else None.
-        written: the text that the model generated under the plan; empty without a decoder; None for a teacher-forced
-            target under a plan, where `Lab.rewrite` generates it.
+        written: the text that the model generated under the plan. It is empty for a model without a decoder, and None
+            for a teacher-forced target under a plan, for which `Lab.rewrite` generates the text.
         gates: kind -> (L, H, N) gates that the model computes, 0 to 1; empty if its attention type has none.
-        tops: (tokens, TOPS) ids and probabilities of the most probable tokens of each position, where `losses` has a
-            value; None if the model has no loss per token.
+        tops: ids and probabilities, each (tokens, TOPS), of the most probable tokens at each position at which `losses`
+            has a value; None if the model has no loss per token.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -108,7 +109,7 @@ class PassResult:
 
     @property
     def loss(self) -> float:
-        """The mean of the known losses in nats; NaN if none is known."""
+        """The mean of the losses that are not NaN, in nats; NaN if there is none."""
         known = self.losses[~numpy.isnan(self.losses)]
         return float(known.mean()) if known.size else float("nan")
 
@@ -128,10 +129,10 @@ class Trace(PassResult):
     """The result of one forward pass. A block's maps are (L, H, N, M): layers, heads, queries, keys.
 
     Attributes:
-        scores: kind -> scores before normalisation: scaled and masked (-inf), before F is subtracted.
-        live: kind -> computed patterns.
-        weights: kind -> patterns after the plan.
-        mask: accumulated mask F, (L, N, N), of selective attention; else None.
+        scores: kind -> scores before normalisation: scaled and masked (-inf), before the mask F is subtracted.
+        live: kind -> attention patterns as the model computes them, before the plan.
+        weights: kind -> attention patterns after the plan.
+        mask: the selective mask F (accumulated votes), (L, N, N); None for other attention types.
     """
 
     scores: Mapping[str, ndarray]
@@ -150,11 +151,11 @@ class Trace(PassResult):
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch(PassResult):
-    """The result of one forward pass with thumbnails in place of maps, because 144 maps at 512 tokens are 151 MB.
+    """The result of one forward pass with thumbnails in place of maps: 144 maps at 512 tokens take 151 MB.
 
     Attributes:
-        thumbnails: kind -> (L, H, n, m) uint8, patterns after the plan; see models.thumbnails.
-        sizes: kind -> (N, M), queries and keys of the full maps.
+        thumbnails: kind -> (L, H, n, m) uint8 thumbnails of the patterns after the plan; see models.thumbnails.
+        sizes: kind -> (N, M), numbers of queries and of keys of the full maps.
     """
 
     thumbnails: Mapping[str, ndarray]
@@ -169,7 +170,7 @@ def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
 
     Args:
         kinds: attention blocks.
-        lengths: token sequence -> its number of tokens, or its limit.
+        lengths: name of a token sequence -> its number of tokens, or the limit of this number.
     """
     return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
 
@@ -196,14 +197,14 @@ def entropy(weights: ndarray) -> ndarray:
 
 
 def row_entropy(weights: ndarray) -> ndarray:
-    """Returns the entropy of rows after normalising them to sum 1, as the rows of relu² do not."""
+    """Returns the entropy of rows that are first divided by their sums, because rows of relu² do not sum to 1."""
     return entropy(weights / weights.sum(-1, keepdims=True).clip(1e-9))
 
 
 def sink(weights: ndarray) -> ndarray:
-    """Returns the attention (...) to the first key for patterns (..., N, M): a mean over all queries but the first.
+    """Returns the mean attention weight (...) on the first key, for patterns (..., N, M).
 
-    The first query sees no other key; the result is 0 for a single token.
+    The mean leaves out the first query, which sees no other key. The result is 0 for a single token.
     """
     return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
