@@ -1,4 +1,4 @@
-"""Fixtures of the models' tests: each attention type in turn, and a tiny Lab of it."""
+"""Fixtures of the model tests: the name of each attention type, and a tiny Lab with this type."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ torch.set_num_threads(1)
 
 @pytest.fixture(scope="session")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder for --runs whose texts are tokenized once per process, for all tests."""
+    """Returns the folder for the option --runs: its texts are tokenized once per process and shared by all tests."""
     return tmp_path_factory.getbasetemp() / "runs"
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Returns a folder for invented cards, seeds and measurements, from which verdicts are computed."""
+    """Returns a folder with synthetic cards, seeds and measurements, from which verdicts are computed."""
     return Made(tmp_path)
 
 
 @pytest.fixture(params=sorted(TYPES))
 def attention(request: pytest.FixtureRequest) -> str:
-    """Returns the name of an attention type."""
+    """Returns the name of each attention type in turn."""
     return request.param
 
 
 @pytest.fixture
 def lab(attention: str) -> StackLab:
-    """Returns a tiny Lab of each attention type."""
+    """Returns a tiny Lab with each attention type in turn."""
     return make_lab(attention)

@@ -1,10 +1,10 @@
-"""Configs of tiny foreign models: every architecture that the tests open."""
+"""Configs of tiny foreign models (external models, from transformers): every architecture that the tests open."""
 
 from __future__ import annotations
 
 from typing import Any
 
-WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # vocabulary sizes; the 256 single bytes are part of the last
+WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # vocabulary sizes; "bytes" includes 256 single bytes
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
          "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {**SMALL, "type_vocab_size": 2, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
@@ -21,7 +21,7 @@ PICTURE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, 
 V2 = {**ENCODER, "type_vocab_size": 0, "relative_attention": True, "pos_att_type": ["p2c", "c2p"],
       "max_relative_positions": -1, "position_biased_input": False}
 
-# name -> class of the config, class of the model, numbers of the config, type of the tokenizer
+# name -> config class, model class, arguments of the config, type of the tokenizer (empty for vision models)
 ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "bert": ("BertConfig", "BertForMaskedLM", ENCODER, "wordpiece"),
     "bert-class": ("BertConfig", "BertForSequenceClassification", {**ENCODER, "num_labels": 3}, "wordpiece"),
@@ -125,7 +125,7 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "siglip-class": ("SiglipConfig", "SiglipForImageClassification",
                      {"vision_config": PICTURE, "text_config": {**SMALL, "vocab_size": 120}, "num_labels": 3}, ""),
 }
-PICTURES = {name for name, (_, _, _, make) in ARCHITECTURES.items() if not make}  # models that read pictures
+PICTURES = {name for name, (_, _, _, make) in ARCHITECTURES.items() if not make}  # vision models
 
 _LINEAR = {**SHARED, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
            "linear_key_head_dim": 8, "linear_value_head_dim": 8}

@@ -1,7 +1,7 @@
-"""Applies a plan's changes to a foreign model a second way: by hooks on transformers' own eager model.
+"""Applies a plan to a foreign model by a second method: hooks on transformers' own eager model.
 
-The hooks use none of our code. They replace weights where softmax returns them, and set heads to zero where the output
-projection reads them.
+The hooks use none of our code. They replace the weights that softmax returns, and multiply each head's slice of the
+input of the output projection by the head's gate.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Change:
 
     Attributes:
         heads: number of heads H.
-        gates: head -> factor on its slice before the output projection.
-        constant: head -> its attention weights (N, M).
+        gates: head -> factor on the head's slice of the input of the output projection.
+        constant: head -> constant attention weights (N, M).
         factor: (N or 1, 1), multiplies the scores before bias and mask.
-        bias: (H, N, M), added to the scores by the model itself.
+        bias: (H, N, M), which the model itself adds to the scores.
     """
 
     heads: int
@@ -39,7 +39,7 @@ class Change:
 
 
 def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn.Module, nn.Module]]:
-    """Returns (block, attention module, its output projection) for each layer, in order."""
+    """Returns (block, attention module, output projection of the module) for each layer, in order."""
     named = dict(model.named_modules())
     found = []
     for name, module in named.items():
@@ -58,8 +58,11 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
 
 
 def slices_of(output: nn.Module, read: Tensor, heads: int) -> Tensor:
-    """(B, N, H, D) view of what an output projection reads: SqueezeBERT's has channels first, FSMT's positions,
-    ConvBERT's holds the results of a convolution after those of the heads."""
+    """Returns a (B, N, H, D) view of the input of an output projection.
+
+    SqueezeBERT's input has channels first, and FSMT's has positions first. In ConvBERT's input the results of a
+    convolution follow those of the heads.
+    """
     if isinstance(output, nn.Conv1d):
         read = read.transpose(1, 2)
     if hasattr(output, "positions_first"):
@@ -71,7 +74,7 @@ def slices_of(output: nn.Module, read: Tensor, heads: int) -> Tensor:
 
 @contextmanager
 def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iterator[None]:
-    """Yields the model under these changes, which are keyed by (block, layer)."""
+    """Context manager: inside it, the model runs with these changes, which are keyed by (block, layer)."""
     running: list[tuple[str, int]] = []
     ran: dict[str, int] = {}
     latest: dict[nn.Module, tuple[str, int]] = {}
@@ -104,7 +107,7 @@ def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iter
         weights = softmax(scores, *arguments, **named)
         for head, matrix in (change.constant if change else {}).items():
             weights = weights.clone()
-            weights.view(1, -1, *weights.shape[-2:])[0, head, :, :matrix.shape[-1]] = matrix  # without a sink
+            weights.view(1, -1, *weights.shape[-2:])[0, head, :, :matrix.shape[-1]] = matrix  # without the sink
         return weights
 
     for kind, attention, output in layers_of(model, bool(model.config.is_encoder_decoder)):
@@ -129,7 +132,7 @@ def bias_of(model: nn.Module, kind: str, n: int, m: int) -> Tensor | float:
     if model.config.model_type == "falcon" and model.config.alibi:
         from transformers.models.falcon.modeling_falcon import build_alibi_tensor
         alibi = build_alibi_tensor(torch.ones(1, m, dtype=torch.long), model.config.num_attention_heads, torch.float32)
-        # transformers adds it to the scores and to the mask
+        # transformers adds the bias twice, to the scores and to the mask
         return 2 * alibi * (model.config.hidden_size // model.config.num_attention_heads)**-0.5
     if model.config.model_type == "mpt":
         return model.transformer.build_mpt_alibi_tensor(model.config.n_heads, model.config.max_seq_len)[..., -m:]

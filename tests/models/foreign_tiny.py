@@ -1,4 +1,4 @@
-"""Tiny models of every foreign architecture, with random weights and with tokenizers trained here.
+"""Tiny models of every foreign architecture, with random weights, and tokenizers that this module trains.
 
 They are written to a folder once, so that the tests open them like downloaded models.
 """
@@ -75,7 +75,7 @@ def save_tokenizer(make: str, head: str, folder: Path) -> None:
 
 @functools.cache
 def folder_of(name: str) -> Path:
-    """Returns the folder of the tiny model with this name, which is made once."""
+    """Returns the folder of the tiny model with this name, which is written at the first call."""
     return made(Path(tempfile.mkdtemp(prefix="tiny-")) / name, *(ARCHITECTURES | HYBRIDS)[name])
 
 
@@ -86,7 +86,7 @@ def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, 
     Args:
         folder: the folder to write to.
         config_name, model_name: classes of transformers.
-        numbers: arguments of the config.
+        numbers: keyword arguments of the config.
         make: type of the tokenizer; empty for none.
         change: applied to the model before it is written.
     """
@@ -110,7 +110,9 @@ def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, 
 
 @torch.no_grad()
 def roughen(model: nn.Module) -> None:
-    """Makes weights so large that attention is far from uniform, and randomises parameters that start at zero or one.
+    """Makes the weights so large that attention is far from uniform.
+
+    Parameters that start at zero or one get random values too.
     """
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(len(name)))
@@ -142,12 +144,12 @@ def eager_of(name: str) -> Any:
     auto = lab_of(name).task.auto
     model = getattr(transformers, auto).from_pretrained(folder_of(name), attn_implementation="eager",
                                                         dtype=torch.float32).eval()
-    if name == "big_bird":  # which it changes to at its first short text
+    if name == "big_bird":  # BigBird switches to this attention at its first short text
         model.bert.set_attention_type("original_full")
     if name == "fsmt":
         for _, _, output in layers_of(model, True):
             output.positions_first = True
     if name == "convbert":
-        for layer in model.convbert.encoder.layer:  # the part of the heads that its output projection reads
+        for layer in model.convbert.encoder.layer:  # only this part of the input comes from heads
             layer.attention.output.dense.of_heads = layer.attention.self.all_head_size
     return model

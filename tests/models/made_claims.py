@@ -29,7 +29,10 @@ def times(metric: Any, factor: float) -> Any:
 
 
 def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
-    """Returns the result with one size of memory; the windows differ in difficulty, in the same way for every size."""
+    """Returns the measured result with one memory size.
+
+    The windows differ in difficulty, in the same way for every size.
+    """
     return {"way": way, "factor": factor, "perplexity": perplexity, "budgets": [256 // factor] * 4,
             "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
 
@@ -52,7 +55,9 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 def timed(ranges: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Returns rows with random's speed relative to each type, in blocks that are evenly spaced between two values."""
+    """Returns rows with the speed of the random type relative to each other type, in blocks evenly spaced between two
+    values.
+    """
     keys = ("what", "texts", "tokens")
     return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured,
                                                  "blocks": blocks(*measured)}
@@ -65,18 +70,18 @@ def blocks(low: float, high: float) -> list[float]:
 
 
 def answered(share: float) -> dict[str, list[float]]:
-    """Returns eight texts, in each of which this share of 100 answers is right."""
+    """Returns per-text results of eight texts, in each of which this fraction of 100 answers is right."""
     return {RIGHT: [100 * share] * 8, ASKED: [100] * 8}
 
 
 class Made:
-    """A folder of invented evidence."""
+    """A folder of synthetic evidence."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
-        """Writes a card and two more seeds, which differ by 0.0005 and have per-text results."""
+        """Writes a card with two more seeds, which differ by 0.0005 and have per-text results."""
         card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
             "1": with_texts(times(metric, 1.0005)), "2": with_texts(times(metric, 0.9995))}} | more
         self._write(f"checkpoints/{name}/card.json", card)
@@ -85,7 +90,7 @@ class Made:
         return card
 
     def sentences(self, name: str, values: list[float]) -> None:
-        """Writes the file of models/studies/corpus/sentences.py for a model that has a card."""
+        """Writes the per-sentence results (format of models/studies/corpus/sentences.py) of a model that has a card."""
         card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
         self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
                                                  "sentence_bleu": values})
@@ -95,12 +100,14 @@ class Made:
             seeds.add(name, steps, seed, metric, self.folder / "seeds")
 
     def measured(self, file: str, content: dict) -> None:
-        """Writes a measurement, of the current version of its measure unless the content has another one."""
+        """Writes a measurement. Its version is the current version of the measurement, unless the content has another
+        one.
+        """
         version = {} if file == "claims.json" else {"version": store.version(file.split(".")[-2])}
         self._write(f"measurements/{file}", version | content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """Writes the file of models/studies/corpus/forgetting.py for a model that has a card."""
+        """Writes the memory curve (format of models/studies/corpus/forgetting.py) of a model that has a card."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
@@ -122,7 +129,7 @@ class Made:
 def as_the_sources_have_it(made: Made) -> None:
     """Writes cards, seeds and measurements for which every claim holds."""
     for name, perplexity in synthesizer.LM1B.items():
-        # in the source's language modelling a mixture is worse than softmax; here it must not be, so that the claim
+        # in the source, a mixture is worse than softmax in language modelling; here it must not be, so that the claim
         # holds
         value = {"random-softmax": 35.0}.get(name, perplexity)
         made.card(f"stories-{name}", {"perplexity": value})
@@ -160,7 +167,7 @@ def as_the_sources_have_it(made: Made) -> None:
 
     readings = {"gau-relu2": read("length", .30, .40, .30, .20, .10),
                 "gau-softmax": read("logn", .395, .40, .415, .40, .36)}
-    # the released model's metric is in claims.json, the others have theirs in their cards
+    # the released model's metric is in claims.json, those of the other models are in their cards
     for name, its in readings.items():
         cards[name] = made.card(f"masked-{name}", cards[name]["metric"], other_seeds={
             str(seed): with_texts(times(cards[name]["metric"] | {"readings": its}, factor))
@@ -223,8 +230,8 @@ def as_the_sources_have_it(made: Made) -> None:
 def heads_as_the_source_has_them(made: Made) -> None:
     """Writes measurements of heads for which the claims about heads hold.
 
-    Important heads have roles, confidence and relevance agree on them, gates of three seeds leave few encoder heads,
-    and models trained to disagree do so.
+    Important heads have roles, and confidence and relevance agree on these heads. Gates of three seeds leave few
+    encoder heads. In models trained with a disagreement term the heads differ more.
     """
     made.card(heads.PRUNED, {"bleu": 39.8})
     bleu = {"translation-softmax": 40.0, **disagreement.BLEU}
@@ -257,7 +264,7 @@ def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
     Only softmax has a sink; gates are mostly closed and depend on the token; long texts have lower losses.
 
     Args:
-        more: values that replace those of the gated model.
+        more: values that replace default values of the gated model.
     """
     for name, share, perplexity in ((gated.PLAIN, 0.467, 38.21), (gated.GATED, 0.048, 37.0), (gated.ALSO, 0.3, 36.0)):
         metric = made.card(name, {"perplexity": perplexity})["metric"]

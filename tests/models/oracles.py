@@ -1,4 +1,4 @@
-"""Slow, plain computations against which the fast ones are checked. Nothing here uses the package `models`."""
+"""Slow, plain computations against which the fast ones are checked. No code here imports the package `models`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.nn import functional
 def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
     """Computes the weights (H, N, N) and F (N, N) of selective attention from logits (H, N, N), by loops in float64.
 
-    F[i, j] = sum of relu(scores[0, k, j]) over the queries k between j and i, both ends excluded; 0 for BOS, j = 0.
+    F[i, j] = sum of relu(scores[0, k, j]) over the queries k with j < k < i. F is 0 for the key BOS, j = 0.
     """
     heads, n, _ = scores.shape
     logits = scores.double().tolist()
@@ -27,8 +27,9 @@ def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def turn(x: Tensor, base: float = 10_000.0) -> Tensor:
-    """Rotates (..., N, D) by RoPE with complex numbers: the pair (k, k + D/2) at position p times exp(i p
-    base^(-2k/D)).
+    """Rotates (..., N, D) by RoPE with complex numbers.
+
+    The pair (k, k + D/2) at position p is multiplied by exp(i p base^(-2k/D)).
     """
     n, width = x.shape[-2:]
     pairs = torch.complex(x[..., :width // 2].double(), x[..., width // 2:].double())
@@ -74,7 +75,9 @@ def dot_product(source, x: Tensor) -> Tensor:
 
 
 def shared_dot_product(source, x: Tensor) -> Tensor:
-    """Returns scores of one head whose q and k are one projection, scaled and shifted (Hua et al. 2022, section 3.1).
+    """Returns the scores of one head.
+
+    Its q and k are the same projection, each scaled and shifted differently (Hua et al. 2022, section 3.1).
     """
     z = swish(x.double() @ source.shared.weight.double().T)
     query, key = (turn(z * source.scale[i].double() + source.shift[i].double()) for i in (0, 1))
@@ -93,7 +96,7 @@ def factorized_table(source, x: Tensor) -> Tensor:
 
 
 def position(p: int, width: int) -> list[float]:
-    """Returns the code of position p: sines, then cosines, of p base^(-2k/C) (Vaswani et al. 2017, section 3.5)."""
+    """Returns the encoding of position p: sines, then cosines, of p base^(-2k/C) (Vaswani et al. 2017, section 3.5)."""
     angles = [p * 10_000.0 ** (-2 * k / width) for k in range(width // 2)]
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
 
@@ -117,7 +120,7 @@ def dense(source, x: Tensor) -> Tensor:
 
 
 def factorized_dense(source, x: Tensor) -> Tensor:
-    """Returns scores in which key q a + p has tiled[p] interleaved[q]."""
+    """Returns scores in which key q a + p has the score tiled[p] interleaved[q], with a = length of tiled."""
     heads = []
     for head in range(source.heads):
         hidden = hidden_of_head(source.hidden, x, head)
@@ -142,10 +145,10 @@ def source_scores(source, x: Tensor) -> Tensor:
     return SOURCES[type(source).__name__](source, x)
 
 
-# From the scores to each type's attention weights and outputs.
+# Attention weights and outputs of each type, computed from the scores.
 
 def divisor(module, n: int) -> float | None:
-    """Returns the divisor of relu² attention; None for the other types."""
+    """Returns the divisor of the weights in relu² attention; None for the other types."""
     divisors = {"GauRelu2": module.trained_length, "GauRelu2Mixed": n}
     if type(module).__name__ == "GauRelu2Learned":
         return math.exp(module.log_divisor.item())
@@ -171,7 +174,7 @@ def temperatures(module, n: int) -> Tensor:
 
 
 def logits(module, x: Tensor) -> Tensor:
-    """Returns the scores (B, H, N, N) that a layer's type normalises, in float64 without a mask."""
+    """Returns the scores (B, H, N, N) that a layer's attention type normalises, in float64 without a mask."""
     raw = source_scores(module.source, x)
     n = x.shape[1]
     return raw * temperatures(module, n) if divisor(module, n) is None else raw / math.sqrt(divisor(module, n))
@@ -213,12 +216,7 @@ def gates(module, x: Tensor) -> Tensor:
 
 
 def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
-    """Returns the output (B, N, C) of a layer by torch's own attention in float64.
-
-    Args:
-        bias: (B, H, N, N), added to the logits; it then includes the causal mask.
-        with_keys: False for queries and keys of zero, so that `bias` alone determines the scores.
-    """
+    """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64."""
     value = projected(x, module.value.weight, module.heads)
     query = key = torch.zeros_like(value)
     if with_keys:

@@ -1,4 +1,4 @@
-"""Logit lens and direct logit attribution equal the model's output, plain hooks, and sums by hand."""
+"""Logit lens and direct logit attribution equal the model's output, plain hooks, and sums computed by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def parts_of(attribution: HeadAttribution) -> float:
 
 @either_way
 def test_the_lens_of_a_stack(attention: str, causal: bool):
-    """Each layer's prediction is the norm and unembedding of the state after it; the last one is the model's output."""
+    """Each layer's prediction is the final norm and unembedding of the hidden state after the layer.
+
+    The last prediction is the model's output.
+    """
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     plan = all_heads(lab, gate=0.7).constant("self", 0, 0)
@@ -54,7 +57,7 @@ def test_the_lens_of_a_stack(attention: str, causal: bool):
 
 @every_type
 def test_the_lens_of_a_translation(attention: str):
-    """The lens is over the decoder's tokens; with a given target both plans have the same tokens."""
+    """The lens covers the decoder's tokens. With a teacher-forced target both plans have the same tokens."""
     lab = make_pair_lab(attention)
     plan = HeadPlan().gate("cross", 1, 2, 0.0).gate("encoder", 0, 1, 0.5)
     lens = models.logit_lens(lab, TEXT_TYPED, plan)
@@ -76,7 +79,7 @@ def test_the_lens_of_an_imported_model(name: str):
 
 @pytest.mark.parametrize("name", ["gpt2", "bert", "llama"])
 def test_early_layers_of_an_imported_model(name: str):
-    """The lens equals transformers' own hidden states through the model's final norm, if it has one, and its head."""
+    """The lens applies the final norm, if the model has one, and the LM head to transformers' own hidden states."""
     lab, eager = lab_of(name), eager_of(name)
     prompt = lab.read("The cat sat on the [mat].")
     lens = lens_of(lab, prompt)
@@ -109,8 +112,9 @@ def test_attribution_of_a_stack_sums_to_the_logit(attention: str, causal: bool):
 
 @either_way
 def test_attribution_against_hooks(attention: str, causal: bool):
-    """A head's share equals the change of the logit by its slice of W_O's input, with the final norm's scale held
-    fixed.
+    """A head's contribution equals the logit of the head's slice of the input of W_O alone.
+
+    The scale of the final norm is held fixed.
     """
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
@@ -137,7 +141,7 @@ def test_attribution_against_hooks(attention: str, causal: bool):
 
 @every_type
 def test_attribution_of_a_translation(attention: str):
-    """Heads of the encoder affect the decoder only through cross-attention, so their own share is 0."""
+    """Heads of the encoder affect the decoder only through cross-attention, so their direct contribution is 0."""
     lab = make_pair_lab(attention)
     plan = HeadPlan().gate("cross", 1, 2, 0.0)
     trace = models.run(lab, TEXT_TYPED, plan)
@@ -169,7 +173,9 @@ def test_attribution_of_an_imported_model_sums_to_the_logit(name: str):
 
 
 def test_attribution_of_gpt2_against_hooks():
-    """The attribution equals plain hooks on transformers' eager model, with LayerNorm's mean and deviation held fixed.
+    """The attribution equals plain hooks on transformers' eager model.
+
+    LayerNorm's mean and deviation are held fixed.
     """
     lab, eager = lab_of("gpt2"), eager_of("gpt2")
     prompt = lab.read("The cat sat on the mat.")
@@ -197,7 +203,7 @@ def test_attribution_of_gpt2_against_hooks():
 
 
 def test_refusals():
-    """A measure that a model's structure does not allow is refused with the reason."""
+    """A measurement that the structure of a model does not allow is refused, and the error states the reason."""
     sentence = "The cat sat on the [mat]."
     for name in ("bert-bare", "bert-class"):
         for measure in (models.logit_lens, models.head_attribution):
@@ -262,7 +268,9 @@ def difference(trace: models.Trace, found: HeadPatching) -> float:
 
 
 def test_patching_each_head_of_a_translation():
-    """The decoder reads the translation of the first text for both prompts; the first different prediction is compared.
+    """For both prompts the decoder reads the translation of the first text.
+
+    The first prediction in which the two prompts differ is compared.
     """
     lab = make_pair_lab("softmax")
     prompt = lab.anchored(lab.read("The cat is sleeping here.").with_source(lab.read("A cat is sleeping here.")))

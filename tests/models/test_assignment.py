@@ -1,4 +1,4 @@
-"""Variable assignment, typed texts: a text gives the right tokens and answers, or an error that names the position."""
+"""Variable assignment, input texts: a text gives the right tokens and answers, or an error that names the position."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_examples_can_be_read(title: str, text: str):
 
 
 eight = "".join(f"{x}=1;" for x in "abcdefgh")
-BAD = [  # text, part of the error message, the characters that it marks
+BAD = [  # text, part of the error message, the characters that the message marks
     ("", "Type some assignments", ""),
     (" \n\t", "Type some assignments", " \n\t"),
     (";;", "Type some assignments", ";;"),
@@ -102,8 +102,9 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
 @pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """Of 100,000 characters only 16,384 are read: 4,096 events of two tokens; the last question's answer is not in the
-    text.
+    """Of 100,000 characters only 16,384 are read, which are 4,096 events of two tokens.
+
+    The answer to the last question is not in the text, so it is no token.
     """
     prompt = TASK.read(text)
     assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read completely or not at all
@@ -111,8 +112,9 @@ def test_a_long_text_is_cut(text: str, tokens: int):
 
 
 def test_after_the_cut_nothing_is_read():
-    """After the cut nothing is read: at 127 tokens an event of two does not fit, and a question needs both of its
-    tokens.
+    """After the cut nothing is read.
+
+    At 127 tokens an event of two tokens does not fit, and a question needs both of its tokens.
     """
     prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
     assert len(prompt.ids) == 127 and prompt.predict_at == () and prompt.omitted == 3
@@ -126,7 +128,7 @@ def test_a_question_beyond_the_limit_is_not_called_missing():
 
 @st.composite
 def event_lists(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Draws valid events: only variables with a value have questions."""
+    """Generates valid lists of events: only variables with a value have questions."""
     letters = draw(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8, unique=True))
     events = [(draw(st.sampled_from(letters)), "1")]
     for _ in range(draw(st.integers(0, 40))):

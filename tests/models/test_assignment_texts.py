@@ -1,7 +1,7 @@
 """Variable assignment, generated texts: texts and answers agree with a dict, and training lengths grow.
 
-The metric is 1 for a model that always knows the answer and 0.1 for a guess; it detects a model that remembers first
-values.
+The metric is 1 for a model that always finds the answer and 0.1 for a random digit. It detects a model that returns the
+first value of each variable.
 """
 
 from __future__ import annotations
@@ -25,13 +25,19 @@ CORPUS, METRIC = TASKS["assignment"].build().corpus, TASKS["assignment"].build()
 
 
 def events_of(ids: list[int]) -> list[tuple[str, str]]:
-    """Returns the (variable, digit or ?) pairs of token ids, two per event after BOS, from the texts of the tokens."""
+    """Returns one (variable, value) pair per event; the value is a digit, or "?" for a question.
+
+    After BOS every event is two token ids, which are decoded with the labels of the tokens.
+    """
     names = [TASK.labels[i] for i in ids[1:]]
     return [(what[0], "?" if "?" in what else value) for what, value in zip(names[::2], names[1::2], strict=True)]
 
 
 def check(ids: list[int], right: list[int]) -> None:
-    """Asserts that `right` has the dict's answer at each question and nowhere else, and that it is the next token."""
+    """Asserts that `right` has an answer exactly at each question.
+
+    The answer is the next token, and equals the one found with a dict.
+    """
     events = events_of(ids)
     assert events[0][1] != "?" and len({variable for variable, _ in events}) <= VARIABLES
     asks = [i for i, token in enumerate(ids) if TASK.labels[token].endswith("?")]
@@ -54,7 +60,7 @@ def test_drawn_texts_differ_from_each_other():
 
 
 def test_about_half_of_the_events_are_questions():
-    """Every event but the first is a question with probability 1/2, within five standard deviations."""
+    """Every event except the first is a question with probability 1/2, within five standard deviations."""
     events = 1000 * 24
     asked = int((draw(1000, 25, generator(1))[1] >= 0).sum()) / events
     assert abs(asked - 0.5) < 5 * (0.25 / events) ** 0.5
@@ -89,8 +95,9 @@ def test_batches_grow_and_are_decided_by_three_numbers():
 
 
 def test_validation_texts_are_their_own():
-    """Validation texts are always the same, and differ from the test texts and from the training texts of the first
-    seeds.
+    """Validation texts are the same at every call.
+
+    They differ from the test texts and from the training texts of the first seeds.
     """
     batches, again = CORPUS.validation(), CORPUS.validation()
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
@@ -117,7 +124,7 @@ def test_typical_texts_fill_the_limit():
 
 
 class Guess:
-    """A replacement of Transformer whose most probable token is guess(texts), (B, N) -> (B, N)."""
+    """A replacement of Transformer whose most probable tokens (B, N) are guess(tokens), with tokens (B, N)."""
 
     def __init__(self, guess: Callable[[Tensor], Tensor], longest: int | None = None) -> None:
         self.guess, self.longest = guess, longest
@@ -130,7 +137,7 @@ class Guess:
 
 
 def first_values(tokens: Tensor) -> Tensor:
-    """Returns the first value of the variable of each question."""
+    """Returns guesses (B, N): at each question, the first value of its variable."""
     guesses = torch.zeros_like(tokens)
     for row, ids in enumerate(tokens.tolist()):
         values: dict[str, str] = {}
@@ -145,7 +152,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deviation(questions: int) -> float:
-    """Returns five standard deviations of a share of 0.1."""
+    """Returns five standard deviations of a measured fraction whose expected value is 0.1."""
     return 5 * (0.1 * 0.9 / questions) ** 0.5
 
 
@@ -163,7 +170,9 @@ def test_measure_of_a_model_that_guesses(few_texts: None):
 
 
 def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
-    """A model of first values is right where nothing was overwritten, and elsewhere in one of ten cases."""
+    """The model that returns first values is right if the variable was not overwritten, and otherwise in one of ten
+    cases.
+    """
     metric = METRIC.evaluate(Guess(first_values))["accuracy_by_overwrites"]
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]
@@ -175,7 +184,7 @@ def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
 @pytest.mark.parametrize("longest, events", [(49, ["6", "12", "24"]), (48, ["6", "12"]),
                                              (193, ["6", "12", "24", "48", "96"])])
 def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int, events: list[str]):
-    """Events beyond a model's length are not measured; a text has BOS and two tokens per event."""
+    """Texts longer than the model's limit are not measured. A text has BOS and two tokens per event."""
     def guess(tokens: Tensor) -> Tensor:
         assert tokens.shape[1] <= longest
         return tokens.roll(-1, 1)
@@ -186,7 +195,7 @@ def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int,
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "random"])
 def test_measure_of_random_weights(few_texts: None, attention: str, monkeypatch: pytest.MonkeyPatch):
-    """Among the ten digits random weights are right about as often as a guess."""
+    """Among the ten digits, a model with random weights is right about as often as a random guess."""
     monkeypatch.setattr(assignment, "TEST_EVENTS", (12, 24, 48))
     model = make_model(attention)
     random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1),

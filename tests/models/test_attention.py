@@ -43,7 +43,7 @@ def test_softmax_is_torchs_attention(causal: bool):
 
 @either_way
 def test_gates_are_recorded(attention: str, causal: bool):
-    """A gated type records the gates of its heads; other types record none."""
+    """The gated attention type records the gates of its heads; other types record none."""
     module, x = module_and_input(attention, causal)
     record = record_of(module, x)[1]
     if attention != "gated":
@@ -51,7 +51,7 @@ def test_gates_are_recorded(attention: str, causal: bool):
         return
     assert_close(record.gates.double(), gates(module, x), rtol=1e-4, atol=1e-5)
     assert record.gates.shape == (3, module.heads, N) and record.gates.std() > 0.1
-    # a gate of the plan multiplies the computed gate
+    # a gate of the plan multiplies the head's output, which the computed gate has already scaled
     closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))
     records: list[Record] = []
     module(x, rotary_table(N, WIDTH // module.heads), closed, records)
@@ -79,7 +79,7 @@ def test_rope_is_complex_multiplication(width: int):
 
 
 def test_rope_knows_distances_only():
-    """With the same query and key at every position, scores depend only on i - j."""
+    """With the same query and key vectors at every position, scores depend only on the distance i - j."""
     query, key = torch.randn(2, 1, 8).double().unsqueeze(1).expand(2, 1, N, 8)
     table = tuple(t.double() for t in rotary_table(N, 8))
     scores = rotate(query[None], table)[0] @ rotate(key[None], table)[0].transpose(-1, -2)
@@ -115,9 +115,10 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 @either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """The recorded ln Z satisfies weight = exp(score - F - ln Z); F is 0 except in selective attention.
+    """The recorded ln Z satisfies weight = exp(score - F - ln Z).
 
-    For types whose rows are not divided by a sum, the record is ln of the row sum.
+    F is the selective mask (accumulated votes), which is 0 for all other attention types. For types whose rows are not
+    divided by a sum, the record is ln of the row sum.
     """
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
@@ -145,7 +146,10 @@ def test_weights_are_far_from_flat(attention: str, causal: bool):
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
 def test_nothing_sees_the_future(attention: str, first: int):
-    """If the tokens from `first` on change, no earlier position changes in any layer; some later position does."""
+    """If the tokens from position `first` on change, no earlier position changes in any layer.
+
+    Every position from `first` on changes.
+    """
     model = make_model(attention)
     ids, other = random_ids(2, N)
     other = torch.cat((ids[:first], (ids[first:] + 7) % model.config.vocabulary))
@@ -161,7 +165,8 @@ def test_nothing_sees_the_future(attention: str, first: int):
 
 @either_way
 def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
-    """If the last token changes, earlier positions change in a bidirectional model and only there."""
+    """If the last token changes, earlier positions change in a bidirectional model, and do not change in a causal one.
+    """
     model = make_model(attention, causal=causal)
     ids = random_ids(1, N)
     other = ids.clone()
@@ -172,7 +177,10 @@ def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
 
 
 def test_weights_that_no_text_changes(attention: str):
-    """Types with tables have the same weights for two texts without a common word; all other types differ."""
+    """Types with tables have the same attention weights for two texts without a common word.
+
+    The weights of all other types differ.
+    """
     module, x = module_and_input(attention)
     live = record_of(module, x)[1].live
     same = torch.equal(live[0], live[1])

@@ -1,6 +1,6 @@
-"""Beam search equals an exhaustive search over a toy vocabulary, greedy search equals a loop.
+"""Beam search equals an exhaustive search over a toy vocabulary, and greedy search equals a loop.
 
-Texts in one batch give the same results as each text alone.
+Each text of a batch gives the same result as the text alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ START, END, V = 0, 1, 4
 
 
 class Toy:
-    """A language of V tokens in which the next token depends on all earlier ones, by a table drawn once."""
+    """A language of V tokens in which the next token depends on all earlier ones, by random tables that the seed
+    determines.
+    """
 
     def __init__(self, seeds: list[int]) -> None:
         self.seeds, self.rows, self.steps = seeds, [(seed, ()) for seed in seeds], 0

@@ -22,7 +22,7 @@ from models.nets.attention import TYPES
 from models.plan import HeadPlan, HeadState, Scale
 from models.trace import Trace
 
-# one pass over two texts adds numbers in another order than two passes
+# one pass for two plans adds numbers in another order than two passes
 NEARLY = {"rtol": 1e-4, "atol": 2e-5}
 
 
@@ -41,7 +41,7 @@ def check(lab: StackLab, prompt, plan: HeadPlan) -> None:
             assert array.shape == arrays(found)[name].shape
             assert_close(torch.tensor(arrays(found)[name]), torch.tensor(array), equal_nan=True, **NEARLY,
                          msg=lambda text, name=name: f"{name}: {text}")
-        # both traces share the computed weights where the plan leaves them unmodified
+        # traces share the array of computed weights if the plan leaves the weights unmodified
         assert found.nbytes == expected.nbytes
 
 
@@ -83,7 +83,10 @@ def test_both_under_every_policy(attention: str, causal: bool):
 
 
 def test_the_first_is_not_touched_by_the_second(lab: StackLab):
-    """With all heads pruned in the second trace the first is unchanged, and the second has no attention output."""
+    """With all heads pruned in the second trace, the first trace is unchanged.
+
+    In the second trace the norm of every attention output is 0.
+    """
     before, after = lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, gate=0.0)])
     assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
                  **NEARLY)

@@ -1,6 +1,6 @@
-"""Tests of per-text losses: their mean is the reported metric, and their spread is its standard error.
+"""Tests of per-text losses: their mean is the reported metric, and their spread gives its standard error.
 
-    pytest tests/models/test_by_text.py
+pytest tests/models/test_by_text.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list[str]]]:
     """Returns translations with two references each.
 
-    The first reference is the translation with some words exchanged; the last word is missing and `more` is appended.
+    The first reference is the original text. The translation is this text with some words exchanged, without its last
+    word, and with `more` appended.
     """
     random = numpy.random.default_rng(3)
     texts = [list(random.choice(WORDS, random.integers(5, 14))) for _ in range(count)]
@@ -52,7 +53,10 @@ def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
 
 @pytest.mark.parametrize("more", ["", " long long"])
 def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
-    """A sentence's influence equals the change of BLEU when the sentence counts one millionth more."""
+    """A sentence's influence is the derivative of BLEU with respect to the weight of the sentence.
+
+    The derivative is estimated by one millionth more weight.
+    """
     lengths, references, right, possible = sentences.counts_of(*made(30, 0.2, more))
     assert (lengths.sum() < references.sum()) == (not more)
 
@@ -135,7 +139,9 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
 
 
 def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
-    """The predictions of hidden tokens are those of the metric, with the trained and with another inference setting."""
+    """The predictions of hidden tokens are those of the metric, with the trained inference setting and with another
+    one.
+    """
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
     monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
@@ -160,7 +166,7 @@ def test_log_n_changes_nothing_at_the_trained_length(monkeypatch: pytest.MonkeyP
     model = Transformer(Config("gau-softmax", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1,
                                causal=False, trained_length=64))
     for parameter in model.parameters():
-        parameter.data.normal_()  # rows that are not uniform, since scaling by log n does not change uniform ones
+        parameter.data.normal_()  # makes rows non-uniform, because scaling by log n does not change uniform rows
     metric = seeds.measured(model, TASKS["masked"].build())
     read = metric["readings"]["logn"]
     assert read["64"]["loss"] == metric["loss_by_length"]["64"]

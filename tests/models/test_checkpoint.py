@@ -27,13 +27,13 @@ from models.tasks import TASKS, assignment
 from models.training import release
 from models.training.release import finish
 
-NAME = "assignment-selective"  # a released model's name, which load() accepts; the folder contains a tiny model
+NAME = "assignment-selective"  # load() accepts this name of a released model; the folder contains a tiny model
 CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns a tiny model's folder, which load() reads instead of the released one."""
+    """Returns the folder of a tiny model, which load() reads instead of the folder of the released model."""
     tiny = make_lab("selective")
     write(tmp_path / NAME, tiny.model, tiny.constant)
     write_json(tmp_path / NAME / "card.json", CARD)
@@ -43,7 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_written_is_read(folder: Path):
-    """Weights are stored in 8 bits, vectors exactly, constant matrices in half precision with rows that sum to 1 again.
+    """Weights are stored in 8 bits and vectors exactly.
+
+    Constant matrices are stored in half precision; after loading their rows sum to 1 again.
     """
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
@@ -134,7 +136,7 @@ def test_a_missing_file_is_called_missing(folder: Path):
 
 
 def test_weights_that_do_not_fit_the_config(folder: Path):
-    """Weights that do not fit the config give an error that names both files, because either can be the wrong one."""
+    """If weights do not fit the config, the error names both files, because either file can be the wrong one."""
     edit(layers=3)(folder / "config.json")
     with pytest.raises(CheckpointError, match=r"model\.safetensors.*config\.json"):
         models.load(NAME)
@@ -178,7 +180,8 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A card has the digests of its files, so that replaced weights are not mistaken for the measured ones."""
+    """The card stores the digests of the model's files, so that other weights are not mistaken for the measured ones.
+    """
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")

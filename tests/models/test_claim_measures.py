@@ -24,7 +24,7 @@ from models.training.recipes import RECIPES
 def test_pairs_give_probabilities():
     random = numpy.random.default_rng(1)
     pairs = random.integers(0, 3, (6, 6))
-    pairs[2] = 0  # a token that never has a successor
+    pairs[2] = 0  # token 2 never has a successor
     single = numpy.full(6, 1 / 6)
     before, after = numpy.divmod(numpy.arange(36), 6)
     p = measure.pair_probability(pairs, single, before, after).reshape(6, 6)
@@ -34,7 +34,7 @@ def test_pairs_give_probabilities():
 
 
 def test_pairs_that_always_come_together_are_no_surprise():
-    """In the text 1 2 1 2 ... after BOS all tokens but the first of the window are known from pairs."""
+    """In the text 1 2 1 2 ... after BOS, pairs predict every token except the first of the window."""
     class Alternating:
         def stream(self, corpus: str, split: str) -> torch.Tensor:
             return torch.tensor([1, 2]).repeat(512)
@@ -108,7 +108,7 @@ def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch:
 
 
 def test_a_training_takes_steps(monkeypatch: pytest.MonkeyPatch):
-    """The timed training performs real steps and takes time."""
+    """The timed training performs optimiser steps, and the measured time is positive."""
     monkeypatch.setitem(RECIPES, pace.PLAIN, replace(RECIPES[pace.PLAIN], compiled=False))
     ids = torch.randint(3, 4000, (2, 2, 7), generator=generator(9))
     batch = Pairs(ids[0], ids[1], ids[0])

@@ -1,6 +1,6 @@
-"""Verdicts under resampling: a statement that holds for the means is not clear if other texts contradict it.
+"""Verdicts under resampling of texts: a statement that holds for the means is not clear if single texts contradict it.
 
-    pytest tests/models/test_claim_texts.py
+pytest tests/models/test_claim_texts.py
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.models.made_claims import (
 
 
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):
-    """The standard error over texts is that of paired differences, in which a text's difficulty cancels."""
+    """The standard error over texts is that of paired differences, in which the difficulty of each text cancels."""
     hard = [40 - 5 * (i % 7) for i in range(60)]
     for name, more in (("gau-softmax", [0] * 60), ("gau-relu2", [2 + i % 3 - 1 for i in range(60)])):
         right = [one + other for one, other in zip(hard, more, strict=True)]
@@ -37,13 +37,16 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
             (f"masked-{kind}", per_text.guesses(length)) for kind in kinds))
 
     assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
-    # the error against a fixed limit
+    # the standard error of one model's value, for comparison with a fixed limit
     assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)
-    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # this comparison was not measured
+    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # nothing was measured at length 128
 
 
 def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
-    """A text is weighted by its number of questions; half of the texts have almost none and very different results."""
+    """A text is weighted by its number of questions.
+
+    Here half of the texts have only one question, and their results vary a lot.
+    """
     asked = [100, 1] * 60
     right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
     made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
@@ -103,7 +106,7 @@ def answers_differ(*keys: str) -> Damage:
     ("normalisation-softmax", "masked-gau-softmax-128", answers_differ("texts", "128")),
 ])
 def test_other_texts_would_have_another_answer(made: Made, key: str, name: str, change: Damage):
-    """A statement that holds for the means is not clear if the texts differ."""
+    """A statement that holds for the means is not clear if single texts differ strongly."""
     as_the_sources_have_it(made)
     gates_as_the_source_has_them(made)
     assert made.verdicts()[key] == HOLDS
@@ -121,13 +124,13 @@ SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "fact
     ("disagreement-helps", ["translation-disagreement-out"], 1.0, UNSURE),
     ("heads-few", [heads.PRUNED], 0.2, ONCE), ("heads-few", [heads.PRUNED], 2.0, UNSURE)])
 def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
-    """A statement about BLEU is not clear if the sentences differ by as much, alternately up and down.
+    """A statement about BLEU is not clear if the values of single sentences alternate by `bleu` around the mean.
 
-    One claim compares shares of BLEU, the others compare BLEU.
+    One claim compares ratios of BLEU, the other claims compare BLEU.
     """
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
-    if key.startswith("synthesizer"):  # the Synthesizer's source has its own plain model
+    if key.startswith("synthesizer"):  # these claims compare with a separate plain softmax model
         made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name in names:
         score = json.loads((made.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
@@ -138,7 +141,9 @@ def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: li
 
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
-    """The standard error is the textbook's, for the mean over the seeds that both models have, text by text."""
+    """The standard error equals the textbook formula, applied text by text to the mean over the seeds that both models
+    have.
+    """
     hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
     for name, sign in (("selective", 0.0), ("softmax", 1.0)):
         made.seeds(f"stories-{name}", [
@@ -152,7 +157,10 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
 
 
 def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
-    """Per-text results come from the trainings that have the number; of the longer ones one seed lacks it."""
+    """Per-text results are read only from trainings that have the compared value.
+
+    One seed of the longer trainings has no value.
+    """
     known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [known] * 2)
@@ -162,7 +170,7 @@ def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
 
 
 def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
-    """Per-text results of a short training are used although a card with as many steps has the released model's metric.
+    """Per-text results of a short training are used even if a card with as many steps has the released model's metric.
     """
     made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
     made.seeds("stories-softmax", [{"perplexity": 41.0, "text_losses": [1.0, 2.0]}])
@@ -171,7 +179,7 @@ def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
 
 @pytest.mark.parametrize("losses", [{}, {"text_losses": [1.0, 2.0]}])
 def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losses: dict):
-    """Without losses of the same texts no statement is clear, however far apart the means are."""
+    """Without losses on the same texts no statement is clear, however far apart the means are."""
     with_losses(made, losses)
     assert math.isnan(synthesizer.compared(made.evidence, "selective")[1])
     assert made.verdicts()["selective-perplexity"] == UNSURE
@@ -196,7 +204,10 @@ def test_one_text_tells_nothing_of_others(made: Made):
 
 
 def test_seeds_with_other_texts_are_not_averaged(made: Made):
-    """Seeds with other texts are excluded from the mean; the first seed with per-text results defines the texts."""
+    """Seeds that were evaluated on other texts are excluded from the mean.
+
+    The first seed with per-text results determines the texts.
+    """
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
     assert synthesizer.compared(made.evidence, "selective")[1] == 0.0

@@ -39,7 +39,7 @@ def test_gates_that_are_otherwise(made: Made):
     assert {key: word for key, word in words.items() if key.startswith("gated-")} == {
         "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": FAILS, "gated-sparse": PART,
         "gated-token": PART}
-    made.card(gated.GATED, {"perplexity": 39.0})  # the card has other weights than the measurement
+    made.card(gated.GATED, {"perplexity": 39.0})  # now the card belongs to other weights than the measurement
     words = made.verdicts()
     assert words["gated-perplexity"] == FAILS
     assert {words[f"gated-{key}"] for key in ("sink", "sparse", "token", "longer")} == {OPEN}
@@ -80,7 +80,7 @@ def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: 
     fixed = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
     row = next(row for row in fixed.table if row["attention"] == "fixed random, nearly even")
     assert row["here, 1,200 steps"] == "1.100 ± 0.000 (2 seeds)"
-    made.card("stories-fixed-random", {"perplexity": 90.0})  # the control was measured on weights that no longer exist
+    made.card("stories-fixed-random", {"perplexity": 90.0})  # now the control's measurement belongs to other weights
     again = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
     assert "1.100" not in str([row for row in again.table if row["attention"] == "fixed random, nearly even"])
     assert again.verdict.word == fixed.verdict.word
@@ -94,8 +94,8 @@ def test_statements_are_told_apart():
 def test_heads_that_are_otherwise(made: Made):
     """The claims about heads fail for other values of each measurement.
 
-    Pruned heads have roles; half of the heads cost two BLEU; more encoder heads are left; one term does not increase
-    disagreement; confidence and relevance agree on layers, not on heads.
+    Here pruned heads have roles, and half of the heads cost two BLEU. More encoder heads are left, and one term does
+    not increase the disagreement. Confidence and relevance agree on layers but not on heads.
     """
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
@@ -111,7 +111,7 @@ def test_heads_that_are_otherwise(made: Made):
                                                                   for kind in run["heads_left"]}}
     made.measured("translation-softmax.gates.json", gates)
     assert made.verdicts()["heads-few"] == FAILS
-    # continued training without gates costs as much
+    # the control, continued training without gates, loses as much BLEU
     for control, bleu in zip(gates["controls"], (38.1, 38.3, 38.2), strict=True):
         control["bleu"] = bleu
     made.measured("translation-softmax.gates.json", gates)
@@ -135,7 +135,10 @@ def test_heads_that_are_otherwise(made: Made):
 
 
 def test_agreement_within_layers_is_beyond_chance_as_often_as_random_orders_say():
-    """The closed-form p-value agrees with 2,000 random orders; layers in which both differ have no effect."""
+    """The closed-form standard deviation of the agreement equals that of 2,000 random permutations.
+
+    Differences between layers have no effect.
+    """
     random = numpy.random.default_rng(3)
     one = [random.normal(size=heads_) for heads_ in (8, 8, 12)]
     other = [0.4 * row + random.normal(size=len(row)) for row in one]
@@ -168,7 +171,7 @@ def test_commands_learn_all_gates_again_that_there_are():
     ("stories-fixed-random", {"perplexity": 150.0}, "synthesizer-floor", FAILS),
     ("stories-random", {"perplexity": 60.0}, "synthesizer-alike", FAILS),
     ("stories-random-softmax", {"perplexity": 41.0}, "synthesizer-mixtures", PART),
-    # the statement is about translations, so stories do not change it
+    # the statement is about translation, so results on stories do not change it
     ("stories-random-softmax", {"perplexity": 60.0}, "synthesizer-best", HOLDS),
     ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-best", FAILS),
     ("translation-dense", {"bleu": 20.0}, "synthesizer-translation", PART),
@@ -222,7 +225,7 @@ def test_what_an_older_measure_found_is_forgotten(made: Made):
 
 
 def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
-    """A model trained at another rate than the sweep chose is not compared, but its own value is shown."""
+    """A model whose learning rate is not the swept one is not compared, but its own value is shown."""
     as_the_sources_have_it(made)
     path = made.folder / "checkpoints" / "stories-softmax" / "card.json"
     card = json.loads(path.read_text())
@@ -236,8 +239,8 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     found = with_rate(2 * rate)
     compared = ("selective-perplexity", "selective-memory", "selective-blimp", "selective-choices", "synthesizer-close")
     assert {found[key] for key in compared} == {OPEN}
-    # the seeds are compared, because they were trained at the swept rate; the released weights were not, and their
-    # memory is what was measured
+    # the seeds are compared, because they were trained at the swept rate; the released weights were not, and the
+    # memory was measured with the released weights
     known = {"text_losses": [math.log(38.21)] * 20, "learning_rate": rate}
     made.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
     found = with_rate(2 * rate)
@@ -261,7 +264,7 @@ def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: M
 
     helps, hurts = wide(37.0), wide(39.0)
     assert (helps.verdict.word, hurts.verdict.word) == (HOLDS, PART)
-    # all three models decide the statement
+    # the statement depends on all three models
     assert "stories-softmax-wide stories-selective stories-softmax;" in helps.command
     for statement, ratio in ((helps, "0.974"), (hurts, "1.026")):
         rows = {row["attention"]: row for row in statement.table}
@@ -331,10 +334,10 @@ def test_a_training_that_diverged_has_no_number(made: Made, perplexity: object):
     ({1: None, 2: None, 4: None, 8: None}, UNSURE), ({1: 0.0, 2: None, 4: 0.5, 8: 0.6}, FAILS),
     ({1: 0.0, 2: 0.0}, UNSURE)])
 def test_memory_that_may_be_enough_is_not_clearly_too_little(losses: dict[int, float | None], word: str):
-    """A loss that may be as low as softmax's is not clearly worse; the claim needs more than a factor of 2.
+    """A loss that may be as low as softmax's is not clearly worse. The claim needs less than half of the memory.
 
     Args:
-        losses: difference to softmax in nats; None for noise around 0.
+        losses: memory factor -> loss difference to softmax in nats; None for noise around 0.
     """
     noise = numpy.array([0.5, -0.5] * 10)
     windows = {float(factor): noise if more is None else numpy.full(20, more) for factor, more in losses.items()}
@@ -397,8 +400,8 @@ def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
 def test_at_512_as_much_must_go_as_in_the_source(made: Made):
     as_the_sources_have_it(made)
     made.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
-    assert made.verdicts()["selective-memory-512"] == PART  # a factor of 4 is not a factor of 5
-    # worse with full memory, so F is of no use to choose tokens
+    assert made.verdicts()["selective-memory-512"] == PART  # the source has a factor of 5
+    # the loss is worse even with full memory, so no memory size is enough
     made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})
     assert made.verdicts()["selective-memory-512"] == PART
     made.memory("selective-512", 39.0, {2: 40.0})

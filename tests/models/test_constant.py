@@ -1,4 +1,4 @@
-"""Constant heads as in PAPA (Hassid et al. 2022, arXiv 2211.03495): mean patterns over texts, for every input."""
+"""Constant heads as in PAPA (Hassid et al. 2022, arXiv 2211.03495): their weights are mean patterns over texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def sees_texts(lab: StackLab) -> bool:
 
 
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
-    """With every head constant at the mean over one text, its weights and output are unchanged bit by bit."""
+    """With every head constant at the mean over one text, the weights and the output for this text are unchanged bit by
+    bit.
+    """
     ids = random_ids(1, N)
     only = with_constant(lab, mean_patterns(lab.model, ids))
     before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))
@@ -36,7 +38,7 @@ def test_the_mean_of_one_text_is_that_text(lab: StackLab):
 
 
 def test_the_mean_is_a_mean(lab: StackLab):
-    """The mean over 70 texts, more than one batch, equals a loop over single texts in float64."""
+    """The mean over 70 texts, which are more than one batch, equals a loop over single texts in float64."""
     texts = random_ids(70, N)
     total = torch.zeros(*lab.shape["self"], N, N, dtype=torch.float64)
     for text in texts:
@@ -57,7 +59,9 @@ def test_the_mean_is_a_mean(lab: StackLab):
 
 
 def test_a_constant_head_is_blind(lab: StackLab):
-    """Two texts of equal length have equal weights in the constant heads, namely the stored ones; other heads differ.
+    """In constant heads two texts of equal length have the same weights, which are the stored ones.
+
+    Other heads differ, unless their attention type ignores the text.
     """
     plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
     one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
@@ -73,7 +77,7 @@ def test_a_constant_head_is_blind(lab: StackLab):
 
 
 def test_heads_beside_a_constant_one_are_untouched(lab: StackLab):
-    """Other heads of the same layer are unchanged; later layers have another input."""
+    """Other heads of the same layer are unchanged. Heads of later layers change, because their input changes."""
     ids = random_ids(1, N)[0]
     constant = address(lab, 0, 1)
     before, after = trace_of(lab, ids), trace_of(lab, ids, HeadPlan().constant(*constant))
@@ -106,7 +110,7 @@ def bidirectional(request: pytest.FixtureRequest) -> StackLab:
 def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab, n: int):
     """Keys beyond the text are cut off and each row is divided by its sum, as in PAPA (mask_and_normalize).
 
-    The oracle works row by row in float64. Rows of relu² never summed to 1, so they are only cut.
+    The oracle works row by row in float64. Rows of relu² attention are cut only, because they do not sum to 1.
     """
     for layer in range(LAYERS):
         expected = bidirectional.constant["self"][layer, :, :n, :n].double()
@@ -122,7 +126,7 @@ def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab
 def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
     lab = make_lab("softmax", causal=False)
     constant = torch.zeros_like(lab.constant["self"])
-    constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads that attend four tokens ahead
+    constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads attend 4 tokens ahead
     ahead = with_constant(lab, constant)
     matrices = torch.from_numpy(ahead.constant_of("self", 0, 6, 6))
     assert_close(matrices[0, 1], torch.eye(6)[5])
@@ -157,9 +161,9 @@ def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
 
 @either_way
 def test_float16_keeps_the_constant_matrices(attention: str, causal: bool):
-    """Half precision has 11 binary digits, so entries are within a factor of 2^-10 after rows are normalised.
+    """Half precision has 11 binary digits, so relative errors are at most 2^-10 after rows are normalised.
 
-    Each entry and each row sum is off by at most 2^-11; entries under 2^-24 are lost.
+    Each entry and each row sum has an error of at most 2^-11; entries below 2^-24 become 0.
     """
     lab = make_lab(attention, causal)
     constant, limit, is_distribution = lab.constant["self"], lab.limit, lab.attention.is_distribution

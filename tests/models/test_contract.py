@@ -50,7 +50,9 @@ def lab(name: str) -> models.Lab:
 
 
 def python(*arguments: str, root: Path) -> str:
-    """Returns the output of a fresh process in the repository, which uses all processors because the test waits for it.
+    """Returns the output of a new Python process in the repository.
+
+    The process uses all processors, because the test waits for it.
     """
     environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
     done = subprocess.run([sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True,
@@ -79,7 +81,7 @@ def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
 
 
 def test_example_of_the_design():
-    """The example of DESIGN.md runs as a script outside the repository."""
+    """The example in DESIGN.md runs as a script outside the repository."""
     lab = models.load("stories-selective")
     # arguments: attention block, layer, head[, value]
     plan = models.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)
@@ -96,7 +98,7 @@ def test_example_of_the_design():
 
 
 def test_every_example_runs(lab: models.Lab):
-    """Every example runs unmodified and with every head constant, and gives finite numbers."""
+    """Every example runs unmodified and with every head constant, and all resulting numbers are finite."""
     every = models.HeadPlan().with_heads([head for kind in lab.kinds for head in kind.addresses], constant=True)
     for _, text in lab.task.examples:
         for plan in (models.HeadPlan(), every):
@@ -122,10 +124,11 @@ def test_a_full_text_runs(lab: models.Lab):
 
 
 def test_training_helped(lab: models.Lab):
-    """Each model solves its task better than random weights do.
+    """Each trained model solves its task better than random weights do.
 
-    Selective attention finds the overwritten value, a model of stories prefers a story to its shuffled words, a model
-    of masked words predicts some of them. A random Synthesizer cannot find a value by its content.
+    Models of variable assignment find most values, although variables are overwritten. A model of stories prefers a
+    story to its shuffled words. A model of masked words has a loss well below that of a uniform guess. A random
+    Synthesizer cannot find a value by its content.
     """
     if lab.task.name == "masked":
         losses = [models.run(lab, text).loss for _, text in lab.task.examples if "[MASK]" not in text]
@@ -144,7 +147,7 @@ def test_training_helped(lab: models.Lab):
     elif lab.task.name == "assignment":
         outputs = [output for _, text in lab.task.examples for output in models.run(lab, text).outputs]
         right = [output.names[output.target] == output.labels[0] for output in outputs]
-        assert sum(right) > len(right) / 2  # a guess is right in one of ten cases
+        assert sum(right) > len(right) / 2  # a random guess is right in one of ten cases
     else:
         story, shuffled = "Once upon a time there was a little girl", "girl little a was there time a upon Once"
         assert models.run(lab, story).loss < models.run(lab, shuffled).loss - 1
@@ -197,7 +200,8 @@ def test_card_of_real_data_gives_credit(lab: models.Lab):
 def test_a_comparison_is_one_variable():
     """Models of a family differ only in attention.
 
-    Selective attention has no additional parameter; gated attention units have about as many.
+    Selective attention has no additional parameter. Gated attention units have about as many parameters as the other
+    types.
     """
     for family in ("assignment", "stories"):
         one, other = (models.load(f"{family}-{attention}").card for attention in ("softmax", "selective"))
@@ -241,7 +245,10 @@ def test_import_is_lean(root: Path):
 
 
 def compare(found: dict, card: dict) -> None:
-    """Compares two cards within 0.5%, because other kernels add in another order and change the last digits."""
+    """Asserts that two cards agree within 0.5%.
+
+    On other kernels additions have another order, which changes the last digits.
+    """
     assert found.keys() == card.keys()
     for key, value in card.items():
         if isinstance(value, dict):
@@ -252,8 +259,9 @@ def compare(found: dict, card: dict) -> None:
 
 @pytest.mark.verify
 def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
-    """The metric computed again equals the card's (`make verify`, minutes per model). The next two tests are faster
-    checks.
+    """A new computation of the metric gives the value on the card (`make verify`, minutes per model).
+
+    The next two tests are faster checks.
     """
     printed = json.loads(python("-m", "models.training.evaluate", name, "--runs", str(tokens), root=root))
     assert printed.pop("name") == name
@@ -261,15 +269,16 @@ def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
 
 
 def test_the_card_is_of_these_weights(lab: models.Lab, name: str):
-    """The digest in the card is that of the weights, so replaced weights are detected."""
+    """The digest on the card is the digest of the weights, so replaced weights are detected."""
     assert lab.card["weights"] == digests(CHECKPOINTS / name)
     if lab.task.name in LENGTHS:
         assert json.loads((MEASUREMENTS / f"{name}.length.json").read_text())["metric"] == lab.card["metric"]
 
 
 def by_text(name: str) -> bool:
-    """Returns whether a model's lengths were measured per text on the same tokens at every length; older files were
-    not.
+    """Returns whether the stored length measurement has per-text results on the same tokens at every length.
+
+    Older files have none.
     """
     found = store.read(name, "length")
     return found is not None and all("texts" in reading for reading in found["readings"]["trained"].values())

@@ -30,7 +30,7 @@ torch.set_num_threads(1)
 
 
 def model_of(attention: str, seed: int = 0) -> Transformer:
-    """Returns a model with random weights, large enough that attention is far from uniform and F far from 0."""
+    """Returns a model with large random weights: attention is far from uniform, and the selective mask F far from 0."""
     torch.manual_seed(seed)
     config = Config(attention, vocabulary=VOCABULARY, width=WIDTH, layers=LAYERS, heads=HEADS)
     return Transformer(config, initial_std=1.5 * WIDTH**-0.5, embedding_std=1.0).eval().requires_grad_(False)
@@ -44,12 +44,12 @@ def texts_of(count: int, n: int = N, seed: int = 1) -> torch.Tensor:
 
 
 def decoded(decoder: Decoder, ids: torch.Tensor) -> torch.Tensor:
-    """Returns the hidden states (B, N, C), computed token by token."""
+    """Returns the hidden states (B, N, C), computed token by token with the decoder."""
     return torch.stack([decoder.step(column) for column in ids.unbind(1)], 1)
 
 
 class Letters:
-    """A task whose tokens are numbers."""
+    """A task whose tokens are displayed as their numbers."""
 
     limit, labels = LIMIT, tuple(map(str, range(VOCABULARY)))
 
@@ -77,12 +77,12 @@ def test_carried_f_is_recomputed_f():
     model, ids = model_of("selective"), texts_of(2)
     records: list[Record] = []
     model(ids, records=records)
-    assert all(record.mask.max() > 1 for record in records)  # F is large, so that the budgets have an effect
+    assert all(record.mask.max() > 1 for record in records)  # F is large, so that budgets remove keys
     decoder = Decoder(model, 2, N)
     for i, column in enumerate(ids.unbind(1)):
         decoder.step(column)
         for memory, record in zip(decoder.caches, records, strict=True):
-            if i + 1 < N:  # the key and value that the next query reads
+            if i + 1 < N:  # the cached F for query i + 1
                 assert_close(memory.mask, record.mask[:, i + 1, :i + 1], rtol=1e-4, atol=1e-4)
 
 
@@ -99,7 +99,7 @@ def test_a_plan_means_what_it_means_in_a_whole_pass(attention):
 
 def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_age: bool,
                     plan: HeadPlan = HeadPlan(), constant: numpy.ndarray | None = None):
-    """The slow oracle for one text in float64, with loops over heads, queries and keys.
+    """Computes attention with budgets for one text in float64, with loops over heads, queries and keys.
 
     Returns:
         (N, V) logits, and for each layer a list of N sets: the keys that each query reads.
@@ -175,13 +175,13 @@ def test_budgets_forget_what_plain_loops_forget(attention, by_age, budgets):
     window = [0, *range(41 - budgets[2], 40)]
     if by_age or attention == "softmax":
         assert kept == [window] * 3
-    else:  # the texts drop different tokens, not just the oldest
+    else:  # different texts drop different tokens, so not just the oldest ones
         assert len(set(map(tuple, kept))) == 3
         assert window not in kept
 
 
 def test_a_plan_within_budgets():
-    """Gates apply as without budgets; a constant head's row is cut to the kept keys and sums to 1 again."""
+    """Gates apply as without budgets. A constant head's row is cut to the keys that remain and sums to 1 again."""
     lab, ids, budgets = lab_of("selective"), texts_of(1, 30), [6, 5, 9]
     plan = HeadPlan().constant("self", 0, 1).gate("self", 0, 1, 0.5).constant("self", 1, 0).gate("self", 2, 2, 0.25)
     decoder = Decoder(lab.model, 1, 30, budgets, lab.interventions(plan, 30))
@@ -270,12 +270,14 @@ def test_measured_points(capsys):
         assert point["perplexity"] == pytest.approx(math.exp(sum(point["losses"]) / 4), rel=1e-3)
         assert sum(point["budgets"]) * point["factor"] == 32 * LAYERS
     assert points[0]["kept_share"] == 1
-    # the command ends at 0 s left, so its estimate of the work was right
+    # the progress ends at 0 s left, so the estimated amount of work was right
     assert "0 s left" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_budgets_are_taken_where_they_cost_least(monkeypatch):
-    """If each layer needs a known number of keys, the budgets found match these numbers and beat equal budgets."""
+    """If each layer needs a known number of keys, the chosen budgets follow these numbers and have a lower loss than
+    equal budgets.
+    """
     needed = torch.tensor([4.0, 16.0, 2.0])
 
     def cost(model, targets, budgets, by_age):
@@ -291,7 +293,10 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
 
 
 def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
-    """Dropping the oldest tokens has its own search for budgets, which finds that other layers need memory."""
+    """If the oldest tokens are dropped, budgets are searched separately.
+
+    Here this search finds that another layer needs the most memory.
+    """
     needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
 
     def cost(model, targets, budgets, by_age=False):
@@ -323,6 +328,6 @@ def test_windows_of_two_purposes_share_none():
     reported, validation = held_out(Held(), 20), for_choosing(Held(), 8)
     assert reported.shape == (20, 512) and validation.shape == (8, 512)
     assert (reported < 100).all() and (validation >= 100).all()
-    # texts of books come first, then texts of stories
+    # the first half is from books, the second half from stories
     assert (reported[:10] < 20).all() and (reported[10:] >= 20).all()
     assert (validation[:4] < 116).all() and (validation[4:] >= 116).all()

@@ -30,8 +30,9 @@ EVERYWHERE = torch.ones(B, N, dtype=torch.bool), torch.ones(B, M, dtype=torch.bo
 
 
 def by_loops(record: Record, term: str, queries: Tensor, keys: Tensor) -> float:
-    """Returns -1/H² times the sum over all i and j, i = j included, token by token in float64 (Li et al. 2018, eq. 4 to
-    6).
+    """Returns -1/H² times the sum over all head pairs (i, j), i = j included.
+
+    It is computed token by token in float64 (Li et al. 2018, eq. 4 to 6).
     """
     terms = []
     rows = keys if term == "sub" else queries
@@ -67,21 +68,27 @@ def one_hot(places: list[int]) -> Tensor:
 
 
 def test_identical_heads():
-    """Identical heads have -1, the minimum, for each term; for positions if each row has all its weight on one key."""
+    """Identical heads have disagreement -1, the minimum, for each term.
+
+    For the term `pos` this requires that each row has all its weight on one key.
+    """
     values = torch.randn(B, 1, M, D, generator=torch.Generator().manual_seed(1)).expand(B, H, M, D)
     record = record_of(one_hot([2] * H), values)
     assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1, -1, -1])
 
 
 def test_orthogonal_heads():
-    """Orthogonal heads have -1/H, whatever the lengths of the vectors: each head agrees only with itself."""
+    """Orthogonal heads have disagreement -1/H, whatever the lengths of the vectors: each head agrees only with itself.
+    """
     axes = torch.eye(H, D)[None, :, None] * torch.tensor([1.0, 5.0, 0.1, 2.0])[None, :, None, None]
     record = record_of(one_hot([0, 1, 2, 3]), axes.expand(B, H, M, D))
     assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1 / H] * 3)
 
 
 def test_opposite_heads():
-    """Vectors that cancel give 0, the maximum. Attention weights cannot cancel, because they are not negative."""
+    """Vectors that cancel have disagreement 0, the maximum. Attention weights cannot cancel, because they are not
+    negative.
+    """
     signs = torch.tensor([1.0, -1.0, 1.0, -1.0])[None, :, None, None]
     record = record_of(one_hot([0] * H), signs.expand(B, H, M, D))
     sub, pos, out = (disagreement(record, term, *EVERYWHERE).item() for term in TERMS)
@@ -89,7 +96,7 @@ def test_opposite_heads():
 
 
 def test_even_weights():
-    """Heads with uniform weights over M keys share 1/M."""
+    """Heads with uniform weights over M keys have disagreement -1/M in the term `pos`."""
     record = record_of(torch.full((B, H, N, M), 1 / M), torch.ones(B, H, M, D))
     assert disagreement(record, "pos", *EVERYWHERE).item() == pytest.approx(-1 / M)
 

@@ -1,6 +1,6 @@
-"""Tests of encoders that are trained only for studies: stored files and retraining.
+"""Tests of encoders that are trained only for studies: their stored files and interrupted trainings.
 
-    pytest tests/models/test_encoders.py
+pytest tests/models/test_encoders.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def brief(monkeypatch: pytest.MonkeyPatch, tokens: Path) -> None:
 
 
 def test_only_what_is_compared_differs():
-    """The recipes differ only in size or attention type; the middle size is the released model's."""
+    """The recipes differ only in size or attention type. The middle size is that of the released model."""
     middle = encoders.recipe_of("middle")
     assert middle.config == RECIPES["masked-softmax"].config and middle.steps == encoders.STEPS
     for name in encoders.NAMES:
@@ -51,7 +51,10 @@ def test_a_step_has_the_tokens_that_are_asked_for():
 
 
 def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Checkpoints during training are the models of their steps; they are read like any model and not trained again."""
+    """Checkpoints stored during training are models of different steps, which load like any model.
+
+    A finished training is not repeated.
+    """
     encoders.train_one("small", Path("assets/data"), tmp_path)
     early, late = (encoders.lab_of(moment, tmp_path) for moment in encoders.moments_of("small"))
     assert early.name == "masked-small-1" and early.fingerprint != late.fingerprint
@@ -61,7 +64,7 @@ def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkey
     assert float((early.states(ids)[-1] - late.states(ids)[-1]).abs().max()) > 1e-3
     numbers = encoders.numbers_of("masked-small-3", tmp_path)
     assert numbers["steps"] == 3 and numbers["width"] == 32 and 7 < numbers["validation_loss"] < 10
-    monkeypatch.setattr(encoders, "train", None)  # the second call does not request a training
+    monkeypatch.setattr(encoders, "train", None)  # the second call must not train
     encoders.train_one("small", Path("assets/data"), tmp_path)
     with pytest.raises(FileNotFoundError, match="python -m models.studies.transfer.encoders middle"):
         encoders.lab_of("masked-middle-3", tmp_path)

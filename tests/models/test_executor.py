@@ -38,7 +38,10 @@ def fails_at_2(job: int) -> int:
 
 
 def on_a_node(folder_and_job: tuple[str, int]) -> list[float]:
-    """Returns product(job) after a pause; writes the file JOB-NODE at the beginning and JOB-NODE-end at the end."""
+    """Returns product(job) after a pause.
+
+    Writes the file JOB-NODE at the beginning of the job, and JOB-NODE-end at the end.
+    """
     import ray
 
     folder, job = folder_and_job
@@ -51,7 +54,7 @@ def on_a_node(folder_and_job: tuple[str, int]) -> list[float]:
 
 
 def wait_until_busy(folder: Path, node: str) -> None:
-    """Waits until the node has begun a job that it has not ended."""
+    """Waits until the node has started a job and not yet finished it."""
     for _ in range(600):
         if any(not Path(f"{file}-end").exists() for file in folder.glob(f"*-{node}")):
             return
@@ -136,7 +139,7 @@ def cluster() -> Iterator[object]:
 
 def test_a_cluster_that_loses_a_node_gives_the_same_numbers_bit_by_bit(
         cluster: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # the nodes import this module from there
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # the nodes import this module from this folder
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]  # type: ignore[attr-defined]
     jobs = [(str(tmp_path), job) for job in range(8)]
     parser = argparse.ArgumentParser()

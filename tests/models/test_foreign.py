@@ -1,8 +1,9 @@
-"""Foreign models, every architecture: a plan equals the same change made by hooks on transformers' own eager model.
+"""Foreign (external) models, every architecture: a plan equals the same change by hooks on transformers' own eager
+model.
 
-Maps equal its `output_attentions`, and nothing is left on a model.
+Maps equal `output_attentions` of this model, and no plan leaves anything on a model.
 
-    pytest tests/models/test_foreign.py
+pytest tests/models/test_foreign.py
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from models.prompt import Prompt
 from models.trace import bytes_of_maps, sketch_of
 from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
 
-BASE = 9  # base of log n that is not the length of any text here
+BASE = 9  # base of log n; no text in these tests has this length
 WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
-CAPPED = {"t5gemma", "gpt_oss"}  # log n multiplies scores before they are capped, and no sink
+CAPPED = {"t5gemma", "gpt_oss"}  # log n multiplies the scores before the cap, and does not multiply the sink
 EXACT, WINDOW = {"rtol": 0.0, "atol": 0.0}, {"rtol": 1e-4, "atol": 1e-6}
-# one architecture for each way to compute attention
+# one architecture for each implementation of attention
 FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit", "bloom", "longformer")
 
 
@@ -58,8 +59,9 @@ def with_random_constant(lab: ForeignLab) -> ForeignLab:
 
 
 def prompt_of(lab: ForeignLab) -> Prompt:
-    """Returns a prompt with a prediction; for models with a decoder with a given target, so that maps have a fixed
-    size.
+    """Returns a prompt with a prediction.
+
+    For models with a decoder it has a teacher-forced target, so that maps have a fixed size.
     """
     if isinstance(lab.task, PictureReader):
         return lab.read_picture(picture())
@@ -71,7 +73,7 @@ def prompt_of(lab: ForeignLab) -> Prompt:
 
 
 def eagerly(name: str, lab: ForeignLab, prompt: Prompt, changes: dict[tuple[str, int], Change]) -> Any:
-    """Returns the output of transformers' own model under the changes."""
+    """Returns the output of transformers' own eager model under the changes."""
     inputs = dict(lab.task.inputs(prompt))
     if isinstance(prompt, TargetPrompt):
         inputs |= {"decoder_input_ids": torch.tensor([prompt.target]), "use_cache": False}
@@ -98,8 +100,8 @@ def expected(trace: Trace, result: Any) -> torch.Tensor:
 def attentions(name: str, result: Any, kind: str) -> torch.Tensor:
     """Returns the attention maps (L, H, N, M) of one block from transformers' result.
 
-    SqueezeBERT returns scores. Longformer returns windows of nine keys, preceded by the key of a global token; the
-    queries of global tokens are returned separately.
+    SqueezeBERT returns scores instead. Longformer returns windows of nine keys, preceded by the key of a global token;
+    it returns the queries of global tokens separately.
     """
     given = torch.cat(tuple(result[{"self": "attentions"}.get(kind, f"{kind}_attentions")]))
     if name == "squeezebert":
@@ -118,11 +120,11 @@ def attentions(name: str, result: Any, kind: str) -> torch.Tensor:
 
 
 def check(name: str, lab: ForeignLab, plan: HeadPlan, changes: dict[tuple[str, int], Change]) -> None:
-    """Asserts that plan and changes have the same effect, and that there is one."""
+    """Asserts that the plan and the changes have the same effect, and that this effect is not zero."""
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt, plan), eagerly(name, lab, prompt, changes)
     assert_close(answers(trace), expected(trace, result), rtol=1e-3, atol=1e-5)
-    for kind in lab.shape if name != "squeezebert" else ():  # its attentions are scores, not patterns
+    for kind in lab.shape if name != "squeezebert" else ():  # SqueezeBERT's `attentions` are scores
         assert_close(torch.tensor(trace.weights[kind]), attentions(name, result, kind), rtol=1e-3, atol=1e-5)
     untouched = answers(run_prompt(lab, prompt))
     # the plan has an effect, otherwise the test could not fail
@@ -162,7 +164,9 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta", "beit"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
-    """Scores are multiplied by log n of the keys that each query sees, also within a window; biases are not multiplied.
+    """Scores are multiplied by the log of the number of keys that each query sees, also within a window.
+
+    Biases are not multiplied.
     """
     prompt, model = prompt_of(lab), eager_of(name)
     changes = {}
@@ -178,7 +182,10 @@ def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
 
 
 def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
-    """Maps equal output_attentions bit by bit; the scores give the weights, and are -inf where there is no weight."""
+    """Maps equal output_attentions bit by bit.
+
+    The softmax of the scores gives the weights. Scores are -inf where a query cannot see a key.
+    """
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt), eagerly(name, lab, prompt, {})
     for kind, (layers, heads) in lab.shape.items():
@@ -193,13 +200,13 @@ def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
         assert not trace.live[kind][hidden].any() and (trace.scores[kind][~hidden] > -1e30).all()
         assert len(trace.rows[lab.kind(kind).query_row]) == live.shape[2]
         assert len(trace.rows[lab.kind(kind).key_row]) == live.shape[3]
-    if name not in WINDOWED:  # one product in place of many
+    if name not in WINDOWED:  # in windowed models our code computes one large product instead of many small ones
         assert torch.equal(answers(trace), expected(trace, result))
     assert_close(answers(trace), expected(trace, result))
 
 
 def test_a_gate_of_one_changes_nothing(name: str, lab: ForeignLab):
-    """A gate of 1 changes nothing, alone and together with a gated head."""
+    """A gate of 1 changes nothing, alone and in a plan with another gated head."""
     prompt, kind = prompt_of(lab), lab.kinds[0].name
     untouched, gated = (run_prompt(lab, prompt, plan) for plan in (HeadPlan(), HeadPlan().gate(kind, 0, 0, 0.5)))
     assert numpy.array_equal(untouched.norms[kind][0, 1:], gated.norms[kind][0, 1:])
@@ -268,7 +275,7 @@ def test_two_threads_do_not_disturb_each_other(name: str, lab: ForeignLab):
 
 
 def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
-    """A sketch has the values of a trace, and a layer computed on demand equals that of the trace."""
+    """A sketch has the same values as a trace, and a layer computed on demand equals that layer of the trace."""
     prompt = prompt_of(lab)
     plan = HeadPlan().with_heads(some(lab), constant=True, gate=0.5)
     trace, (sketch,) = run_prompt(lab, prompt, plan), lab.sketch(prompt, [plan])
@@ -290,7 +297,7 @@ def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - PICTURES))
 def test_the_longest_text_runs(name: str):
-    """Tokens beyond the model's positions are left out, and a message says so."""
+    """Tokens beyond the model's maximum number of positions are left out, and a message reports it."""
     lab = lab_of(name)
     text = "the cat sat " * 300
     prompt = lab.read(text)

@@ -1,6 +1,6 @@
-"""Tests of folders: which ones may be opened, and the reason of each refusal.
+"""Tests of model folders: which folders may be opened, and the reason of each refusal.
 
-    pytest tests/models/test_foreign_files.py
+pytest tests/models/test_foreign_files.py
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def edit(folder: Path, file: str, **changes: Any) -> None:
 
 
 def refused(folder: Path, reason: str) -> None:
-    """Asserts that the folder is refused with this reason, and that the message has no path of the machine."""
+    """Asserts that the folder is refused with this reason, and that the message contains no path of the machine."""
     with pytest.raises(ForeignError, match=reason) as caught:
         models.load_folder(folder)
     assert str(folder.parent) not in str(caught.value) and "Traceback" not in str(caught.value)
@@ -108,7 +108,7 @@ def test_no_tokenizer(folder: Path):
 
 
 def test_code_of_its_own_is_never_run(folder: Path):
-    """A model's own code is never run, whether or not transformers has its type."""
+    """Python code in a model's folder is never run, whether or not transformers has the model type."""
     (folder / "evil.py").write_text("raise SystemExit('this ran')")
     edit(folder, "config.json", model_type="evil", auto_map={"AutoConfig": "evil.Config", "AutoModel": "evil.Model"})
     refused(folder, "no model of type 'evil', and the model's own code is never run")
@@ -125,7 +125,7 @@ def test_what_is_no_whole_model(folder: Path):
 
 
 def test_transformers_waits_until_it_is_asked_for(root: Path):
-    """Names, catalogue and our own models do not import transformers."""
+    """Listing model names and loading released models do not import transformers."""
     code = ("import sys, models; models.load('stories-softmax'); models.names(); "
             "print([m for m in ('transformers', 'huggingface_hub') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

@@ -1,6 +1,8 @@
-"""Tests of the Hub with replaced functions and no network: sizes, downloads, errors, hosted mode, model cache.
+"""Tests of the Hugging Face Hub with replaced functions and no network.
 
-    pytest tests/models/test_foreign_hub.py
+They cover sizes, downloads, errors, hosted mode, and the model cache.
+
+pytest tests/models/test_foreign_hub.py
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_00
 
 
 class Hub:
-    """Replaces the Hub's functions; its one model is in a local folder."""
+    """Replaces the functions of the Hub's library; its one model is in a local folder."""
 
     def __init__(self, patch: pytest.MonkeyPatch, folder: Path, files: dict[str, int] | None = None) -> None:
         self.folder, self.files, self.fetched, self.error = folder, files or FILES, [], None
@@ -111,7 +113,7 @@ def answer(status: int) -> Any:
     return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co/api/models/org/tiny"))
 
 
-WRONG = {  # exception of the Hub's library -> message to the visitor
+WRONG = {  # case -> (exception of the Hub's library, part of the message to the visitor)
     "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "there is no org/tiny on the Hub"),
     "private": (lambda: errors.HfHubHTTPError("no", response=answer(401)), "or it is private"),
     "gated": (lambda: errors.GatedRepoError("no", response=answer(403)), "gated"),
@@ -176,7 +178,7 @@ def test_what_is_no_id(net: Hub, name: str):
 @pytest.mark.parametrize(("memory", "most", "held"), [(24_000, 600, 1200), (2100, 600, 1200), (1500, 300, 600),
                                                       (1000, 100, 100), (500, 100, 0)])
 def test_a_small_host_opens_small_models(memory: int, most: int, held: int):
-    """A small host keeps two foreign models in memory, whatever their size, in addition to our own."""
+    """The size limit of foreign models and the memory of their cache depend on the memory of the host."""
     found = hub.fitted(HOSTED, memory * hub.MB)
     assert (found.max_bytes, found.held_bytes) == (most * hub.MB, held * hub.MB)
     assert found.allowed == HOSTED.allowed and found.hosted
@@ -195,7 +197,9 @@ def test_a_containers_memory_is_what_there_is(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
-    """A host opens only the models of its setting; a link to another model gives a message, without request or token.
+    """A host opens only the models that its settings allow.
+
+    A link to another model gives a message, and no request is sent and no token is used.
     """
     monkeypatch.setenv(hub.SETTING, "1")
     assert hub.access() is HOSTED
@@ -239,7 +243,7 @@ def test_two_visitors_do_not_evict_each_other():
 
 
 def test_one_that_pages_ask_for_by_name_stays():
-    """Every click marks a model as used, so a model in use is not evicted although it was loaded first."""
+    """A request by name marks a model as used, so this model is not evicted although it was loaded first."""
     small = model_cache.ModelCache(lambda: 10)
     for key in "ab":
         small.get(key, lambda key=key: fake(1000, key))

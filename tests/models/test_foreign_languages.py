@@ -1,6 +1,6 @@
-"""Translation models as the Hub has them: SentencePiece models with other ids, and a choice of languages.
+"""Translation models as published on the Hub: SentencePiece models with other ids, and a selectable language.
 
-    pytest tests/models/test_foreign_languages.py
+pytest tests/models/test_foreign_languages.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ HIDDEN = "▁dog"  # a piece that vocab.json lacks
 
 
 def split_tokenizer(folder: Path, file: str, codes: list[str]) -> dict[str, int]:
-    """Writes the tokenizer as a SentencePiece model and a vocabulary in another order; returns the vocabulary."""
+    """Writes the tokenizer as a SentencePiece model and a vocabulary whose ids have another order.
+
+    Returns the vocabulary.
+    """
     words = sorted({"▁" + word for text in TEXTS for word in re.findall(r"\w+", text)})
     characters = sorted({"▁", *"".join(TEXTS)} - {" "})
     model = import_protobuf().ModelProto()
@@ -47,14 +50,15 @@ def split_tokenizer(folder: Path, file: str, codes: list[str]) -> dict[str, int]
 
 @pytest.fixture
 def opus(tmp_path: Path) -> tuple[ForeignLab, dict[str, int]]:
-    """A Marian model with source.spm and vocab.json, and its vocabulary."""
+    """Returns a Marian model with source.spm and vocab.json, and the vocabulary of this model."""
     folder = Path(shutil.copytree(folder_of("marian"), tmp_path / "opus"))
     vocabulary = split_tokenizer(folder, "source.spm", [">>fra<<", ">>deu<<"])
     return open_folder("folder:opus", folder), vocabulary
 
 
 def test_opus_reads_as_its_vocabulary_says(opus: tuple[ForeignLab, dict[str, int]]):
-    """A piece that the vocabulary lacks is unknown, not another token; each token has its characters."""
+    """A piece that the vocabulary lacks becomes the unknown token. The positions of all tokens in the text are right.
+    """
     lab, vocabulary = opus
     prompt = lab.read("The cat saw a dog.")
     assert [prompt.ids[-1], prompt.ids[0]] == [vocabulary["</s>"], vocabulary["▁The"]]
@@ -79,7 +83,7 @@ def test_opus_chooses_a_language_by_a_token(opus: tuple[ForeignLab, dict[str, in
 
 @pytest.fixture(params=["split", "fast"])
 def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
-    """M2M100 with either tokenizer."""
+    """Returns an M2M100 model with either type of tokenizer."""
     folder = Path(shutil.copytree(folder_of("m2m_100"), tmp_path / "m2m"))
     if request.param == "fast":
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -99,7 +103,10 @@ def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
 
 
 def test_a_choice_of_language_is_the_first_token_that_is_written(m2m: ForeignLab):
-    """The first output token is the chosen language, also under a plan; the choice does not change the input tokens."""
+    """The first output token is the selected language, also under a plan.
+
+    The selection does not change the input tokens.
+    """
     codes = m2m.task.languages.ids
     assert {"en", "fr", "de"} <= set(codes)
     plain, chosen = m2m.read("The cat sat."), m2m.read(" >>fr<< The cat sat.")

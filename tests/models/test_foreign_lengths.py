@@ -1,8 +1,9 @@
-"""Effects of a text's length or of the text before it: rotary tables that grow, windows, memory, non-finite values.
+"""Effects of a text's length, or of the text that was run before.
 
-Also models that see the token that they would predict.
+They cover rotary tables that grow, windows, memory, non-finite values, and models that attend to the token that they
+would predict.
 
-    pytest tests/models/test_foreign_lengths.py
+pytest tests/models/test_foreign_lengths.py
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ LONGROPE = {**SHARED, "max_position_embeddings": 64, "original_max_position_embe
 @pytest.mark.parametrize(("config", "model", "numbers"), [
     ("LlamaConfig", "LlamaForCausalLM", NTK), ("Phi3Config", "Phi3ForCausalLM", LONGROPE)])
 def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, numbers: dict[str, Any]):
-    """A short, a long and again a short text give what a fresh transformers model gives for each.
+    """A short text, a long one, and the short one again each give the result of a newly loaded transformers model.
 
-    Two threads that read texts of different lengths at once do not disturb each other.
+    Two threads that run texts of different lengths at the same time do not disturb each other.
     """
     folder = made(tmp_path, config, model, numbers, "pieces")
     lab = open_folder("folder:ntk", folder)
@@ -76,7 +77,7 @@ def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, nu
 
 
 def test_a_window_wider_than_the_short_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A model whose result differs from ours only on long texts is refused."""
+    """A model whose results differ from our computation only on long texts is refused."""
     from models.labs.foreign.running import attention
 
     folder = made(tmp_path, "MistralConfig", "MistralForCausalLM", {**SHARED, "sliding_window": 20}, "pieces")
@@ -128,7 +129,10 @@ def test_a_weight_that_is_no_number_is_named(tmp_path: Path, value: float):
     ("MistralConfig", "MistralModel", {**SHARED, "tie_word_embeddings": False}, "pieces")])
 def test_what_predicts_no_next_token_opens_as_vectors(tmp_path: Path, config: str, model: str, numbers: dict[str, Any],
                                                       make: str):
-    """A model that sees later tokens has no losses; a decoder without a head has only hidden states."""
+    """A model that cannot predict the next token has hidden states only, and no losses.
+
+    These are language models that attend to later tokens, and decoders without a language-model head.
+    """
     lab = open_folder("folder:x", made(tmp_path, config, model, numbers, make))
     trace = models.run(lab, TEXT)
     assert type(lab.task) is TextReader and trace.vectors is not None and not trace.outputs
@@ -147,7 +151,7 @@ def test_one_head_has_a_minimal_set(tmp_path: Path):
 
 
 def test_kl_of_no_change_is_zero():
-    """The KL divergence of no change is 0 and not -4e-7, the result of rounding."""
+    """The KL divergence without a change is exactly 0, although rounding would give -4e-7."""
     lab = models.load("stories-softmax")
     prompt = lab.read("Tom had a big red ball. He went to the park")
     gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)))
@@ -183,7 +187,10 @@ print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
 
 @pytest.mark.parametrize("vocabulary", [50_257, 262_144])
 def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: int):
-    """Only the logits in use are computed; 512 tokens by 262,144 are 537 MB, and gates would need several copies."""
+    """Only the logits of predictions in use are computed.
+
+    All logits of 512 tokens at 262,144 entries are 537 MB, and gates would need several copies.
+    """
     numbers = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512, "bos_token_id": 3, "eos_token_id": 3,
                "vocab_size": vocabulary}
     folder = made(tmp_path, "GPT2Config", "GPT2LMHeadModel", numbers, "bytes")

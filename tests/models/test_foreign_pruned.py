@@ -1,6 +1,6 @@
-"""Checkpoints that transformers 4 pruned: the weights lack heads that config.json names.
+"""Checkpoints that transformers 4 pruned: their weights lack the heads listed in config.json as pruned.
 
-    pytest tests/models/test_foreign_pruned.py
+pytest tests/models/test_foreign_pruned.py
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ HEADS, SIZE = 4, 32  # heads per layer and width of the tiny models
 
 
 def kept(layer: int, groups: int = 1) -> torch.Tensor:
-    """Returns the rows or columns of the remaining heads; of GPT-2's fused weights for queries, keys and values."""
+    """Returns the rows or columns of the heads that remain.
+
+    GPT-2 has fused weights with three groups: queries, keys and values.
+    """
     return torch.cat([torch.arange(group * SIZE + head * 8, group * SIZE + head * 8 + 8) for group in range(groups)
                       for head in range(HEADS) if head not in PRUNED[layer]])
 
 
 def prune(name: str, folder: Path) -> Path:
-    """Writes a checkpoint as `prune_heads` and `save_pretrained` of transformers 4 wrote it."""
+    """Writes a checkpoint as `prune_heads` and `save_pretrained` of transformers 4 did."""
     folder = Path(shutil.copytree(folder_of(name), folder / name))
     weights = load_file(folder / "model.safetensors")
     for key, tensor in weights.items():

@@ -37,7 +37,7 @@ def edit(folder: Path, file: str, **changes: Any) -> None:
 
 
 def edited(**changes: Any) -> Callable[[Path], Path]:
-    """Returns a change that edits BERT's config.json."""
+    """Returns a function that edits config.json of the BERT model in a folder."""
     def change(folder: Path) -> Path:
         edit(folder, "config.json", **changes)
         return folder
@@ -45,7 +45,7 @@ def edited(**changes: Any) -> Callable[[Path], Path]:
 
 
 def other(kind: str, auto: str = "AutoModel", **numbers: Any) -> Callable[[Path], Path]:
-    """Returns a change that writes another model type with random weights into the folder."""
+    """Returns a function that replaces the model in a folder by another model type with random weights."""
     def change(folder: Path) -> Path:
         torch.manual_seed(0)
         config = transformers.AutoConfig.for_model(kind, **numbers)
@@ -81,7 +81,7 @@ def written(file: str, content: str) -> Callable[[Path], Path]:
 
 
 def index(**files: str) -> Callable[[Path], Path]:
-    """Returns a change that replaces the weights by an index of several files."""
+    """Returns a function that replaces the weights in a folder by an index of several weight files."""
     def change(folder: Path) -> Path:
         (folder / "model.safetensors").unlink()
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
@@ -112,7 +112,10 @@ def spoiled(value: float, layer: str) -> Callable[[Path], Path]:
 
 
 def words_only(kind: str) -> Callable[[Path], Path]:
-    """Returns a change that leaves tokenizer files without a vocabulary or without a fast tokenizer."""
+    """Returns a function that removes the tokenizer files.
+
+    It then writes an empty vocabulary (kind "empty") or a damaged tokenizer.json.
+    """
     def change(folder: Path) -> Path:
         without("tokenizer*")(folder)
         if kind == "empty":
@@ -173,20 +176,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pattern(cause: str) -> str:
-    """Returns a regular expression for the message of a cause, with any values."""
+    """Returns a regular expression that matches the message of a cause with any values."""
     parts = re.split(r"\{[^}]+\}", f"{REFUSALS[cause].reason}. {REFUSALS[cause].remedy}")
     return ".+".join(map(re.escape, parts))
 
 
 @pytest.mark.parametrize(("cause", "change"), CASES, ids=[f"{i}-{cause}" for i, (cause, _) in enumerate(CASES)])
 def test_a_refusal_tells_its_reason_and_what_to_do(cause: str, change: Callable[[Path], Path], folder: Path):
-    """The message is a sentence for a visitor: no path of the machine, no class name, no stack trace."""
+    """The message has reason and remedy, and no path of the machine, class name or stack trace."""
     with pytest.raises(ForeignError) as caught:
         models.load_folder(change(folder))
     message = str(caught.value)
     assert re.fullmatch(pattern(cause), message), message
     assert str(folder.parent) not in message and "Traceback" not in message
-    # names of weights and of architectures are allowed
+    # names of weights and of these architectures are allowed
     names = re.sub(r"[\w.]+\.(weight|bias)|DINOv2|ViT", "", message)
     assert not re.search(r"[a-z][A-Z]|Error|Interface", names), message
 
@@ -203,8 +206,8 @@ def test_a_link_to_a_folder_that_was_not_opened():
 
 
 def test_every_cause_is_provoked():
-    """Every cause has a test, here, in test_hostile_folders.py or in test_foreign_hub.py; a cause that no architecture
-    has is provoked by a change.
+    """Every cause of a refusal has a test here, in test_hostile_folders.py, in test_foreign_hub.py, or in the other
+    files of `elsewhere`.
     """
     elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
                  "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}

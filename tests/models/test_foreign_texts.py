@@ -1,8 +1,8 @@
-"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, pictures, generation.
+"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, images, generation.
 
 One test uses a real pretrained encoder.
 
-    pytest tests/models/test_foreign_texts.py
+pytest tests/models/test_foreign_texts.py
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def test_awkward_texts(name: str):
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert", "mpnet", "deberta-v2"])
 def test_a_word_in_brackets_is_hidden(name: str):
-    """A word in brackets becomes the mask token, and the loss equals that of transformers' model for the word."""
+    """A word in brackets becomes the mask token, and its loss equals that of transformers' own model."""
     lab = lab_of(name)
     plain, hidden = lab.read(TEXT), lab.read(TEXT.replace("The cat", "The [cat]"))
     assert len(plain.ids) == len(hidden.ids) and hidden.predict_at and not plain.predict_at
@@ -98,7 +98,7 @@ def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
 @given(st.text(alphabet="ab [].", max_size=30))
 @settings(max_examples=200)
 def test_unmark_keeps_places(text: str):
-    """Every character is at its reported position, and the end positions increase."""
+    """Positions of characters in the text with brackets are right, and they increase."""
     marked = unmark(text, "[MASK]")
     assert len(marked.origin) == len(marked.plain) + 1 and list(marked.origin) == sorted(marked.origin)
     assert marked.origin[-1] in (len(text), 0) and "[MASK]" not in marked.plain
@@ -134,7 +134,7 @@ def test_continuation_is_transformers_greedy(name: str):
 def test_what_is_written_is_transformers_greedy(name: str):
     """Generation equals transformers' greedy search, and the decoder's tokens are the generated ones.
 
-    With a given target, the maps of every plan are about its tokens.
+    With a teacher-forced target, the maps of every plan are about the tokens of this target.
     """
     lab = lab_of(name)
     prompt, model = lab.read(TEXT), eager_of(name)
@@ -180,7 +180,7 @@ def test_how_far_vectors_moved():
 
 
 def test_a_picture():
-    """The pixels equal those of the model's own processor, and patches are in the order of the picture."""
+    """The pixels equal those of the model's own processor, and patches are ordered by row and column of the image."""
     lab = lab_of("vit")
     prompt = lab.read_picture(picture(width=16, height=16))
     import io
@@ -247,7 +247,7 @@ SENTENCES = ("A man is eating food. ", "Someone has his dinner. ", "The stock ma
 
 
 def test_a_real_encoder(minilm: ForeignLab):
-    """It recognises sentences of the same meaning at 64 tokens, and does so less well without its heads."""
+    """MiniLM recognises sentences of the same meaning at 64 tokens, and does so less well without its heads."""
     assert minilm.shape == {"self": (6, 12)} and minilm.kinds[0].causal is False and minilm.constant is None
     text = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 5
     prompt = minilm.read(text, 64)

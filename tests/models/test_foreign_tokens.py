@@ -1,6 +1,6 @@
-"""Display of foreign models' tokens: parts of characters, brackets, control words, ids without an embedding.
+"""Display of foreign models' tokens: parts of characters, brackets, control characters, ids without an embedding.
 
-    pytest tests/models/test_foreign_tokens.py
+pytest tests/models/test_foreign_tokens.py
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from models.labs.foreign.running import writing
 
 @pytest.mark.parametrize("word", ["שלום", "สวัสดี", "नमस्ते", "你好", "😀"])
 def test_parts_of_a_character_are_shown_under_it(word: str):
-    """Each byte token shows the character that it is part of; together the tokens give the text."""
+    """Each byte token shows the character that contains it, and all tokens together give the text."""
     lab = lab_of("gpt2")
     prompt = lab.read(word)
     assert not any("\\x" in token for token in prompt.tokens)
@@ -38,7 +38,7 @@ def test_a_continuation_is_whole_characters():
     lab = lab_of("gpt2")
     ids = [*lab.read("ש😀").ids, *lab.read("ש").ids[:1], *lab.read("a").ids]
     pieces = list(writing.as_text(lab.task, iter(ids)))
-    assert pieces == ["", "ש", "", "", "", "😀", "", "\\xd7a"]  # half a character at the end, then another token
+    assert pieces == ["", "ש", "", "", "", "😀", "", "\\xd7a"]  # an incomplete character, then the token "a"
 
 
 @pytest.mark.parametrize(("text", "visible", "hidden"), [
@@ -46,9 +46,9 @@ def test_a_continuation_is_whole_characters():
     ("the[½] cat", "the", "½"), ("[cat]s", "s", "cat")])
 @pytest.mark.parametrize("name", ["bert", "roberta", "albert"])
 def test_brackets_hide_what_is_in_them(name: str, text: str, visible: str, hidden: str):
-    """Characters beside the brackets stay visible, even if normalisation joins both into one token.
+    """Characters next to the brackets stay visible, even if normalisation joins both into one token.
 
-    An unknown word, which cannot be predicted, has no answer.
+    A hidden word that is not in the vocabulary cannot be predicted, so it has no answer.
     """
     lab = lab_of(name)
     prompt, tokenizer = lab.read(text), lab.task.tokenizer
@@ -71,7 +71,7 @@ def test_a_typed_control_token_is_named(name: str, word: str):
 
 
 def test_a_token_without_a_row_is_named(tmp_path: Path):
-    """A token beyond the rows of the embedding is reported: the tokenizer has more entries than the model."""
+    """A tokenizer can have more entries than the embedding. The error names the token that has no embedding."""
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "wide"))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     rows = 384

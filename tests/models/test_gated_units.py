@@ -1,7 +1,7 @@
 """Gated attention units follow their paper (Hua et al. 2022, arXiv 2202.10447).
 
-With the paper's relu(q·k / n)² they equal FLASH-pytorch. With ours, relu(q·k / sqrt s)² / n (Su Jianlin, kexue 9019),
-they equal plain loops.
+With the paper's weights relu(q·k / n)² the units equal FLASH-pytorch. With the weights of this project, relu(q·k / sqrt
+s)² / n (Su Jianlin, kexue 9019), they equal plain loops.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def without_rope(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def theirs(module, causal: bool) -> GAU:
-    """Returns FLASH-pytorch's unit with our weights; its norm, biases and position bias have no effect."""
+    """Returns FLASH-pytorch's unit with the weights of our unit; its norm, biases and position bias have no effect."""
     unit = GAU(dim=WIDTH, query_key_dim=SHARED, causal=causal, add_residual=False,
                norm_klass=torch.nn.Identity).requires_grad_(False).eval()
     unit.rel_pos_bias.relative_attention_bias.weight.zero_()
@@ -54,7 +54,10 @@ def theirs(module, causal: bool) -> GAU:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [1, 2, N, 40])
 def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n: int):
-    """relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n; n counts all tokens, causal or not."""
+    """FLASH-pytorch's relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n.
+
+    n counts all tokens of the text, with and without a causal mask.
+    """
     module, x = module_of("gau-relu2", causal), 3 * inputs(n)
     records: list[Record] = []
     output = module(x, None, Intervention(factor=torch.full((1, 1, 1), SHARED**0.5 / n)), records)
@@ -64,7 +67,7 @@ def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n
 
 
 def test_the_two_forms_differ_by_a_constant_at_each_length(without_rope: None):
-    """The forms have the factors 1 / n² and 1 / (n s), so their ratio is s / n."""
+    """The two forms have the factors 1 / n² and 1 / (n s), so their ratio is s / n."""
     module = module_of("gau-relu2-mixed", causal=False)
     for n in (3, 17):
         x = inputs(n)
@@ -82,7 +85,7 @@ def product(weight: list[list[float]], x: list[float]) -> list[float]:
 
 
 def turned(x: list[float], p: int) -> list[float]:
-    """Rotates the pairs (k, k + s/2) by RoPE, with the angle p 10000^(-2k/s)."""
+    """Rotates the pairs (k, k + s/2) of x by RoPE, with the angle p 10000^(-2k/s) at position p."""
     half = len(x) // 2
     result = [0.0] * len(x)
     for k in range(half):
@@ -95,7 +98,7 @@ def turned(x: list[float], p: int) -> list[float]:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("attention", UNITS)
 def test_our_form_in_loops(attention: str, causal: bool):
-    """The output equals loops over entries in Python's floats, from the layer's input."""
+    """The output equals loops over single entries in Python's floats, computed from the layer's input."""
     module = module_of(attention, causal)
     x = inputs(5, 1)
     state = {name: tensor.double().tolist() for name, tensor in module.state_dict().items()}

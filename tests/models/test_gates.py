@@ -1,6 +1,6 @@
-"""Gates are factors on a head's slice of the input of W_O (Voita et al. 2019, arXiv 1905.09418).
+"""A gate is a factor on a head's slice of the input of W_O (Voita et al. 2019, arXiv 1905.09418).
 
-They combine with constant weights and with a scale. No plan leaves anything on the model, which all visitors share.
+Gates combine with constant weights and with a scale. No plan changes the model, which all visitors share.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_gate_0_is_that_slice_of_w_o_zeroed(lab: StackLab):
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
 def test_a_layer_is_linear_in_its_gates(gates: list[float]):
-    """The output is the sum over heads of the gate times the head's own contribution."""
+    """The output of a layer is the sum over heads of gate times head contribution."""
     module = make_model("selective").blocks[1].attention
     x, rotary = torch.randn(1, N, WIDTH, generator=torch.Generator().manual_seed(1)), rotary_table(N, D)
 
@@ -98,7 +98,7 @@ def test_norms_are_those_of_gated_outputs(lab: StackLab):
 
 
 def test_constant_and_gate_combine(lab: StackLab):
-    """Constant weights apply first, then the gate, on one head and on different heads."""
+    """Constant weights apply first and then the gate, if both are on one head. They also combine on different heads."""
     ids = random_ids(1, N)[0]
     constant = HeadPlan().constant(*address(lab, 0, 1))
     for _, layer, head in (address(lab, 0, 1), address(lab, 1, 3)):
@@ -125,7 +125,10 @@ def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
 
 
 def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
-    """The weights are unchanged, and threads with different plans get the same results as alone."""
+    """After runs with plans the weights are unchanged.
+
+    Concurrent threads with different plans get the same results as separate runs.
+    """
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
     ids = random_ids(1, N)[0]

@@ -1,4 +1,4 @@
-"""Hard Concrete gates against the stretched concrete distribution in scalars, against samples, and by hand.
+"""Hard Concrete gates equal the stretched concrete distribution in scalars, samples of it, and values by hand.
 
 The formulas are those of Louizos et al. 2018 and of their code, L0_regularization. The training of gates is tested too.
 """
@@ -58,7 +58,10 @@ def test_by_value(log_a: float):
 
 
 def test_numbers_by_hand():
-    """Gates at ln a = 0 are open with probability 0.69, and beta ln 11 = 0.791 is the threshold on either side."""
+    """A gate with ln a = 0 is open with probability 0.69.
+
+    ln a = beta ln 11 = 0.791 and its negative are the thresholds between open and closed gates.
+    """
     log_a = torch.zeros(1, dtype=torch.float64)
     assert hard_concrete.open_probability(log_a).item() == pytest.approx(0.6881, abs=1e-4)
     assert hard_concrete.full_probability(log_a).item() == pytest.approx(1 - 0.6881, abs=1e-4)
@@ -110,7 +113,7 @@ PRUNING = Pruning("translation-softmax", ("encoder",), 0.5, steps=6)
 
 
 class OutageError(Exception):
-    """Simulates a machine that stops."""
+    """Simulates a machine that stops during a training."""
 
 
 def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -144,7 +147,7 @@ def test_the_decoder_is_frozen_where_the_encoder_alone_has_gates(tmp_path: Path)
 
 
 def test_the_loss_has_the_penalty_and_the_gates():
-    """The loss equals that of a pass with these gates in a plan, plus the penalty computed from P(open) in scalars."""
+    """The loss is the cross entropy with the sampled gates, plus strength times the expected number of open gates."""
     gates, batch = Gates(make_model(), ("encoder", "cross")), Copying(TASK).batch(0, 1, 0)
     with torch.no_grad():
         gates.log_a["cross"].copy_(torch.tensor([[-3.0, 0.5, 0.0, 2.0]]))
@@ -163,7 +166,7 @@ def test_the_loss_has_the_penalty_and_the_gates():
 
 @pytest.mark.parametrize("strength, left", [(5.0, 0), (1e-9, None)])
 def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
-    """A penalty that dominates the loss closes all heads; a tiny one closes few."""
+    """A penalty that dominates the loss closes all heads; a tiny penalty closes at most half of them."""
     pruning = replace(PRUNING, strength=strength, steps=80, rate=1e-2)
     gates = learn(pruning, make_model(), Copying(TASK), tmp_path)
     found = int(hard_concrete.decided(gates.log_a["encoder"]).sum())
@@ -172,7 +175,10 @@ def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
 
 
 def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The control trains the encoder's weights by Adam on the cross entropy alone, step by step; all heads are left."""
+    """The control trains the encoder's weights by Adam on the cross entropy alone, step by step.
+
+    No head is removed.
+    """
     control = replace(PRUNING, strength=0.0)
     gates = learn(control, make_model(), Copying(TASK), tmp_path)
     assert not gates.log_a and not gates.plan.heads
@@ -197,7 +203,8 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
 
 
 def test_removed_heads_are_gates_of_0():
-    """Without the slices of W_O the model gives what it gives with gates of 0, to the last digits."""
+    """Without the slices of W_O of some heads the model gives the same result as with gates of 0, to the last digits.
+    """
     torch.manual_seed(1)
     config = PairConfig("softmax", TASK.vocabulary, 32, 2, 4, trained_length=64)
     model = Seq2Seq(config, embedding_std=1.0).eval().requires_grad_(False)

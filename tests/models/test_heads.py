@@ -19,7 +19,7 @@ from models.plan import GATE_DECIMALS, KINDS, LIVE, MAX_INDEX, MAX_TEXT, POLICIE
 UNRESERVED = re.compile(r"[A-Za-z0-9\-._~]*")  # unreserved characters of a URL (RFC 3986, section 2.3)
 SHAPE = {"self": (2, 4)}
 
-# gates within and beyond the stored precision; few heads, so that neighbours form runs
+# gates within and beyond the stored precision; few heads, so that adjacent heads form ranges
 gates = st.one_of(st.sampled_from([0.0, 0.4, 1.0]), st.floats(0, 1), st.integers(0, 10**GATE_DECIMALS).map(
     lambda i: i / 10**GATE_DECIMALS))
 states = st.builds(HeadState, st.booleans(), gates)
@@ -43,7 +43,7 @@ def test_text_form_needs_no_escaping(plan: HeadPlan):
 
 @given(plans, plans)
 def test_text_form_is_canonical(one: HeadPlan, other: HeadPlan):
-    """Equal plans have equal texts and hashes, different plans have different texts."""
+    """Equal plans have equal strings and hashes; different plans have different strings."""
     assert (one == other) == (str(one) == str(other))
     assert hash(HeadPlan.parse(str(one))) == hash(one)
 
@@ -96,7 +96,7 @@ def test_a_live_head_is_no_change():
     assert str(HeadPlan().gate("self", 0, 0, -0.0)) == "self-0.0g0"
 
 
-# texts that are almost plans: valid ones with characters removed, inserted or exchanged
+# strings that are almost plans: valid ones with characters removed, inserted or exchanged
 alphabet = st.sampled_from("0123456789.~gc-_selfcaognr+eE \u0661\u00b2−\n\0")
 
 
@@ -111,10 +111,10 @@ def mutated(draw: st.DrawFn) -> str:
 
 @given(st.text() | mutated() | st.text(alphabet))
 def test_reading_never_fails(text: str):
-    """read() reports every problem in words, and parse() raises exactly if there is one."""
+    """read() reports every problem in words, and parse() raises ValueError exactly if there is a problem."""
     plan, problems = HeadPlan.read(text)
     assert all(isinstance(problem, str) and problem for problem in problems)
-    assert HeadPlan.parse(str(plan)) == plan  # the text of every parsed plan can be parsed again
+    assert HeadPlan.parse(str(plan)) == plan  # the string of every parsed plan can be parsed again
     if problems:
         with pytest.raises(ValueError):
             HeadPlan.parse(text)
@@ -130,7 +130,7 @@ def test_reading_never_fails(text: str):
     "\ud800", "x" * 10_000,
 ], ids=lambda text: ascii(text)[:30])
 def test_nonsense_is_refused_and_the_rest_read(text: str):
-    """The message quotes at most one line of the wrong part, and the plan before it is kept."""
+    """The message quotes at most one line of the invalid part, and the plan before this part is kept."""
     plan, problems = HeadPlan.read(f"cross-1.2c_{text}")
     assert problems and all(len(problem) < 200 for problem in problems)
     assert plan == HeadPlan().constant("cross", 1, 2)
@@ -165,7 +165,7 @@ def test_a_scale_that_means_nothing_is_refused(policy: str, base: object):
 
 
 def test_documented_text():
-    """The example at the top of heads.py is right."""
+    """The example in the module docstring of heads.py is right."""
     plan = HeadPlan().constant("self", 0, 3).with_scale("logn", 64)
     plan = plan.with_heads([("self", 1, head) for head in range(8)], gate=0.4)
     assert str(plan) == "self-0.3c-1.0~7g0.4_scale-logn64"
@@ -175,7 +175,10 @@ def test_documented_text():
 
 @given(plans)
 def test_within_splits_a_plan(plan: HeadPlan):
-    """Heads that the model has are kept, others are reported in one sentence each; together they are the plan."""
+    """Heads that the model has are kept, and each other head is reported in one sentence.
+
+    Both parts together are the whole plan.
+    """
     inside, problems = plan.within(SHAPE)
     assert all(kind == "self" and layer < 2 and head < 4 for kind, layer, head in inside.heads)
     assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale
@@ -185,7 +188,7 @@ def test_within_splits_a_plan(plan: HeadPlan):
 
 @given(plans, st.sets(st.sampled_from(POLICIES)).map(lambda chosen: {"trained", *chosen}))
 def test_within_splits_scales(plan: HeadPlan, policies: set[str]):
-    """A scale that the model's attention does not support is left out and reported; heads are treated as usual."""
+    """A scale that the model's attention does not support is left out and reported. Heads are not affected."""
     inside, problems = plan.within(SHAPE, policies)
     expected, others = plan.within(SHAPE)
     assert inside.heads == expected.heads

@@ -1,4 +1,4 @@
-"""Tests of the model cache: it keeps the most recently used models within MEMORY; models without users are freed."""
+"""Tests of the model cache: it keeps the most recently used models within MEMORY; unused models are freed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [name for name in RECIPES if name.startswith("assignment")]  # the four 
 
 @pytest.fixture
 def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replaces the released models by tiny ones of equal size; returns the list of names in the order of loading."""
+    """Replaces the released models by tiny models of equal size. Returns the list of names in the order of loading."""
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
         texts = TASKS["assignment"].build().corpus.typical(4)
@@ -45,7 +45,7 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets the cache's memory to that of `count` and a half tiny models, and empties the cache."""
+    """Empties the cache and sets its memory to the size of `count` and a half tiny models."""
     sizes = {models.load(name).nbytes for name in NAMES}
     assert len(sizes) == 1
     loading._held.clear()
@@ -53,9 +53,9 @@ def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nbytes_is_the_memory_of_weights_and_matrices():
-    tables = 2 * 4 * 128**2  # parameters of the tables: per layer and head
+    tables = 2 * 4 * 128**2  # parameters of the tables: 2 layers of 4 heads
     others = 64 * 32 + 2 * (2 * 32**2 + 8 * 32**2 + 2 * 32) + 32  # parameters of embedding, blocks and norm
-    for attention in ("random", "fixed-random"):  # buffers take memory too
+    for attention in ("random", "fixed-random"):  # the tables of fixed-random are buffers, which are counted too
         assert make_lab(attention).nbytes == 4 * (tables + others + 2 * 4 * 128**2)
 
 
@@ -72,7 +72,7 @@ def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytes
     room_for(2, monkeypatch)
     loads.clear()
     one, two, three, _ = NAMES
-    for name in (one, two, one, three):  # `two` is evicted and not `one`, which was used again
+    for name in (one, two, one, three):  # `two` is evicted; `one` is not, because it was used again
         models.load(name)
     models.load(one)
     assert loads == [one, two, three]
@@ -91,7 +91,7 @@ def test_what_nobody_uses_leaves_the_memory(loads: list[str], monkeypatch: pytes
 
 
 def test_what_somebody_uses_lives_on(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    """An evicted model still runs for its user; a new request gets another object with the same weights."""
+    """An evicted model still works for its user. A new request gets another object with the same weights."""
     room_for(1, monkeypatch)
     used = models.load(NAMES[0])
     before = trace_of(used, random_ids(1, 12)[0]).output.distribution
@@ -119,7 +119,7 @@ def test_a_model_that_cannot_be_read_pushes_nobody_out(loads: list[str], monkeyp
 
 
 def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    """Each visitor gets the requested model, and at the end the cache is within its limit."""
+    """Each of many concurrent visitors gets the requested model. At the end the cache is within its limit."""
     room_for(2, monkeypatch)
     wanted = NAMES * 10
     with ThreadPoolExecutor(8) as pool:

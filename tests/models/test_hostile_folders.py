@@ -1,6 +1,6 @@
-"""Folders that would block, fill or kill the process that reads them are refused, each with its own reason.
+"""Folders that would block, fill or kill the process that reads them are refused, each for its own reason.
 
-    pytest tests/models/test_hostile_folders.py
+pytest tests/models/test_hostile_folders.py
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def slow_pattern(character: str) -> Callable[[Path], None]:
 
 
 def replacing(pattern: str, content: str, times: int) -> Callable[[Path], None]:
-    """Returns a change that writes a tokenizer which replaces a pattern in each text, many times."""
+    """Returns a function that writes a tokenizer whose normalizer replaces `pattern` by `content`, `times` times."""
     def change(folder: Path) -> None:
         step = {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
         edit(folder, "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [step] * times})
@@ -128,7 +128,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str, dict[str, Any]]] = {
 
 
 def message(cause: str, values: dict[str, Any], error: ForeignError) -> str:
-    """Returns the message of a cause; a value of None is taken from the error."""
+    """Returns the message of a cause. Values of None are taken from the error."""
     values = {name: error.values[name] if value is None else value for name, value in values.items()}
     return f"{REFUSALS[cause].reason.format(**values)}. {REFUSALS[cause].remedy.format(**values)}"
 
@@ -145,7 +145,7 @@ def test_each_hostile_folder_has_its_own_reason(name: str, folder: Path):
     assert time.monotonic() - began < child.SECONDS
 
 
-# On a loaded machine the child needs some seconds before it comes to the tokenizer.
+# on a loaded machine the child process needs some seconds before it reads the tokenizer
 @pytest.mark.parametrize(("limit", "seconds"), [("SECONDS", 15), ("PROCESSOR_SECONDS", 5)])
 def test_a_file_that_takes_too_long_is_given_up(limit: str, seconds: int, folder: Path,
                                                 monkeypatch: pytest.MonkeyPatch):
@@ -169,7 +169,7 @@ def test_a_text_that_grows_without_end_is_given_up(folder: Path):
 
 
 def test_what_ends_the_child_ends_nothing_else():
-    """Only the child process ends; the refusal depends on its exit status and its output."""
+    """If a child process fails, the cause of the refusal is derived from its exit status and its output."""
     reading = b'{"reading": "tokenizer.json"}\n'
     assert child._problem(0, False, reading, "") is None
     for code, late, out, errors, cause in (
@@ -193,7 +193,10 @@ def test_an_inspection_can_be_cancelled(folder: Path):
 
 
 def test_a_panic_at_a_typed_text_is_an_error_of_this_text(folder: Path):
-    """A pattern that panics on a text which the inspection does not try gives an error for this text only."""
+    """The tokenizer can fail on a text although the inspection of the folder found no problem.
+
+    Then only this text gives an error.
+    """
     slow_pattern("q")(folder)
     lab = models.load_folder(folder)
     with pytest.raises(InputError, match="tokenizer fails on this text"):
@@ -225,7 +228,7 @@ def test_the_models_of_the_hub_are_inspected_too(folder: Path, monkeypatch: pyte
 
 
 def test_the_child_needs_no_torch():
-    """The child does not import torch, which would double the time and the memory of opening a folder."""
+    """The child process does not import torch, which would double the time and the memory of opening a folder."""
     code = ("import sys; import models.labs.foreign.opening.inspection as i; i._print = lambda **f: None; "
             "from pathlib import Path; p = Path(sys.argv[1]); i.inspect(p, p); print(sys.modules.get('torch'))")
     done = subprocess.run([sys.executable, "-c", code, str(folder_of("bert"))], cwd=child.ROOT, capture_output=True,
@@ -234,7 +237,8 @@ def test_the_child_needs_no_torch():
 
 
 def test_numbers_of_real_models_pass():
-    """The largest published models of each type pass, and so do fields whose names only look like counts."""
+    """The check accepts the largest published models of each type, and config fields whose names only look like counts.
+    """
     numbers.check_numbers({"num_hidden_layers": 126, "num_attention_heads": 128, "vocab_size": 128_256})
     numbers.check_numbers({"num_hidden_layers": 61, "n_routed_experts": 256, "moe_intermediate_size": 2_048})
     numbers.check_numbers({"image_size": 518, "patch_size": 14, "num_hidden_layers": 40})

@@ -1,6 +1,6 @@
-"""Models with some heads removed compute the same as under gates of 0, with fewer multiplications.
+"""Models without some heads give the same results as with gates of 0, with fewer multiplications.
 
-    pytest tests/models/test_left_out.py
+pytest tests/models/test_left_out.py
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def test_of_two_texts(attention: str):
 
 
 def test_multiplications_are_counted_by_hand():
-    """Softmax attention has four projections of C by D per head and token, and N by D products twice per head and
-    query.
+    """Softmax attention has four projections of C by D per head and token.
+
+    It also has two products of N by D per head and query.
     """
     lab = tiny.make_lab("softmax")
     n, width = 20, tiny.WIDTH

@@ -43,7 +43,7 @@ def test_a_models_numbers_are_means_over_its_texts():
         groups.setdefault(int(whose[row]), []).append(losses[-1])
     assert result["texts"]["predictions"] == [len(group) for group in groups.values()]
     assert result["texts"]["losses"] == pytest.approx([sum(g) / len(g) for g in groups.values()], abs=1e-4)
-    # these are the texts of the card's metric
+    # the metric of the card uses these texts
     assert result["accuracy"] == lab.card["metric"]["accuracy_by_events"]["6"]
     assert result["loss"] == pytest.approx(math.fsum(losses) / len(losses), abs=1e-4)
     assert result["accuracy"] == pytest.approx(sum(hits) / len(hits), abs=1e-4)
@@ -51,7 +51,9 @@ def test_a_models_numbers_are_means_over_its_texts():
 
 
 class Counting(StoriesCorpus):
-    """A corpus of books that count up and stories that count down, three times as many books; no two tokens are equal.
+    """A corpus with ascending tokens in books and descending tokens in stories.
+
+    No two tokens are equal. Books have three times as many tokens as stories.
     """
 
     def stream(self, corpus: str, split: str) -> torch.Tensor:
@@ -64,7 +66,10 @@ def counting() -> Task:
 
 
 def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyPatch):
-    """Every length has the same tokens, in the proportion of books and stories of the card's metric."""
+    """The same tokens are used at every length.
+
+    The proportion of books and stories is that of the card's metric.
+    """
     monkeypatch.setattr(lengths, "TOKENS", 16 * 1024)
     found = {}
     for n in (32, 256, 1024):
@@ -80,14 +85,14 @@ def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyP
 def test_words_looked_at_are_of_all_texts():
     tokens = lengths.captured_of(counting(), 512, 1024)
     assert len(tokens) == lengths.CAPTURED // 512
-    assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books come first, then stories
+    assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books come first
 
 
 @pytest.mark.parametrize(("name", "text"), [
     ("stories-selective", "Once upon a time there was a dragon"), ("masked-gau-relu2", "The [cat] sat on [the] mat"),
     ("assignment-random", "x=1; y=2; x=?; y=?"), ("masked-softmax", "The [MASK] sat")])
 def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
-    """The values of an input text under a plan equal those computed from the captured rows of its trace."""
+    """For an input text under a plan, the values equal those computed from all rows of its trace."""
     lab = own(name)
     plan = HeadPlan().constant("self", 1, 0).gate("self", 0, 0, 0.5)
     trace = run(lab, text, plan)
@@ -123,7 +128,10 @@ def test_how_much_of_a_typed_text_is_read():
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith(("assignment", "masked"))])
 def test_page_and_card_say_the_same(name: str):
-    """The page's and the card's numbers come from the same tokens; if one is measured again, so must be the other."""
+    """The measurement for the page and the card's metric have the same accuracies, because both use the same tokens.
+
+    If one of them is measured again, the other must be measured again too.
+    """
     metric, found = read_card(CHECKPOINTS / name)["metric"], store.read(name, "length")
     assert found is not None
     of_card = {2 * int(n) + 1: value for n, value in metric.get("accuracy_by_events", {}).items()}

@@ -1,6 +1,6 @@
-"""Masked words, typed texts: brackets hide the words inside them, [MASK] is a token without a known answer.
+"""Masked words, input texts: brackets hide the words inside them; [MASK] is a token without a known answer.
 
-The tokens of a text are those that it has without its brackets.
+A text has the same tokens as the text without brackets.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ TASK, STORIES = MaskedReader(), StoriesReader()
 
 
 def plain_ids(text: str) -> list[int]:
-    """Returns the tokens of a text by the tokenizer alone, without BOS and without a limit."""
+    """Returns the ids of a text by the tokenizer alone, without BOS and without a limit."""
     return TASK.tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def restored(prompt: Prompt) -> list[int]:
-    """Returns the ids with the hidden words restored."""
+    """Returns the ids of a prompt with the original ids of the hidden words."""
     return [target if target >= 0 else i for i, target in zip(prompt.ids, prompt.targets, strict=True)]
 
 
@@ -55,7 +55,7 @@ def test_several_words_and_both_kinds():
 
 
 def test_a_part_of_a_token_hides_it_all():
-    """Brackets around a part of a token hide the whole token, because the model was trained on whole tokens."""
+    """Brackets around a part of a token hide the whole token, because the model was trained to predict whole tokens."""
     assert plain_ids("The cats") == [*plain_ids("The"), *plain_ids(" cats")] and len(plain_ids(" cats")) == 1
     prompt = TASK.read("The ca[t]s")
     assert prompt.tokens == ("start", "The", MASK) and TASK.labels[prompt.targets[2]] == " cats"
@@ -67,7 +67,10 @@ def test_a_part_of_a_token_hides_it_all():
     ("[\n]", "[MASK]"), ("[ ]", "[MASK]"),
 ])
 def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
-    """Empty and single brackets and the outer ones of two are text; spaces are tokens and can be hidden."""
+    """Empty brackets, single brackets, and the outer ones of two nested pairs are text.
+
+    Spaces are tokens, so they can be hidden.
+    """
     assert "".join(TASK.read(text).tokens[1:]) == shown
 
 
@@ -81,7 +84,7 @@ def test_without_a_hidden_word_there_is_a_hint():
 def test_examples_can_be_read(title: str, text: str):
     prompt = TASK.read(text)
     assert title and prompt.predict_at and not prompt.omitted and not prompt.hint and prompt.read_chars == len(text)
-    assert len(prompt.ids) <= LENGTH  # at most the length of the training texts
+    assert len(prompt.ids) <= LENGTH  # a text is cut to the length of the training texts
 
 
 words = st.text(st.sampled_from("abcdefgh ,.THE'éß😀\n"), min_size=1, max_size=8)
@@ -100,7 +103,7 @@ def test_tokens_are_those_of_the_text_without_brackets(parts: list[tuple[str, bo
     inside = [hidden for word, hidden in parts for _ in word]
     expected = [i + 1 for i, (start, stop) in enumerate(encoding.offsets) if any(inside[start:stop])]
     assert list(prompt.predict_at) == expected == [i for i, token in enumerate(prompt.ids) if token == MASK_ID]
-    assert prompt.read_chars == len(text)  # the brackets are counted as read
+    assert prompt.read_chars == len(text)  # `read_chars` counts the brackets too
 
 
 @given(segments, st.integers(2, 12))
@@ -141,7 +144,7 @@ def test_any_text_is_read_or_refused(text: str):
                                   "a" * 180_000 + "]"],
                          ids=["brackets", "masks", "half open", "open", "one word"])
 def test_a_long_text_is_read_at_once(text: str):
-    """200,000 characters are read in linear time; quadratic time in the brackets would take minutes."""
+    """200,000 characters are read in linear time; time quadratic in the number of brackets would be minutes."""
     began = time.process_time()
     prompt = TASK.read(text)
     assert time.process_time() - began < 5
@@ -155,7 +158,9 @@ def test_nothing_is_refused():
 
 
 def test_labels():
-    """Tokens have the labels of stories, plus [MASK] and names for ids that only pad the vocabulary to a multiple of 8.
+    """Tokens have the same labels as in the task `stories`, plus [MASK].
+
+    Ids that only pad the vocabulary to a multiple of 8 have names.
     """
     assert len(TASK.labels) == TASK.vocabulary and TASK.vocabulary % 8 == 0
     assert TASK.labels[:MASK_ID] == STORIES.labels and TASK.labels[MASK_ID] == MASK
