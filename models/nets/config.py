@@ -14,17 +14,17 @@ class Config:
     """The shape of a model.
 
     Attributes:
-        attention: name of the type, a key of `models.nets.attention.TYPES`.
-        vocabulary: V, number of tokens.
-        width: C.
-        layers: L.
-        heads: H, in every layer; 1 for gated attention units.
-        causal: True for a language model, False for a masked one.
-        output_scale: factor on the logits; below 1 if the tied embeddings start large.
-        trained_length: tokens of the longest training text: the size of a Synthesizer's tables and the n with which
-            relu² / n was trained.
-        table_std: standard deviation of tables that are drawn and never trained.
-        attention_width: total width of all heads, for softmax attention and its relatives; 0 for the model's width.
+        attention: name of the attention type, a key of `models.nets.attention.TYPES`.
+        vocabulary: V, the number of tokens in the vocabulary.
+        width: C, the width of the hidden states.
+        layers: L, the number of layers.
+        heads: H, the number of heads of each layer; 1 for gated attention units.
+        causal: True for a causal language model, False for a masked language model.
+        output_scale: factor on the logits; below 1 if the initial tied embeddings are large.
+        trained_length: number of tokens of the longest training text: the size of a Synthesizer's tables and the n with
+            which relu² / n was trained.
+        table_std: standard deviation of the tables of the fixed random Synthesizer, which are never trained.
+        attention_width: total width of all heads, for attention types with queries and keys; 0 for the model's width.
     """
 
     attention: str
@@ -40,7 +40,7 @@ class Config:
 
     @property
     def inner_width(self) -> int:
-        """The total width of all heads' queries, and of their keys, and of their values."""
+        """The total width of the queries of all heads; keys and values have the same total width."""
         return self.attention_width or self.width
 
     @property
@@ -50,17 +50,18 @@ class Config:
 
     @property
     def self_attention_stacks(self) -> tuple[tuple[int, int], ...]:
-        """The (layers, trained length) of each stack whose self-attention has the named type."""
+        """The (layers, trained length) of each stack of self-attention layers: encoder, decoder, or the only stack."""
         return ((self.layers, self.trained_length),)
 
 
 @dataclass(frozen=True)
 class PairConfig(Config):
-    """The shape of an encoder-decoder; `layers` are the decoder's.
+    """The shape of an encoder-decoder; `layers` is the number of decoder layers.
 
     Attributes:
-        encoder_layers: encoder layers of the encoder.
-        target_length: tokens of the longest training target: the size of the decoder's tables; 0 for trained_length.
+        encoder_layers: number of encoder layers.
+        target_length: number of tokens of the longest training target, the size of the decoder's tables; 0 for
+            trained_length.
     """
 
     encoder_layers: int = 3

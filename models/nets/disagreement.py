@@ -1,13 +1,14 @@
 """Disagreement of heads: three terms that are maximised in training so that heads differ (Li et al. 2018).
 
     D_sub = -1/H² sum_i sum_j cos(V_i, V_j)        V_i = X W_V, projected values
-    D_pos = -1/H² sum_i sum_j |A_i · A_j|          elementwise product, entries summed, divided by the number of queries
+    D_pos = -1/H² sum_i sum_j |A_i · A_j|          sum of the elementwise product, divided by the number of queries
     D_out = -1/H² sum_i sum_j cos(O_i, O_j)        O_i = A_i V_i, outputs before W_O
 
-The terms with i = j are included, as in the source. So D_sub and D_out are -|mean of the heads' unit vectors|²: -1 if
-all heads are equal, -1/H if they are orthogonal, at most 0. Cosines are computed per token and averaged over tokens.
-The source sums D_pos over the whole matrix, so that it grows with the text; ours is divided by the number of queries:
--1 if all heads attend to the same key only, -1/H if they never share one. Padding is left out of all three.
+The terms with i = j are included, as in the source. So D_sub and D_out equal -|mean of the heads' unit vectors|², which
+is -1 if all vectors are equal, -1/H if they are orthogonal, and at most 0. Cosines are computed per token and
+averaged over tokens. The source sums D_pos over the whole matrix, so that D_pos grows with the text. Here D_pos is
+divided by the number of queries: -1 if all heads attend to one and the same key, -1/H if no two heads attend to the
+same key. Padding is left out of all three terms.
 
 Source: Li, Tu, Yang, Lyu and Zhang, EMNLP 2018, arXiv 1810.10183, equations 4 to 8; objective: likelihood + D.
 """
@@ -26,7 +27,7 @@ TERMS = ("sub", "pos", "out")
 
 
 def alike(vectors: Tensor) -> Tensor:
-    """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is its negative.
+    """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is minus this cosine.
 
     Args:
         vectors: (B, H, N, D) vectors of heads.
@@ -50,7 +51,7 @@ def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Te
         record: record of the layer.
         term: one of TERMS.
         queries: (B, N) bool, True for tokens, False for padding.
-        keys: (B, M) the same of the keys.
+        keys: (B, M) bool, the same for the keys.
     """
     if term == "pos":
         return -_mean(overlap(record.live), queries)
@@ -64,8 +65,8 @@ def total(records: Sequence[tuple[Record, Tensor, Tensor]], terms: Sequence[str]
     """Returns the sum over terms of the mean over the layers of all blocks.
 
     Args:
-        records: record, queries and keys of each layer.
-        terms: names in TERMS.
+        records: for each layer, its record and the arguments `queries` and `keys` of `disagreement`.
+        terms: names of the terms, from TERMS.
     """
     layers = [torch.stack([disagreement(record, term, queries, keys) for record, queries, keys in records])
               for term in terms]

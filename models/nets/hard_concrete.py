@@ -5,9 +5,9 @@
     P(g > 0) = sigmoid(ln a - beta ln(-gamma / zeta)),   P(g = 1) = sigmoid(ln a - beta ln((1 - gamma) / (zeta - 1)))
     penalty = sum over heads of P(g > 0)
 
-Louizos, Welling and Kingma 2018, arXiv 1712.01312, section 2.2. beta and the rule at test time are those of Voita et
-al. 2019, arXiv 1905.09418, section 5: a gate is 0 or 1, whichever is more probable. With these limits the rule depends
-only on the sign of ln a.
+Louizos, Welling and Kingma 2018, arXiv 1712.01312, section 2.2. beta and the rule at test time are from Voita et al.
+2019, arXiv 1905.09418, section 5: a gate is set to 0 or 1, whichever is more probable. With these gamma and zeta, the
+rule depends only on the sign of ln a.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BETA, GAMMA, ZETA, EPS = 0.33, -0.1, 1.1, 1e-6
 
 
 def quantile(log_a: Tensor, u: Tensor) -> Tensor:
-    """Returns the gates, 0 to 1, at the quantiles u in (0, 1); same shapes."""
+    """Returns the gates, 0 to 1, at the quantiles u in (0, 1); `log_a`, `u` and the result have the same shape."""
     s = ((u.log() - (-u).log1p() + log_a) / BETA).sigmoid()
     return (s * (ZETA - GAMMA) + GAMMA).clamp(0, 1)
 
@@ -48,5 +48,5 @@ def penalty(log_a: Tensor) -> Tensor:
 
 
 def decided(log_a: Tensor) -> Tensor:
-    """Returns bool, True for gates that are 1 at test time: P(g = 1) > P(g = 0)."""
+    """Returns a bool tensor, True for gates that are 1 at test time: P(g = 1) > P(g = 0)."""
     return full_probability(log_a) > 1 - open_probability(log_a)

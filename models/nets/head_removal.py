@@ -1,10 +1,11 @@
 """Removes heads from a network, instead of multiplying their outputs by 0.
 
-A head consists of its rows of the projections for scores and values, and its columns of W_O. Without them the network
-computes the same outputs as with gates of 0, in fewer multiplications. A layer without heads adds nothing.
+A head consists of its rows of the projections for scores and values, and its columns of W_O. Without these rows and
+columns, the network computes the same outputs as with gates of 0, in fewer multiplications. A layer without heads adds
+nothing.
 
-Head 0 of a selective layer computes the mask F for the whole layer (models/nets/attention/selective.py), so it is kept
-as long as another head of the layer is, with its columns of W_O set to 0.
+Head 0 of a selective layer computes the mask F for the whole layer (models/nets/attention/selective.py). If head 0 is
+to be removed and another head of the layer is kept, head 0 is kept too, with its columns of W_O set to 0.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class Nothing(nn.Module):
 
 @torch.no_grad()
 def without(model: OurModel, closed: Collection[Address]) -> OurModel:
-    """Returns a copy of the model without these heads; the copy takes no interventions.
+    """Returns a copy of the model without these heads; interventions cannot be applied to the copy.
 
     Args:
         model: the model.
-        closed: (kind, layer, head); heads that the model does not have are ignored.
+        closed: addresses (block, layer, head) of the heads to remove; heads that the model does not have are ignored.
     """
     smaller = copy.deepcopy(model)
     heads = model.config.heads
@@ -63,7 +64,10 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
 
 
 def _places(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
-    """Yields block and layer of each attention module, the Block that contains it, and its attribute name there."""
+    """Yields (attention block, layer, Block, attribute name) for each attention module.
+
+    The Block contains the module under the attribute name.
+    """
     if isinstance(model, Transformer):
         yield from ((SELF, layer, block, "attention") for layer, block in enumerate(model.blocks))
         return
@@ -88,11 +92,11 @@ def _keep(attention: SelfAttention, heads: int, kept: list[int]) -> None:
 
 
 def multiplications(model: OurModel, *tokens: Tensor) -> int:
-    """Returns the multiplications of one pass with the logits of every token, as torch counts matrix products.
+    """Returns the number of multiplications in the matrix products of one pass with the logits of every token.
 
     Args:
         model: the model.
-        tokens: (1, N) ids of a text, and for an encoder-decoder (1, M) ids of the target.
+        tokens: ids (1, N) of a text; for an encoder-decoder also ids (1, M) of the target.
     """
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model.logits(model(*tokens))

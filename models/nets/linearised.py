@@ -5,7 +5,7 @@
     softmax, sigmoid                  constant: attention patterns and computed gates are factors
 
 The output is then linear in the embeddings, and its gradients are the relevances of the epsilon rule (Voita et al.
-2019, appendix A). The networks' own forward passes run inside; nothing is written on a module.
+2019, appendix A). The forward methods of the networks run unchanged inside the context; no module is modified.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Linearised(TorchFunctionMode):
     """A context in which the forward passes of this thread are linearised.
 
     Attributes:
-        embeddings: the embedded token sequences of the pass, in order, as leaves of its graph.
+        embeddings: the embedded token sequences of the pass, in order, as leaves of the autograd graph.
     """
 
     def __init__(self) -> None:

@@ -37,10 +37,11 @@ def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """Returns PAPA's constant matrices of each block: every entry is the mean over the pairs that have both positions.
+    """Returns PAPA's constant matrices of each block: an entry is the mean over the text pairs with both positions.
 
-    Each entry has its own denominator, so rows need not sum to 1 and are divided by their sums. A row that no pair has
-    becomes uniform over the keys that it sees (arXiv 2211.03495, section 3.1, whose code leaves such rows 0).
+    Entries are means over different numbers of pairs, so rows need not sum to 1 and are divided by their sums. A row
+    that no pair reaches becomes uniform over the keys visible to its query (arXiv 2211.03495, section 3.1; the code of
+    the paper leaves such rows 0).
 
     Args:
         model: the model.
@@ -48,7 +49,7 @@ def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[s
         targets: (B, N) ids that the decoder reads, padded.
 
     Returns:
-        encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
+        Block -> matrices: encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
     """
     means: dict[str, Tensor] = {}
     counts: dict[str, Tensor] = {}

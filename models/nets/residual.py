@@ -1,4 +1,4 @@
-"""The residual stream of one pass: its states after each layer, and the output of each head and MLP.
+"""The residual stream of one pass: the hidden states after each layer, and the output of each head and MLP.
 
 x_0 = embedding;   x_{l+1} = x_l + sum over heads of W_O,h output_h + mlp_l;   logits = E norm(x_L)
 """
@@ -19,12 +19,13 @@ from models.nets.transformer import Block, Model, Transformer
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """The states of the residual stream at P positions of the predicting token sequence.
+    """The hidden states of the residual stream at P positions of the predicting token sequence.
 
     Attributes:
         positions: P positions, in order.
-        states: (L + 1, P, C) before the first layer and after each layer, before the final norm.
-        logits: (..., P, C) states -> (..., P, V) logits, through the final norm and the unembedding.
+        states: (L + 1, P, C) hidden states before the first layer and after each layer, before the final norm.
+        logits: a function of hidden states (..., P, C) that returns logits (..., P, V), through the final norm and the
+            unembedding.
     """
 
     positions: tuple[int, ...]
@@ -34,16 +35,17 @@ class Residuals:
 
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """The parts of the residual stream at one position; heads and rest sum to the state after the last layer.
+    """The parts of the residual stream at one position; `heads` and `rest` sum to the state after the last layer.
 
     Attributes:
         position: position in the predicting token sequence.
-        heads: block -> (L, H, C).
-        rest: name -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases.
+        heads: block -> (L, H, C) outputs of the heads after W_O.
+        rest: name of the part -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases.
         gain: (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation.
         is_centred: True if the final norm subtracts the mean, as LayerNorm does.
         shift: (C,) the bias of the final norm, or None.
-        unembed: token ids -> (n, C) rows of the output matrix, and (n,) biases of their logits.
+        unembed: a function of n token ids that returns the rows (n, C) of the output matrix and the biases (n,) of the
+            logits.
         logits: (V,) logits of the pass.
     """
 
@@ -58,13 +60,15 @@ class Writes:
 
 
 def head_writes(attention: SelfAttention, record: Record, positions: Sequence[int]) -> Tensor:
-    """Returns what each head adds at P positions, (H, P, C): its slice of W_O times its output."""
+    """Returns what each head adds to the residual stream at P positions, (H, P, C): its slice of W_O times its output.
+    """
     slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
     return torch.einsum("hpd, chd -> hpc", record.outputs[0][:, list(positions)], slices)
 
 
 def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
-    """Returns the attention modules of each layer that add to the predicting stream, with their blocks, in order."""
+    """Returns for each layer (block name, attention module) of the modules that add to the predicting residual stream.
+    """
     if isinstance(model, Transformer):
         return [[(SELF, block.attention)] for block in model.blocks]
     assert isinstance(model, Seq2Seq)
@@ -73,14 +77,15 @@ def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
 
 def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
           positions: Sequence[int]) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
-    """Returns the outputs of embedding, heads and MLPs at P positions, by the order of the layers.
+    """Returns the outputs of embedding, heads and MLPs at P positions, in the order of the layers.
 
     Args:
         ids: ids of the predicting token sequence.
         records: block -> the records of its layers in a pass over `ids`.
 
     Returns:
-        embedding (P, C); block -> one (H, P, C) per layer; one (P, C) of each layer's MLP, None where it has none.
+        The embedding (P, C); block -> head outputs (H, P, C) of each layer; MLP outputs (P, C) of each layer, None for
+        a layer without an MLP.
     """
     x = embedding = model.embedding.weight[[ids[i] for i in positions]]
     assert isinstance(model, (Transformer, Seq2Seq))

@@ -1,8 +1,8 @@
 """Row sums of relu² attention, which are not 1 and depend on the text's length.
 
-A constant head keeps the shape of its mean pattern, and its rows are scaled to the mean row sum that computed patterns
-have at the prompt's length: row sums of a mean pattern made at 128 tokens are a half to a sixth of computed row sums at
-20 tokens. The card stores the row sums per scale policy, layer and head.
+The rows of a constant pattern are scaled to the mean row sum that computed patterns have at the prompt's length.
+Without this scaling, row sums of a mean pattern computed at 128 tokens would be a half to a sixth of computed
+row sums at 20 tokens. The card stores the row sums per scale policy, layer and head.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
         texts: (B, N) ids of training texts, which are cut to each length.
 
     Returns:
-        `lengths`, and `policies`: policy -> layers of heads of one mean row sum per length.
+        `lengths`: the lengths; `policies`: scale policy -> list by layer, head and length of the mean row sum.
     """
     lengths = [n for n in LENGTHS if n <= texts.shape[1]]
     sums: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
 def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
     """Returns the mean row sum (H, 1, 1) of a layer in a text of n tokens.
 
-    Between two measured lengths it is interpolated in log n; outside them it is that of the nearest length.
+    Between two measured lengths, the row sum is interpolated in log n; outside them, it is that of the nearest length.
     """
     lengths = masses["lengths"]
     values = torch.tensor(masses["policies"][policy][layer])  # shape (H, K)

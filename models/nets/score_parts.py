@@ -1,9 +1,9 @@
-"""The score of one query and key as sums: over head dimensions, over content and position, and over what wrote both.
+"""The score of one query and key as three sums: over head dimensions, content and position, and parts of both vectors.
 
     score = factor / sqrt(D) · (R_i q_i) · (R_j k_j)        q_i = W_q norm(x_i),  k_j = W_k norm(x_j)
 
 x is the sum of the embedding and of the outputs of earlier heads and MLPs. With the norm's scale held fixed, q and k
-are sums of the same parts, and the score is a sum over pairs of parts. R rotates by a position (RoPE).
+are sums over the same parts, and the score is a sum over pairs of parts. R_i is the rotation by position i (RoPE).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class ScoreParts:
     """The parts of a score in float64; each of `dimensions`, `content` + `position` and `writers` sums to `score`.
 
     Attributes:
-        score: before F is subtracted.
-        dimensions: (D/2,) of the pairs of head dimensions that RoPE rotates together.
-        content: q·k without rotation, scaled.
-        position: the change by the rotation, which depends on the distance of query and key.
+        score: the score before the selective mask F is subtracted.
+        dimensions: (D/2,) contributions of the pairs of head dimensions that RoPE rotates together.
+        content: scaled q·k without rotation.
+        position: the change by the rotation, which depends on the distance between query and key.
         names: names of A parts: `embedding`, (block, layer, head), `mlp 0`, ...
-        writers: (A, A), of a part of the query (row) with a part of the key (column).
-        factor: factor of q·k: the scale policy's factor / sqrt(D).
-        masking: F, which selective attention subtracts; 0 for other types.
-        weight: the computed pattern's weight, exp(score - masking) / Z.
+        writers: (A, A) contributions of a part of the query (row) with a part of the key (column).
+        factor: factor on q·k: the scale policy's factor / sqrt(D).
+        masking: F (accumulated votes), which selective attention subtracts from the score; 0 for other attention types.
+        weight: weight of the key in the computed attention pattern, exp(score - masking) / Z.
     """
 
     score: float
@@ -60,17 +60,17 @@ class ScoreParts:
 
 def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
                 address: tuple[str, int, int], query: int, key: int, factor: Tensor | float) -> ScoreParts:
-    """Returns the parts of a score.
+    """Returns the parts of the score of one query and key of a head.
 
     Args:
         ids: ids of the text.
         records: block -> the records of its layers in a pass over `ids`.
         address: (block, layer, head).
-        query, key: positions.
+        query, key: positions of the query and of the key.
         factor: the factor on q·k / sqrt(D) in the pass, a number or broadcastable to (H, N, 1).
 
     Raises:
-        StructureError: the scores are not those of queries and keys alone.
+        StructureError: the attention type does not compute its scores from queries and keys only.
     """
     kind, layer, head = address
     attention = model.blocks[layer].attention
@@ -108,7 +108,7 @@ def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Se
 
 def _writers(model: Transformer, ids: Sequence[int], records: Mapping[str, Sequence[Record]], layer: int,
              positions: Sequence[int]) -> tuple[list[str | tuple[str, int, int]], Tensor]:
-    """Returns the names of what was written before a layer, and (A, P, C) float64 values."""
+    """Returns the names of the A parts of the residual stream before a layer, and their values (A, P, C) in float64."""
     embedding, heads, mlps = parts(model, ids, records, positions)
     names: list[str | tuple[str, int, int]] = ["embedding"]
     values = [embedding]

@@ -3,13 +3,15 @@
     memory = norm(encoder(embedding(text)));   logits = norm(decoder(embedding(target), memory)) E^T
     in a block of the decoder:  x += self-attention(norm(x));  x += cross-attention(norm(x), memory);  x += mlp(norm(x))
 
-Both languages and the output share one embedding (Vaswani et al. 2017, section 3.4). The config's attention type is
-that of both self-attentions; cross-attention is always softmax over q·k, as in Synthesizers (Tay et al. 2020).
-Self-attentions have RoPE. Cross-attention has none, as in T5 (Raffel et al. 2020), because the distance between a
-position of the target and one of the text has no meaning. It learns positions from the encoder's states, which contain
-distances from `start` and `end`.
+Both languages and the output share one embedding (Vaswani et al. 2017, section 3.4). The config's attention type
+applies to the self-attention of encoder and decoder. Cross-attention is always softmax over q·k, as in Synthesizers
+(Tay et al. 2020).
+Self-attention has RoPE. Cross-attention has no RoPE, as in T5 (Raffel et al. 2020), because the distance between a
+position of the target and a position of the text has no meaning. Cross-attention can learn positions from the encoder's
+hidden states, which contain distances from `start` and `end`.
 
-Padding is hidden from every query by the token's id; targets are padded at their ends, where the causal mask hides it.
+In input texts, PADDING tokens are masked for every query. Targets are padded at their ends, where the causal mask hides
+the padding.
 """
 
 from __future__ import annotations
@@ -62,10 +64,11 @@ class Seq2Seq(Model):
     """An encoder-decoder; the other arguments are a Transformer's.
 
     Args:
-        dropout: share of each block's output that is dropped in training.
+        dropout: fraction of each block's output that is dropped in training.
 
     Raises:
-        ValueError: a type that has no MLP, or whose scale counts keys, which padding would change.
+        ValueError: the attention type replaces the MLP, or its scale depends on the number of keys, which padding would
+            change.
     """
 
     config: PairConfig
@@ -90,19 +93,19 @@ class Seq2Seq(Model):
         return min(tokens, self.config.longest_target) if self.longest else tokens
 
     def attentions(self, kind: str) -> list[SelfAttention]:
-        """Returns the attention layers of a block, in the order of the data."""
+        """Returns the attention layers of an attention block, from the first to the last."""
         if kind == ENCODER:
             return [block.attention for block in self.encoder]
         return [block.attention if kind == DECODER else block.cross for block in self.decoder]
 
     def encode(self, texts: Tensor, interventions: Interventions | None = None,
                records: Records | None = None) -> Keys:
-        """Returns the encoder's states for ids (B, M), as the keys of cross-attention with their padding.
+        """Returns the encoder's hidden states and padding, as the Keys of cross-attention.
 
         Args:
             texts: (B, M) ids.
-            interventions: block -> one per layer; None for the unmodified model.
-            records: block -> a list to which Records are appended; None for no records.
+            interventions: block -> one Intervention per layer; None for the unmodified model.
+            records: block -> a list to which one Record per layer is appended; None for no records.
         """
         hidden = (texts == PADDING)[:, None, None]
         keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)
@@ -119,8 +122,8 @@ class Seq2Seq(Model):
             targets: (B, N) ids that the decoder reads.
             memory: result of `encode`.
             interventions, records: as in `encode`.
-            caches: the keys of self-attention and cross-attention per layer, from earlier calls, in place of `memory`;
-                see models/generate/seq2seq_decoding.py.
+            caches: the Keys of self-attention and of cross-attention for each layer, with the caches of earlier calls;
+                they replace `memory`. See models/generate/seq2seq_decoding.py.
         """
         first = caches[0][0].first if caches else 0
         rotary = self._rotary(targets.shape[1], targets.device, first)
@@ -138,7 +141,8 @@ class Seq2Seq(Model):
         return self.decode(targets, self.encode(texts, interventions, records), interventions, records)
 
     def _dropped(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Returns x; in training, with dropout on the part that a block added to `before`."""
+        """Returns x; in training with dropout on x - `before`, the part that a block added, or on x without `before`.
+        """
         if not (self.training and self.dropout):
             return x
         return functional.dropout(x, self.dropout) if before is None else \

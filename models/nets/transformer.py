@@ -2,7 +2,7 @@
 
     x = embedding(tokens);  for each block: x += attention(norm(x));  x += mlp(norm(x));  logits = norm(x) E^T
 
-In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has GELU and four times the width.
+The norm is RMSNorm (Zhang and Sennrich 2019). The MLP has the activation GELU and a hidden layer of width 4 C.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Model(nn.Module):
 
     Args:
         config: the content of config.json.
-        initial_std: standard deviation of fresh matrices; None for 1 / sqrt(inputs), LeCun's.
-        embedding_std: standard deviation of fresh embeddings.
+        initial_std: standard deviation of the initial matrices; None for 1 / sqrt(number of inputs) (LeCun).
+        embedding_std: standard deviation of the initial embeddings.
     """
 
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
@@ -68,7 +68,10 @@ class Model(nn.Module):
         self.embedding = nn.Embedding(config.vocabulary, config.width)
 
     def _initialise(self, module: nn.Module) -> None:
-        """Draws normal weights, smaller if a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
+        """Initialises weights from a normal distribution; layers that add to the residual stream get smaller weights.
+
+        Source: Radford et al. 2019, GPT-2.
+        """
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=self._embedding_std)
         if isinstance(module, nn.Linear):
@@ -84,7 +87,7 @@ class Model(nn.Module):
         return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
 
     def attentions(self, kind: str) -> list[SelfAttention]:
-        """The attention layers of an attention block, in the order of the data."""
+        """Returns the attention layers of an attention block, from the first to the last."""
         raise NotImplementedError
 
     @property
@@ -97,7 +100,7 @@ class Model(nn.Module):
         return min(tokens, self.longest or tokens)
 
     def target_limit(self, tokens: int) -> int:
-        """Returns the smaller of `tokens` and the length of a generated text that the model has weights for."""
+        """Returns the smaller of `tokens` and the largest number of generated tokens that the model has weights for."""
         return self.limit(tokens)
 
     def _rotary(self, n: int, device: torch.device, first: int = 0) -> Rotary:
@@ -112,7 +115,7 @@ class Model(nn.Module):
 
 
 class Transformer(Model):
-    """The model of one token sequence: a decoder alone, or an encoder alone."""
+    """A model of one token sequence: decoder-only (causal) or encoder-only."""
 
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
         super().__init__(config, initial_std, embedding_std)
@@ -131,19 +134,20 @@ class Transformer(Model):
 
         Args:
             tokens: (B, N) int64 token ids.
-            interventions: one per layer; None for the unmodified model.
+            interventions: one Intervention per layer; None for the unmodified model.
             records: a list to which one Record per layer is appended; None for no records.
-            keys: one per layer, with the cache of a decoder; None if `tokens` are whole texts.
+            keys: one Keys per layer, with the cache of a decoder; None if `tokens` are whole texts.
 
         Returns:
-            (B, N, C); `logits` turns them into logits over the vocabulary.
+            Hidden states (B, N, C); `logits` converts them to logits over the vocabulary.
         """
         return deque(self.states(tokens, interventions, records, keys), maxlen=1).pop()
 
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Iterator[Tensor]:
-        """Yields the hidden states before each block and after the last norm: L + 1 of (B, N, C); arguments as in
-        `forward`.
+        """Yields the hidden states before each block and after the last norm: L + 1 tensors (B, N, C).
+
+        The arguments are those of `forward`.
         """
         x = self.embedding(tokens)
         rotary = self._rotary(tokens.shape[1], x.device, keys[0].first if keys else 0)

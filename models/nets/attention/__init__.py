@@ -41,7 +41,7 @@ TYPES: dict[str, type[SelfAttention]] = {
 
 
 def kinds_of(config: Config) -> tuple[Kind, ...]:
-    """Returns the attention blocks of a model of this shape, in the order of the data."""
+    """Returns the attention blocks of a model of this shape, in the order in which data flows through the model."""
     attention = TYPES[config.attention].traits()
     if not isinstance(config, PairConfig):
         return (Kind("self", config.layers, config.heads, attention, causal=config.causal),)
@@ -51,5 +51,8 @@ def kinds_of(config: Config) -> tuple[Kind, ...]:
 
 
 def encoder_type(attention: str) -> str:
-    """Returns the encoder's type for a decoder of this type: softmax for selective, because F needs a causal mask."""
+    """Returns the encoder's attention type for a decoder of this attention type.
+
+    It is softmax for a selective decoder, because the selective mask F needs a causal mask; else the decoder's type.
+    """
     return "softmax" if TYPES[attention].selects else attention

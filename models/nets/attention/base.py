@@ -2,11 +2,12 @@
 
     x -> scores -> masked -> computed pattern -> pattern after the plan -> head outputs -> gated -> W_O
 
-A type defines the source of its scores and how they are normalised. Interventions are implemented here, once for all
-types. Nothing is stored on a module: plan and record are arguments, so one model serves all visitors at once.
+An attention type defines the source of its scores and the normalisation of the scores. Interventions are implemented
+here, once for all types. Nothing is stored on a module: plan and record are arguments, so one model serves all visitors
+at once.
 
-In self-attention, keys and values are computed from the queries' own tokens. In cross-attention, and in decoding with a
-cache, they come from elsewhere, which Keys describes.
+In self-attention, keys and values are computed from the same tokens as the queries. In cross-attention, and in decoding
+with a cache, an instance of Keys describes the source of keys and values.
 
 Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a head, C width
 of the model, V vocabulary.
@@ -36,16 +37,16 @@ class Intervention:
     """The interventions on one layer, as tensors.
 
     Attributes:
-        is_constant: (H, 1, 1) bool, True where the head's pattern is replaced; None if nowhere.
-        constant: (H, N, M) the patterns that replace them.
+        is_constant: (H, 1, 1) bool, True for heads whose pattern is replaced; None if there are none.
+        constant: (H, N, M) constant patterns, which replace the computed patterns of these heads.
         gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
-        factor: (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the type's own factor; or None.
-        share: (H, 1, 1) the constant pattern's share of each head's pattern, 0 to 1, in place of `is_constant`; or
+        factor: (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the attention type's trained factor; or None.
+        share: (H, 1, 1) fraction of the constant pattern in each head's pattern, 0 to 1; replaces `is_constant`; or
             None.
-        patch: values of a second prompt that heads take; None without patches.
+        patch: values of a second prompt, which patched heads take; None without patches.
 
-    In a batch of two, of which the first is the baseline, all but `constant` have a dimension B in front; see
-    with_baseline.
+    For a batch of two passes, the first of which is the baseline, all tensors but `constant` have a first dimension B;
+    see with_baseline.
     """
 
     is_constant: Tensor | None = None
@@ -58,15 +59,15 @@ class Intervention:
 
 @dataclass
 class Record:
-    """The values of one layer in one pass; the reader drops B = 1.
+    """The values of one layer in one forward pass.
 
     Attributes:
-        scores: (B, H, N, M) scores before normalisation: scaled and masked (-inf), before F is subtracted.
-        mask: (B, N, M) accumulated mask F of selective attention, or None.
-        live: (B, H, N, M) computed patterns.
-        weights: (B, H, N, M) patterns after the plan.
+        scores: (B, H, N, M) scores before normalisation: scaled and masked (-inf), before the mask F is subtracted.
+        mask: (B, N, M) selective mask F (accumulated votes); None for other attention types.
+        live: (B, H, N, M) attention patterns as the model computes them, before the plan.
+        weights: (B, H, N, M) attention patterns after the plan.
         norms: (B, H, N) Euclidean norm of each head's output after its gate, before W_O.
-        gates: (B, H, N) gates that the model computes, 0 to 1; None if its type has none.
+        gates: (B, H, N) gates that the model computes, 0 to 1; None if the attention type has none.
         values: (B, H, M, D) value vectors.
         outputs: (B, H, N, D) the heads' outputs after their gates, before W_O.
     """
@@ -82,19 +83,20 @@ class Record:
 
     @property
     def patch_values(self) -> Values:
-        """The values that patched heads of another pass take; of a pass under the empty plan."""
+        """The values that patched heads of another pass take; the record must be of a pass under the empty plan."""
         return Values(self.weights, self.outputs)
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The keys and values of a layer, if they are not computed from the queries' own tokens alone.
+    """The source of the keys and values of a layer.
 
     Attributes:
-        memory: (B, M, C) states from which keys and values are computed; None for the queries' own x.
+        memory: (B, M, C) hidden states from which keys and values are computed; None if they are computed from x, as
+            the queries are.
         hidden: (B, 1, 1, M) bool, True for keys that no query sees, such as padding; None if all are visible.
-        first: position of the first query in its text; with `cache`, earlier calls read the positions before it.
-        cache: keys and values of earlier calls, to which this call adds its own; None for no cache.
+        first: position of the first query in its text. With `cache`, earlier calls read the positions before `first`.
+        cache: keys and values of earlier calls, to which this call adds new ones; None for no cache.
     """
 
     memory: Tensor | None = None
@@ -103,7 +105,7 @@ class Keys:
     cache: Cache | None = None
 
     def made(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-        """Returns (B, H, M, D) keys or values, which `make` computes from the memory or, without one, from x."""
+        """Returns (B, H, M, D) keys or values, which `make` computes from `memory` or, if `memory` is None, from x."""
         if self.cache is None:
             return make(x if self.memory is None else self.memory)
         if self.memory is None:
@@ -111,7 +113,7 @@ class Keys:
         return self.cache.tensors[name] if name in self.cache.tensors else self.cache.extend(name, make(self.memory))
 
     def columns(self, intervention: Intervention, count: int) -> Intervention:
-        """Returns the intervention with constant patterns cut to the `count` keys."""
+        """Returns the intervention with constant patterns cut to the first `count` keys, or to the cached keys."""
         if intervention.constant is None:
             return intervention
         cut = intervention.constant[..., :count] if self.cache is None else \
@@ -139,7 +141,10 @@ def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
 
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
-    """(B, H, N, M) patterns after the plan; order: constant, patch, gate (of the outputs, see `gated`)."""
+    """Returns the patterns (B, H, N, M) after the plan.
+
+    The order is constant, patch, gate; the gate multiplies the outputs, see `gated`.
+    """
     if intervention.constant is not None:
         if intervention.share is not None:
             weights = weights + intervention.share * (intervention.constant - weights)
@@ -149,14 +154,17 @@ def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
 
 
 def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
-    """(B, H, N, D) patched outputs times their gates: MultiHead = Concat(g_h · head_h) W_O (Voita et al. 2019)."""
+    """Returns the patched outputs (B, H, N, D) times their gates.
+
+    MultiHead = Concat(g_h · head_h) W_O (Voita et al. 2019).
+    """
     if intervention.patch is not None:
         outputs = intervention.patch.output(outputs)
     return outputs if intervention.gate is None else outputs * intervention.gate
 
 
 def fresh(shape: tuple[int, ...], std: float) -> Tensor:
-    """Returns a table of normal random numbers.
+    """Returns a tensor of normal random numbers with mean 0 and standard deviation `std`.
 
     torch.randn on the meta device (models/storage/checkpoint.py builds models there) imports torch's compiler and
     sympy, which takes 66 MB and a second.
@@ -165,8 +173,9 @@ def fresh(shape: tuple[int, ...], std: float) -> Tensor:
 
 
 def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """Returns (N, first + N) bool, True above the diagonal: the keys that queries from position `first` on must not
-    see.
+    """Returns (N, first + N) bool, True for the keys that are masked for a query, because they are at later positions.
+
+    The N queries are at the positions from `first` on.
 
     Under torch.compile the mask is recomputed for every score. With 64-bit positions, as in `triu`, the softmax over
     256 tokens takes 1.8 times as long as with these 32-bit positions, and a training step 1.2 times.
@@ -181,7 +190,7 @@ def split(x: Tensor, heads: int) -> Tensor:
 
 
 class Source(nn.Module):
-    """The source of scores; a subclass computes them, scaled if its definition has a scale, and not masked.
+    """The source of scores. A subclass computes the scores, scaled if its definition has a scale, and not masked.
 
     Parameters whose name ends with `table` have one number per position, per pair of positions or, in mixtures, per
     source; training gives them a separate learning rate.
@@ -203,20 +212,20 @@ class Source(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Attention over one source of scores; a subclass names the source and normalises its scores.
+    """Attention with one source of scores; a subclass names the source and normalises its scores.
 
     Class attributes:
-        title, formula, published: name, formula and publication, for visitors.
-        line: one plain sentence about it.
-        label: its name in charts, in a word or two.
-        colour, dash: its line in charts: indices of the models' colours in assets/colours.json, and of dash patterns.
-        source_type: builds the source from the Config.
-        policies: scale policies that apply; `trained` is always the first.
-        trained_policy: the policy that equals `trained`, or an empty string.
-        is_distribution: True if rows of the pattern sum to 1.
-        reads_text: False if the pattern is the same for every text of a length.
-        selects: True if it has a mask F.
-        replaces_mlp: True if no MLP follows it.
+        title, formula, published: name, formula and publication of the attention type.
+        line: one plain sentence about the attention type.
+        label: short name of the attention type in charts, one or two words.
+        colour, dash: style of the line in charts: index of the colour in assets/colours.json and of the dash pattern.
+        source_type: the class of the source, which is built from the Config.
+        policies: scale policies that the attention type supports; `trained` is always the first.
+        trained_policy: the policy that computes the same scale as `trained`, or an empty string.
+        is_distribution: True if each row of the attention pattern sums to 1.
+        reads_text: False if the attention pattern is the same for all texts of the same length.
+        selects: True if the attention type has a selective mask F (accumulated votes of earlier tokens).
+        replaces_mlp: True if no MLP follows the attention layer.
         parts: titles of the sources that a mixture adds; empty for other types.
     """
 
@@ -238,13 +247,13 @@ class SelfAttention(nn.Module):
 
     @classmethod
     def traits(cls) -> Traits:
-        """Returns the description of the type for catalogues, links and pages, which have no module."""
+        """Returns the description of the attention type, for catalogues, links and pages, which have no module."""
         return Traits(cls.title, cls.formula, cls.published, cls.policies, cls.trained_policy, cls.is_distribution,
                       cls.reads_text, cls.selects, cls.line, cls.label, cls.colour, cls.dash)
 
     @classmethod
     def longest(cls, config: Config) -> int | None:
-        """Returns the largest number of tokens that a model of this shape has weights for; None without a limit."""
+        """Returns the largest number of tokens for which a model of this shape has weights; None without a limit."""
         return config.trained_length if cls.source_type.is_limited else None
 
     def __init__(self, config: Config) -> None:
@@ -273,7 +282,7 @@ class SelfAttention(nn.Module):
         return self.output(outputs.transpose(1, 2).flatten(2))
 
     def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None, keys: Keys = OWN) -> Tensor:
-        """Returns the source's scores (B or 1, H, N, M), -inf where masked; `factor` as in Intervention.
+        """Returns the source's scores (B or 1, H, N, M), -inf for masked keys; `factor` as in Intervention.
 
         Raises:
             ValueError: the text is longer than the source's tables.
@@ -284,7 +293,7 @@ class SelfAttention(nn.Module):
                              f"this text has {count}")
         trained = self.trained_factor(count, x.device)
         if isinstance(trained, Tensor):
-            trained = trained[:, -x.shape[1]:]  # the factors of the present queries, which are the last ones
+            trained = trained[:, -x.shape[1]:]  # the factors of the queries in x, which are the last of the text
         scores = self.source(x, rotary, trained if factor is None else factor, keys)
         # a single query sees all keys; masked in place, because a copy takes as long as the product
         if self.causal and x.shape[1] > 1:
@@ -292,7 +301,7 @@ class SelfAttention(nn.Module):
         return scores if keys.hidden is None else scores.masked_fill(keys.hidden, NEVER)
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
-        """Returns the trained factor on q·k / sqrt(D): 1, or broadcastable to (H, N, 1)."""
+        """Returns the trained factor on q·k / sqrt(D): a number, or a tensor broadcastable to (H, N, 1)."""
         return 1.0
 
     def factor(self, scale: Scale, n: int) -> Tensor:
@@ -303,7 +312,12 @@ class SelfAttention(nn.Module):
         return policy_factor(scale, n, self.causal, self.trained_length)
 
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor | None]:
-        """Returns the pattern (B, H, N, M) of the scores, and the mask F (B, N, M) or None."""
+        """Converts scores to attention weights.
+
+        Returns:
+            The attention pattern (B, H, N, M), and the selective mask F (B, N, M), or None if the attention type has no
+            mask.
+        """
         return scores.softmax(dim=-1), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
@@ -311,7 +325,10 @@ class SelfAttention(nn.Module):
         return scores.logsumexp(dim=-1)
 
     def gates(self, x: Tensor) -> Tensor | None:
-        """Returns the gates (B, H, N) that the type computes and applies before a plan's gates; None if it has none."""
+        """Returns the gates (B, H, N) that the attention type computes; None if it has none.
+
+        These gates are applied before the gates of a plan.
+        """
         return None
 
     def values(self, x: Tensor) -> Tensor:
@@ -320,6 +337,6 @@ class SelfAttention(nn.Module):
 
     def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
         """Returns head outputs (B, H, N, D) before gates, from patterns (B or 1, H, N, M) and values."""
-        if len(weights) < len(x):  # all texts share the pattern, so there is one product per head
+        if len(weights) < len(x):  # all texts share the pattern, so one matrix product per head is sufficient
             return torch.einsum("hnm, bhmd -> bhnd", weights[0].to(values.dtype), values)
         return weights @ values

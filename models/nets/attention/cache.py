@@ -17,36 +17,37 @@ class Cache:
         self.tensors: dict[str, Tensor] = {}
 
     def extend(self, name: str, new: Tensor) -> Tensor:
-        """Adds (B, H, n, D) keys or values and returns all of that name."""
+        """Appends (B, H, n, D) keys or values to the tensor `name`, and returns that whole tensor."""
         old = self.tensors.get(name)
         self.tensors[name] = new if old is None else torch.cat((old, new), 2)
         return self.tensors[name]
 
     def select(self, rows: Tensor) -> None:
-        """Keeps these texts, in this order; a text may occur several times."""
+        """Keeps the entries of the texts with these indices, in this order; a text may occur several times."""
         self.tensors = {name: tensor[rows] for name, tensor in self.tensors.items()}
 
     def columns(self, constant: Tensor, keys: int) -> Tensor:
-        """Cuts constant patterns (H, N, at least `keys`) to the cached keys."""
+        """Returns constant patterns (H, N, at least `keys`) cut to the cached keys."""
         return constant[..., :keys]
 
 
 class EvictingCache(Cache):
-    """A cache of S slots: with all slots in use, a new key replaces the one with the largest accumulated mask F.
+    """A cache of S slots. If all slots are in use, a new key replaces the key with the largest selective mask F.
 
-    The first token is never evicted, nor is a key in the step that adds it. Among equal F, as in attention without F,
-    the oldest key is evicted. F of an evicted key is not needed again, because F never decreases (Leviathan, Kalman and
-    Matias 2024, arXiv 2410.02703, on context pruning).
+    F is the sum of the votes of earlier queries against a key. The first token is never evicted, nor is a key in the
+    step that adds it. Among keys with equal F, as in attention without F, the oldest key is evicted. F of an evicted
+    key is not needed again, because F never decreases (Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context
+    pruning).
 
     Args:
-        texts: B.
-        capacity: keys that are kept.
-        by_age: True to evict the oldest key whatever F is.
+        texts: B, the number of texts.
+        capacity: largest number of keys that are kept per text.
+        by_age: True to evict the oldest key regardless of F.
 
     Attributes:
         mask: (B, S) F of each cached key.
         positions: (B, S) int64 position in the text of each cached key.
-        read: tokens read so far.
+        read: number of tokens read so far.
     """
 
     def __init__(self, texts: int, capacity: int, by_age: bool = False) -> None:
@@ -58,7 +59,7 @@ class EvictingCache(Cache):
         self._slot = self._texts
 
     def extend(self, name: str, new: Tensor) -> Tensor:
-        """Appends the key or value of one token, (B, H, 1, D), as in Cache. Append the key before the value."""
+        """Stores the key or value (B, H, 1, D) of one token and returns all of them; store the key before the value."""
         if name == "key":
             self._allocate()
         old = self.tensors.get(name)
@@ -68,7 +69,7 @@ class EvictingCache(Cache):
         return old
 
     def _allocate(self) -> None:
-        """Finds the new token's slot in each text."""
+        """Selects the slot of the new token in each text: a new slot, or the slot of the evicted key."""
         if self.positions.shape[1] < self.capacity:
             self._slot = torch.full_like(self._texts, self.positions.shape[1])
             self.mask = torch.cat((self.mask, self.mask.new_zeros(len(self.mask), 1)), 1)
@@ -79,7 +80,7 @@ class EvictingCache(Cache):
         self.read += 1
 
     def _evicted(self) -> Tensor:
-        """Returns (B,) the slot of the key to evict."""
+        """Returns for each text the slot of the key to evict, (B,)."""
         positions = self.positions[:, 1:]
         if not self.by_age:
             mask = self.mask[:, 1:]
@@ -87,19 +88,25 @@ class EvictingCache(Cache):
         return positions.argmin(1) + 1
 
     def accumulate(self, scores: Tensor) -> None:
-        """Adds relu(head 0's scores) of the newest query, (B, S), to F; its own key and the first token are exempt."""
+        """Adds relu(`scores`) to F, where `scores` (B, S) are head 0's scores of the newest query.
+
+        F of the query's own key and of the first token do not change.
+        """
         selected = scores.relu()
         selected[:, 0] = 0.0
         selected[self._texts, self._slot] = 0.0
         self.mask = self.mask + selected
 
     def columns(self, constant: Tensor, keys: int) -> Tensor:
-        """Cuts constant patterns (B, H, 1, S) of one query as in Cache; rows sum to 1 again if keys were evicted."""
+        """Returns the constant patterns (B, H, 1, S) of one query, cut to the cached keys of each text.
+
+        If keys were evicted, rows are divided by their sums, so that they sum to 1.
+        """
         rows = constant[:, 0][:, self.positions].transpose(0, 1)
         if self.positions.shape[1] < self.read:
             rows = rows / rows.sum(-1, keepdim=True).clamp_min(1e-9)
         return rows.unsqueeze(2)
 
     def kept(self) -> Tensor:
-        """(B, S) positions of the cached keys, in order."""
+        """Returns the positions (B, S) of the cached keys, in ascending order."""
         return self.positions.sort(1).values

@@ -1,11 +1,11 @@
-"""Dense Synthesizer: each token computes its attention pattern by itself, without comparing it with keys.
+"""Dense Synthesizer: each token computes its attention pattern from its own vector, without a comparison with keys.
 
     A_i = softmax(W2 relu(W1 x_i + b1) + b2),   W1 (C, D), W2 (D, N) per head
                                                                 Tay et al. 2020, arXiv 2005.00743, section 3.2
 
-There is no factor 1 / sqrt d. W2 has one column per position, so a text longer than N has no pattern. In the source x_i
-includes its position. Here RoPE would add the position to q and k, which this type does not have, so a position code is
-added to x_i.
+There is no factor 1 / sqrt d. W2 has one column per position, so a text longer than N has no pattern. In the paper, x_i
+includes a position code. Our models encode positions with RoPE, which rotates q and k. This type has neither, so a
+position code is added to x_i.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Positions(nn.Module):
 
 
 class DenseScores(Source):
-    """Scores by two layers: C² + C N parameters per layer, and as many multiplications per token."""
+    """Scores by a network of two layers: C² + C N parameters, and as many multiplications per token."""
 
     is_limited = True
 

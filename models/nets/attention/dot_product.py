@@ -1,4 +1,4 @@
-"""Scores from queries and keys: q·k / sqrt(D), with RoPE on both if given (Vaswani et al. 2017, eq. 1)."""
+"""Scores from queries and keys: q·k / sqrt(D), with q and k rotated (RoPE) if given (Vaswani et al. 2017, eq. 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DotProduct(Source):
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         query = self._turned(self.query(x), rotary)
         key = keys.made("key", lambda seen: self._turned(self.key(seen), rotary), x)
-        # Scaling the queries takes N·D products, scaling the scores N·M.
+        # Scaling the queries takes N·D multiplications; scaling the scores would take N·M.
         return (query * (factor * query.shape[-1] ** -0.5)).to(key.dtype) @ key.transpose(-1, -2)
 
     def _turned(self, projected: Tensor, rotary: Rotary) -> Tensor:

@@ -1,9 +1,9 @@
-"""Factorised dense Synthesizer: N scores as all products of a and b numbers, a · b = N.
+"""Factorised dense Synthesizer: N scores as all products of one of a numbers with one of b numbers, a · b = N.
 
     A_i in R^a, B_i in R^b from x_i;   C[i, q a + p] = A_i[p] B_i[q]      Tay et al. 2020, arXiv 2005.00743, section 3.4
 
-One factor is tiled, the other interleaved, so that each of the N products belongs to a different key. Public ports tile
-both or interleave both; then several keys share a product.
+One factor is tiled, the other interleaved, so that each of the N products belongs to a different key. Public
+implementations tile both or interleave both; then several keys share a product.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FactorizedDenseScores(Source):
         a, b = factors_of(config.trained_length)
         self.hidden = Hidden(config)
         self.tiled, self.interleaved = Positions(config, a), Positions(config, b)
-        # Factors near 0 would have a product without gradient, so one of them starts near 1.
+        # If both factors were near 0, the gradient of their product would vanish, so one factor starts near 1.
         self.interleaved.bias_table.data.fill_(1.0)
 
     @override

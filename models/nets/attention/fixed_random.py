@@ -1,9 +1,9 @@
-"""Fixed random Synthesizer: the random Synthesizer with tables that are drawn once and never trained.
+"""Fixed random Synthesizer: the random Synthesizer with tables that are sampled once and never trained.
 
     A = softmax(R),   R ~ N(0, 1), fixed      Tay et al. 2020, arXiv 2005.00743, section 3.3
 
-The paper does not give R's scale. With standard deviation 1 the heads differ from each other and from a uniform mean.
-The default initialiser of the T5 code is so close to 0 that all heads would be that mean.
+The paper does not give R's scale. With standard deviation 1, the patterns of the heads differ from each other and from
+a uniform pattern. With the default initialiser of the T5 code, which is close to 0, all patterns would be uniform.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.nets.config import Config
 
 
 class FixedTable(Source):
-    """A table of H N² numbers per layer that are not parameters."""
+    """A table of scores: H N² random numbers per layer, which are not parameters."""
 
     is_limited = True
 

@@ -2,11 +2,12 @@
 
     O_h = sigmoid(x W_g)_h · softmax(q_h k_h^T / sqrt d) v_h,    W_g (C, H): a gate per token and head
 
-This is the headwise form. x is the block's normed input, from which queries are computed too. The gate is applied after
-the weighted sum and before W_O, so a gate of a plan multiplies it.
+This is the paper's headwise form. x is the block's normed input, from which queries are computed too. The gate is
+applied after the weighted sum and before W_O. A gate of a plan is an additional factor at the same place.
 
 Source: Qiu et al. 2025, arXiv 2505.06708, section 2.2. Unlike in softmax attention, a head without a relevant key can
-output nothing and need not attend to the first token. It has C · H more parameters per layer.
+output nothing and need not attend to the first token. Gated attention has C · H more parameters per layer than softmax
+attention.
 """
 
 from __future__ import annotations

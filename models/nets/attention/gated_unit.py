@@ -1,10 +1,10 @@
-"""Gated attention unit: one head and one gate in place of attention and MLP; two units replace one block.
+"""Gated attention unit: one attention head and one elementwise gate; two units replace one block of attention and MLP.
 
     U = swish(X Wu), V = swish(X Wv) (N, E), Z = swish(X Wz) (N, S);   q = g_q Z + b_q, k = g_k Z + b_k, with RoPE
     O = (U * (A V)) Wo,   A from q k^T / sqrt S      Hua et al. 2022, arXiv 2202.10447, section 3.1, FLASH
 
-Each type normalises the scores in its own way: relu² over n (Su Jianlin, kexue 8934 and 9019, in place of the 1 / n² of
-the appendix's code), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not sum to 1.
+The types differ in the normalisation of the scores: relu² / n (Su Jianlin, kexue 8934 and 9019; the code in the paper's
+appendix has 1 / n²), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not sum to 1.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class GatedUnit(SelfAttention):
 
 
 class GauRelu2(GatedUnit):
-    """Relu² over n = the trained length; under the plan's policy `length` over n = the text's length."""
+    """Relu² divided by n = the trained length; under the scale policy `length`, by n = the text's length."""
 
     title = N_("Gated attention unit, relu²/n")
     label, colour, dash = N_("GAU relu²/n"), 7, 0
@@ -91,12 +91,15 @@ class GauRelu2(GatedUnit):
         return functional.relu(scores).square(), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """Returns ln of the row sum. This type does not divide by the sum; rows would sum to 1 only if this were 0."""
+        """Returns ln of the row sum.
+
+        This type does not divide by the row sum, so a row sums to 1 only if the result is 0.
+        """
         return functional.relu(scores).square().sum(-1).clamp_min(1e-9).log()
 
 
 class GauRelu2Mixed(GauRelu2):
-    """Relu² trained on texts of several lengths, each divided by its own length."""
+    """Relu² divided by the text's length, for training on texts of several lengths."""
 
     title = N_("Gated attention unit, relu²/n, mixed lengths")
     label, colour, dash = N_("GAU relu²/n, mixed lengths"), 5, 5
@@ -110,7 +113,7 @@ class GauRelu2Mixed(GauRelu2):
 
 
 class GauRelu2Learned(GauRelu2):
-    """Relu² whose divisor is a parameter of the layer, which starts at the trained length.
+    """Relu² with a divisor that is a parameter of the layer, initially the trained length.
 
     The scales of q and k could learn the same factor. This type is ours and was not published.
     """
@@ -144,8 +147,9 @@ class GauSoftmax(GatedUnit):
 
 
 class GauLogN(GatedUnit):
-    """The gated attention unit with log n scaling. The source uses max(n, 16); here n is the text's length, however
-    short.
+    """The gated attention unit with log n scaling.
+
+    The source uses max(n, 16); here n is always the text's length.
     """
 
     title = N_("Gated attention unit, log n")

@@ -1,8 +1,8 @@
-"""Entropy-invariant softmax: scores grow with the number of keys, so that the entropy need not grow with it.
+"""Entropy-invariant softmax: scores grow with the number of keys, so that the entropy does not have to grow with it.
 
-    A = softmax(log_512(n) · q k^T / sqrt d),   n = keys that the query sees      Su Jianlin, kexue 8823
+    A = softmax(log_512(n) · q k^T / sqrt d),   n = number of keys visible to the query      Su Jianlin, kexue 8823
 
-Trained at one length without a causal mask, it is a constant temperature; see temperature.py.
+In training at one length without a causal mask, this factor is a constant temperature; see temperature.py.
 """
 
 from __future__ import annotations

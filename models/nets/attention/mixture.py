@@ -1,6 +1,6 @@
-"""Mixtures of Synthesizers: a layer's scores are a weighted sum, with weights that it learns.
+"""Mixtures of Synthesizers: a layer's scores are a weighted sum of the scores of its parts, with learned weights.
 
-A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer, equal at first
+A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer; all alpha are equal at first
 Tay et al. 2020, arXiv 2005.00743, section 3.5
 """
 
@@ -19,7 +19,7 @@ from models.nets.config import Config
 
 
 class Mixed(Source):
-    """The weighted sum of the scores of the parts that a subclass names."""
+    """The weighted sum of the scores of several sources; a subclass names the sources in `part_types`."""
 
     is_limited = True
     part_types: tuple[type[Source], ...]

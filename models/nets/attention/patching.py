@@ -16,7 +16,7 @@ from models.plan import OUTPUT, PATTERN, Address
 
 
 class Values(NamedTuple):
-    """The values of a layer for the second prompt, of n tokens.
+    """The values of one layer in the pass over the second prompt, which has n tokens.
 
     Attributes:
         weights: (B or 1, H, n, m) attention patterns.
@@ -33,7 +33,7 @@ class Patch:
 
     Attributes:
         values: values of the second prompt.
-        of_output: (H, 1, 1) or (B, H, 1, 1) bool, True where the output is replaced; None if nowhere.
+        of_output: (H, 1, 1) or (B, H, 1, 1) bool, True for heads whose output is replaced; None if there are none.
         of_pattern: the same for the attention pattern.
     """
 
@@ -42,11 +42,11 @@ class Patch:
     of_pattern: Tensor | None = None
 
     def pattern(self, weights: Tensor) -> Tensor:
-        """Returns (B, H, N, M) patterns with the patched heads' first n rows and m columns replaced."""
+        """Returns patterns (B, H, N, M) in which the first n rows and m columns of patched heads are replaced."""
         return weights if self.of_pattern is None else _replaced(weights, self.values.weights, self.of_pattern)
 
     def output(self, outputs: Tensor) -> Tensor:
-        """Returns (B, H, N, D) outputs with the patched heads' first n rows replaced."""
+        """Returns outputs (B, H, N, D) in which the first n rows of patched heads are replaced."""
         return outputs if self.of_output is None else _replaced(outputs, self.values.outputs, self.of_output)
 
     def with_values(self, values: Values) -> Patch:
@@ -55,7 +55,7 @@ class Patch:
 
 
 def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
-    """Returns the Patch of a layer from the patch of each head; None if no head is patched."""
+    """Returns the Patch of a layer; `patches` has OUTPUT, PATTERN or "" per head. None if no head is patched."""
     if not any(patches):
         return None
     masks = [torch.tensor([patch == what for patch in patches])[:, None, None] if what in patches else None
@@ -68,12 +68,13 @@ def each_alone(addresses: Sequence[Address | None], values: Mapping[tuple[str, i
     """Returns the patches of a batch in which each row patches one head.
 
     Args:
-        addresses: B heads; None in place of a head for a row without patch.
-        values: (block, layer) -> of the second prompt.
+        addresses: addresses of B heads; None in place of an address for a row without a patch.
+        values: (block, layer) -> values of the second prompt.
         what: `output` or `pattern`.
 
     Returns:
-        (block, layer) -> its Patch, with (B, H, 1, 1) masks; none for a layer without a head of `addresses`.
+        (block, layer) -> the Patch of the layer, with masks (B, H, 1, 1). Layers without a head in `addresses` are left
+        out.
     """
     patches = {}
     for kind, layer in {address[:2] for address in addresses if address}:
@@ -87,7 +88,7 @@ def each_alone(addresses: Sequence[Address | None], values: Mapping[tuple[str, i
 
 
 def _replaced(tensor: Tensor, values: Tensor, where: Tensor) -> Tensor:
-    """Returns the tensor with the part that `values` covers replaced where `where` is True.
+    """Returns the tensor with its first rows and columns, as many as `values` has, replaced where `where` is True.
 
     A text that is being generated has more tokens than the second prompt; the other tokens keep their values.
     """

@@ -1,6 +1,6 @@
 """Scalable softmax: log n with a factor that each head learns.
 
-    A = softmax(s ln(n) · q k^T / sqrt d),   n = keys that the query sees      Nakanishi 2025, arXiv 2501.19399
+    A = softmax(s ln(n) · q k^T / sqrt d),   n = number of visible keys      Nakanishi 2025, arXiv 2501.19399
 
 The initial s makes s ln n equal to 1 on average over the training lengths, as in the source (0.168 for 1,024).
 """

@@ -1,4 +1,4 @@
-"""Factors on q·k / sqrt(D), by scale policy or by a type that was trained with such a factor.
+"""Factors on q·k / sqrt(D), which a scale policy or an attention type defines.
 
 The divisor n of relu² is such a factor too: relu(c s)² = c² relu(s)² for c > 0, so dividing by n is a factor n^(-1/2).
 """
@@ -28,7 +28,7 @@ def log_factor(n: int, causal: bool, base: float, device: torch.device | None = 
 
 
 def policy_factor(scale: Scale, n: int, causal: bool, trained_length: int) -> Tensor:
-    """Returns (1, N or 1, 1) the factor of every policy but `trained`, which belongs to the type."""
+    """Returns the factor (1, N or 1, 1) of a scale policy other than `trained`, whose factor depends on the type."""
     match scale.policy:
         case "sqrt":
             return torch.ones(1, 1, 1)

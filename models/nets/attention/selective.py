@@ -4,8 +4,8 @@
     F[i, j] = sum_{k < i} S[k, j]        masking of key j by the queries before i
     A = softmax(L - F)                   the same F for every head of the layer, including head 0
 
-Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. It has no more parameters than softmax, and the
-gradient flows through F. F never decreases along the text, so a masked token stays masked.
+Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. Selective attention has as many parameters as
+softmax attention, and the gradient flows through F. F never decreases along the text, so a masked token stays masked.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ def selection(scores: Tensor) -> Tensor:
 
 
 def accumulate(selected: Tensor) -> Tensor:
-    """Returns F (B, N, N) of S: F[i, j] = sum_{k < i} S[k, j]; row 0 is 0, columns never decrease."""
+    """Returns F (B, N, N) from S (B, N, N): F[i, j] = sum_{k < i} S[k, j]. Row 0 is 0; no column ever decreases."""
     return functional.pad(selected, (0, 0, 1, -1)).cumsum(dim=-2)
 
 
 def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
-    """Returns the memory loss without its weight: the sum over layers of max_i M_i, over L and the number of tokens.
+    """Returns the memory loss without its weight: the sum over layers of max_i M_i, divided by L · number of tokens.
 
-    M_i = i - sum_k min(F[i, k], tau) / tau is the number of keys that query i still needs; F >= tau frees one. The
-    result is the mean over texts of the largest need of each layer, as a share of the text.
+    M_i = i - sum_k min(F[i, k], tau) / tau is the number of keys that query i still needs; a key with F >= tau is not
+    needed. The result is the largest M_i of each layer as a fraction of the text's length, averaged over layers and
+    texts.
 
     Args:
-        masks: one (B, N, N) F per layer.
-        tau: F at which a key is free.
+        masks: the mask F (B, N, N) of each layer.
+        tau: value of F from which a key is not needed.
 
     Source: Leviathan et al. 2024, arXiv 2410.02703, section 5, with the divisor L · tokens.
     """
@@ -58,7 +59,7 @@ def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
 
 
 class Selective(Softmax):
-    """Softmax attention with the accumulated mask F."""
+    """Softmax attention with the selective mask F."""
 
     selects = True
     title = N_("Selective")
@@ -69,7 +70,7 @@ class Selective(Softmax):
 
     @override
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor]:
-        # there is one query, and the cache has accumulated F over the queries before it
+        # there is one query, and the cache contains F accumulated over the queries before this query
         if isinstance(keys.cache, EvictingCache):
             mask = keys.cache.mask.unsqueeze(1)
             keys.cache.accumulate(scores[:, 0, 0])

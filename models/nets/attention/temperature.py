@@ -1,9 +1,9 @@
-"""The control for log n: softmax with the factor that log n has at the trained length, whatever the length.
+"""The control for log n: softmax with a constant factor, which equals the factor of log n at the trained length.
 
     A = softmax(log_512(trained length) · q k^T / sqrt d)
 
-If all training texts have that length, this type and log n learn the same weights and differ only at other lengths.
-This is the fair control for the table of kexue 8823.
+If all training texts have that length, this type and log n learn the same parameters and differ only at other lengths.
+Therefore this type is the fair control for the table of kexue 8823.
 """
 
 from __future__ import annotations
