@@ -1,6 +1,7 @@
 """Masked words, generated texts: the number of hidden tokens, their replacements, batches of one and several lengths.
 
-The metric is 1 for a model that always knows the word, and hides the same words of the same texts every time.
+The metric is 1 for a model that always predicts the right word. It hides the same words of the same texts at every
+call.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
     return functools.partial(MaskedCorpus, READER)
 
 
-# How tokens are hidden.
+# Selection and replacement of hidden tokens.
 
 @given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
 def test_how_many_are_asked_for(n: int, count: int, seed: int):
-    """SHARE of every row is hidden, at least one token and never BOS; the answers are the original tokens."""
+    """In every row the fraction SHARE of the tokens is hidden: at least one token, and never BOS.
+
+    The answers are the original tokens.
+    """
     texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
     texts[:, 0] = 0
     batch = hide(texts, generator(seed, 1), 0.1, 0.1)
@@ -63,7 +67,9 @@ def test_how_many_are_asked_for(n: int, count: int, seed: int):
 
 
 def test_of_ten_eight_are_hidden():
-    """Of ten selected tokens eight are hidden, one is kept and one is exchanged, as in BERT (30,720 tokens, 5 sigma).
+    """Of ten selected tokens eight are masked, one is unchanged and one is exchanged, as in BERT.
+
+    The test uses 30,720 tokens and allows 5 standard deviations.
     """
     texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
     batch = hide(texts, generator(2), 0.1, 0.1)
@@ -86,7 +92,7 @@ def test_all_of_them_can_be_hidden():
     assert_close(batch.tokens == MASK_ID, batch.targets >= 0)
 
 
-# How batches are composed.
+# Composition of batches.
 
 def test_batches_are_decided_by_three_numbers(counting: Make):
     task = counting()
@@ -122,8 +128,9 @@ def test_which_recipes_mix_lengths():
 
 
 def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """Validation has the family's length whatever the training length; it hides the same words every time, exchanging
-    none.
+    """Validation texts have the family's length, whatever the lengths in training.
+
+    The same words are hidden at every call, and none is exchanged.
     """
     monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
@@ -140,12 +147,12 @@ def test_typical_texts_fill_the_limit(counting: Make):
     assert texts.shape == (6, READER.limit) and (texts[:, 0] == 0).all()
 
 
-# How the metric is computed.
+# Computation of the metric.
 
 class Guess:
-    """A replacement of Transformer that gives the right token, the one between its neighbours, the probability `p`.
+    """A replacement of Transformer that gives the right token the probability `p`.
 
-    The remaining probability is uniform.
+    The right token is the number between those of its neighbours. All other tokens have equal probability.
     """
 
     def __init__(self, p: float) -> None:
@@ -180,9 +187,9 @@ def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.Monke
 
 
 def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """Every predicted token is hidden; texts and words are the same each time.
+    """In the metric every predicted token is masked, and texts and words are the same at every call.
 
-    All lengths read the same stretches of both corpora, from the first token to the last.
+    At every length the same stretches of both corpora are read, from the first token to the last.
     """
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
@@ -202,7 +209,7 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch
 
 
 def test_measure_of_chance(counting: Make):
-    """A constant prediction has loss ln V and the accuracy of a guess."""
+    """A uniform prediction has loss ln V and the accuracy of a random guess."""
     class Same:
         def __call__(self, tokens: Tensor) -> Tensor:
             return functional.one_hot(torch.full_like(tokens, 7), V).float() * 0
@@ -218,7 +225,10 @@ def test_measure_of_chance(counting: Make):
 
 
 def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """The hidden tokens are at the same positions of the stretch at every length; different draws differ."""
+    """The hidden tokens have the same positions in the stretch at every length.
+
+    Another draw selects other positions.
+    """
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()
 

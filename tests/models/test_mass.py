@@ -1,6 +1,6 @@
-"""Row sums of relu² attention: constant heads have the row sums of computed heads at every length and setting.
+"""Row sums of relu² attention: at every length and setting, constant heads have the row sums of computed heads.
 
-    pytest tests/models/test_mass.py
+pytest tests/models/test_mass.py
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lab_of(attention: str) -> StackLab:
 
 
 def live_mass(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
-    """Returns the mean row sum (L, H) of computed attention."""
+    """Returns the mean row sum (L, H) of the computed attention weights."""
     records: list[Record] = []
     lab.model(ids, lab.interventions(plan, ids.shape[1]), records)
     return torch.stack([record.live.sum(-1).mean((0, 2)) for record in records])
@@ -43,7 +43,7 @@ def test_constant_rows_weigh_what_live_ones_do(attention: str, policy: str):
         for layer in range(LAYERS):
             rows = torch.from_numpy(lab.constant_of("self", layer, n, n, plan.scale)).sum(-1).mean(-1)
             assert_close(rows, live[layer], rtol=0.15 if n == 20 else 1e-3, atol=1e-5)
-    untold = replace(lab, card={})  # a card of an older version, without row sums: the matrix is used unscaled
+    untold = replace(lab, card={})  # older cards have no row sums; then the matrix is not scaled
     live = live_mass(lab, TEXTS[:, :20], plan)
     rows = torch.stack([torch.from_numpy(untold.constant_of("self", layer, 20, 20)).sum(-1).mean(-1)
                         for layer in range(LAYERS)])
@@ -51,7 +51,10 @@ def test_constant_rows_weigh_what_live_ones_do(attention: str, policy: str):
 
 
 def test_a_plans_constant_head_has_it_too():
-    """The row sums hold with n = length and with n fixed, for the same text; the pattern is that of the matrix."""
+    """A constant head has the row sums of the policy, n = length or n fixed.
+
+    Apart from the row sums, its pattern is that of the matrix.
+    """
     lab = lab_of("gau-relu2")
     ids = TEXTS[:1, :20]
     for policy in ("fixed", "length"):

@@ -1,4 +1,7 @@
-"""The memory that selective attention needs (Leviathan et al. 2024, arXiv 2410.02703, section 5), by loops over F."""
+"""The memory need of selective attention (Leviathan et al. 2024, arXiv 2410.02703, section 5), by loops over F.
+
+F is the selective mask (accumulated votes).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ masks = st.integers(1, 8).flatmap(lambda n: st.lists(  # layers of texts of n ro
 
 
 def by_loops(layers: list[Tensor], tau: float) -> float:
-    """Returns the mean over texts of: the sum over layers of the largest need of a query, over layers and tokens.
+    """Returns the mean over texts of the fraction of memory that is needed.
 
-    Query i = 1, 2, ... has i keys. A key with F >= tau needs no memory; one with less F needs proportionally more.
+    For each layer it is the largest need of any query; the sum over layers is divided by the number of layers and
+    tokens. Query i = 1, 2, ... has i keys. A key with F >= tau needs no memory; a key with smaller F needs 1 - F / tau.
     """
     count, n = len(layers[0]), layers[0].shape[-1]
     total = 0.0
@@ -42,7 +46,10 @@ def test_memory_in_use_by_loops(layers: list[Tensor], tau: float):
 
 
 def test_memory_of_simple_masks():
-    """The memory is full if nothing is masked, 0 if everything is, and half if the last query masks half."""
+    """The need is full if no key is masked, and 0 if every key is masked.
+
+    It is half if the last query masks half of its keys.
+    """
     assert memory_in_use([torch.zeros(3, 6, 6)] * 2).item() == pytest.approx(1)
     assert memory_in_use([torch.full((3, 6, 6), 9.0)] * 2).item() == pytest.approx(0)
     mask = torch.zeros(1, 6, 6)
@@ -57,7 +64,10 @@ def test_what_stands_above_the_diagonal_does_not_count():
 
 
 def test_memory_of_a_model():
-    """The memory computed from a model's F equals loops over F, and its gradient increases F."""
+    """The memory computed from a model's F equals loops over F.
+
+    A gradient step that reduces the memory increases F.
+    """
     model = make_model("selective").requires_grad_(True)
     records: list[Record] = []
     model(random_ids(3, 12), records=records)

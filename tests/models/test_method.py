@@ -1,6 +1,6 @@
-"""Statements about trainings come from cards and sweeps.
+"""The statements about trainings are computed from cards and sweeps.
 
-    pytest tests/models/test_method.py
+pytest tests/models/test_method.py
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand.
 
-Groups are tested on models whose answer is known by construction, everything else on every type of model.
+Groups of heads are tested on models whose groups are known by construction, everything else on every attention type.
 
-    pytest tests/models/test_needed_heads.py
+pytest tests/models/test_needed_heads.py
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from models.tasks.assignment import AssignmentReader
 from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")
-BARE = {"bert-bare", "deberta-v3", "dinov2-registers", "dinov3", "siglip-vision"}  # they predict nothing
+BARE = {"bert-bare", "deberta-v3", "dinov2-registers", "dinov3", "siglip-vision"}  # models without predictions
 FOREIGN = sorted(set(ARCHITECTURES) - BARE)
 
 
@@ -45,16 +45,16 @@ def stack(attention: str) -> StackLab:
 
 
 def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = (0,)) -> Gating:
-    """Returns a model of one layer whose logits are a function of its gates (B, H)."""
+    """Returns a model with one layer, whose logits are a given function of the gates (B, H)."""
     def under(gates: dict[str, Tensor], asked: tuple[int, ...]) -> Tensor:
         return torch.stack([logits(gates["self"][:, 0])] * len(asked), 1).log_softmax(-1)  # type: ignore[operator]
     return Gating([Kind("self", 1, count, SOFTMAX)], under, Question(tuple(range(places)), targets, True))
 
 
 def same_as_plans(lab: Lab, prompt: Prompt) -> None:
-    """Asserts that gates of 0 and 1 give the predictions of the plan, and gates of 1 those of the unmodified model.
+    """Asserts that gates of 0 and 1 give the predictions of the corresponding plan.
 
-    Each row of a batch is independent.
+    Gates of 1 give the predictions of the unmodified model, and rows of a batch do not affect each other.
     """
     prompt = lab.anchored(prompt)
     before = run_prompt(lab, prompt)
@@ -106,7 +106,10 @@ def test_a_model_that_predicts_nothing_says_so(name: str):
 
 
 def test_questions():
-    """A question is one prediction, by its index on the page and with its right answer if known, or all known ones."""
+    """A Question is one prediction, selected by its index on the page, or all predictions with a known answer.
+
+    If no answer is known, a Question has all predictions with their most probable tokens.
+    """
     lab = stack("softmax")
     prompt = lab.read("y=7; x=1; y=?; x=?")
     before = run_prompt(lab, prompt)
@@ -123,12 +126,13 @@ def test_questions():
     assert list(whole.targets) == [int(output.order[0]) for output in trace.outputs]
 
 
-# Models whose minimal heads are known.
+# Models whose minimal head sets are known.
 
 def either_of_two(gates: Tensor) -> Tensor:
-    """Heads 0 and 1 each do the same work, head 2 another part, heads 3 to 5 nearly nothing.
+    """Returns logits for which heads 0 and 1 each do the same work, head 2 another part, and heads 3 to 5 almost
+    nothing.
 
-    Pruning either 0 or 1 alone changes nothing.
+    Pruning only 0 or only 1 changes nothing.
     """
     work = 1 - (1 - gates[:, 0]) * (1 - gates[:, 1])
     rest = 0.02 * gates[:, 3:].sum(1)
@@ -140,17 +144,17 @@ def test_the_fewest_heads_where_single_losses_mislead():
     curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10), 0.05)
     assert curve.fewest(0.05) == 2
     curve.best[6] = (1e-9, curve.best[6][1])
-    assert curve.fewest(0.0) == 6  # all heads are returned, although by rounding even they are not enough
+    assert curve.fewest(0.0) == 6  # due to rounding no set is within the bound; then all heads are returned
     divergence, stays = curve.best[2]
     assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
     alone = gating.prune_each(gating.divergence)
     assert alone[:2].max() < 1e-6 < alone[2]
     misled = dict(minimal_heads.by_order(gating, alone.argsort(descending=True)))
-    assert misled[2] > 0.5  # ordered by the loss of each head pruned alone, heads without effect are kept
+    assert misled[2] > 0.5  # in this order heads 0 and 1 are pruned first, because each can replace the other
 
 
 def random_toy(seed: int, count: int = 9) -> Gating:
-    """Returns a model whose heads have very different effects, and some of which do part of the same work."""
+    """Returns a model whose heads have effects of very different size; some heads do part of the same work."""
     random = torch.Generator().manual_seed(seed)
     sizes = 2.0 ** -torch.arange(count)[torch.randperm(count, generator=random)].float()
     first, second = (2 * torch.randn(count, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
@@ -159,7 +163,9 @@ def random_toy(seed: int, count: int = 9) -> Gating:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_as_few_as_an_exhaustive_search_finds(seed: int):
-    """The search finds the smallest of 512 sets within the bound, or one head more, and its reported values are true.
+    """The search needs as many heads as the smallest of all 512 head sets within the bound, or one more.
+
+    The KL divergences that it reports are right.
     """
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
@@ -208,7 +214,7 @@ def test_progress_and_cancel():
 
 
 def helped_and_hurt(gates: Tensor) -> Tensor:
-    """Head 0 supports the right answer, head 1 opposes it, head 2 has no effect."""
+    """Returns logits for which head 0 supports the right answer, head 1 opposes it, and head 2 has no effect."""
     return torch.stack((2 * gates[:, 0] - 2 * gates[:, 1], torch.zeros(len(gates))), 1)
 
 
@@ -223,7 +229,7 @@ def test_groups_by_construction():
 
 
 def test_groups_by_value():
-    """Groups follow their definition: high in both, low in both, and the two mixed cases."""
+    """Groups follow their definition: both values high, both low, or one high and one low."""
     assert [group_of(*pair) for pair in ((0.9, 0.8), (0.1, 0.2), (0.9, 0.1), (0.1, 0.9))] == \
         [FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED]
     assert [group_of(*pair) for pair in ((0.47, 0.43), (0.55, 0.9), (0.1, 0.45), (0.61, 0.61))] == \
@@ -233,7 +239,7 @@ def test_groups_by_value():
 # Measures of heads.
 
 def test_confidence_by_hand():
-    """BOS is excluded as query and as key; rows of relu² are normalised to sum to 1."""
+    """BOS is excluded as query and as key. Rows of relu² attention are normalised to sum to 1."""
     weights = numpy.zeros((1, 2, 3, 3))
     weights[0, 0] = [[1, 0, 0], [0.9, 0.1, 0], [0.2, 0.5, 0.3]]
     weights[0, 1] = [[2, 0, 0], [0, 2, 0], [1, 1, 2]]

@@ -31,9 +31,9 @@ def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_what_each_parameter_gets(attention: str, muon: bool):
-    """Only matrices have decay, only tables have the factor, and only the matrices of layers are updated by Muon.
+    """Only matrices have weight decay, and only tables have the rate factor.
 
-    Embeddings and vectors are updated by AdamW, as Muon's authors recommend.
+    Muon updates only the matrices of layers. AdamW updates embeddings and vectors, as Muon's authors recommend.
     """
     model = make_model(attention).requires_grad_(True)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -55,7 +55,7 @@ def test_what_each_parameter_gets(attention: str, muon: bool):
 
 
 def test_tables_are_those_with_a_number_a_position(attention: str):
-    """The parameters that are named as tables are exactly those with one number per position."""
+    """The parameters named as tables are exactly those with one number per position."""
     model = Transformer(make_config(attention, length=23))
     for name, parameter in model.named_parameters():
         if 23 in parameter.shape and not name.endswith(".weight"):  # the matrix W2 of dense Synthesizers is not a table
@@ -67,9 +67,10 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
 def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], precision: str):
-    """A step of Muon is orthogonal, with root mean square 0.2 times the rate (Liu et al. 2025, section 2.2).
+    """A step of Muon is orthogonal, and its root mean square is 0.2 times the rate (Liu et al. 2025, section 2.2).
 
-    So AdamW's learning rates can be used for it, whatever the size of the gradient and the shape of the matrix.
+    Therefore AdamW's learning rates can be used for Muon, whatever the size of the gradient and the shape of the
+    matrix.
     """
     for size in (1e-3, 10.0):
         model = torch.nn.Module()
@@ -84,12 +85,15 @@ def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], prec
         step = (model.linear.weight.detach() - before) / 0.01
         assert float(step.square().mean().sqrt()) == pytest.approx(0.2, rel=0.25)
         values = torch.linalg.svdvals(step)
-        assert values.max() / values.min() < 2.5  # five Newton-Schulz steps make the singular values about equal
+        assert values.max() / values.min() < 2.5  # after five Newton-Schulz steps the singular values are about equal
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rates_of_the_recipes(name: str):
-    """The rate never exceeds that of the recipe; a table's rate, a multiple of it, stays below 1."""
+    """The learning rate never exceeds the rate of the recipe.
+
+    The rate of a table is a multiple of it and stays below 1.
+    """
     recipe = RECIPES[name]
     with torch.device("meta"):
         model = Transformer(recipe.config)
@@ -102,7 +106,8 @@ def test_rates_of_the_recipes(name: str):
 
 @pytest.mark.parametrize("shape", [(24, 24), (16, 48), (48, 16)])
 def test_muon_is_torchs_in_another_precision(shape: tuple[int, int]):
-    """Five steps with momentum and decay agree with torch.optim.Muon within the three digits of bfloat16.
+    """Five steps with momentum and decay agree with torch.optim.Muon within the precision of bfloat16, about three
+    digits.
 
     They are not equal, because torch orthogonalises in bfloat16.
     """

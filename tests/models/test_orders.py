@@ -1,6 +1,6 @@
-"""Tests of pruning orders (by values, random, by learned gates) and of their plans.
+"""Tests of pruning orders (by measured values, random, by learned gates) and of the plans made from them.
 
-    pytest tests/models/test_orders.py
+pytest tests/models/test_orders.py
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",))
 
 
 def test_learned_gates():
-    """Heads that more penalty strengths leave open are pruned later; ties are ordered by the probability of being open.
+    """Heads whose gates stay open at more penalty strengths are pruned later.
 
-    Runs with gates in other blocks do not affect these heads.
+    Ties are ordered by the probability that the gate is open. Trainings with gates in other blocks do not affect the
+    order.
     """
     series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
               run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]

@@ -39,7 +39,7 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 class OutageError(Exception):
-    """Simulates a machine that stops."""
+    """Simulates a machine that stops during a training."""
 
 
 class Backwards:
@@ -73,7 +73,7 @@ def make_model(dropout: float = 0.0) -> Seq2Seq:
 def test_the_loss_token_by_token(smoothing: float):
     """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7).
 
-    Padding and positions without a target do not count.
+    s is the label smoothing. Padding and positions without a target do not count.
     """
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     probabilities = model.logits(model(batch.texts, batch.tokens)).softmax(-1).tolist()
@@ -92,8 +92,9 @@ def test_the_loss_token_by_token(smoothing: float):
 
 @pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS])
 def test_disagreement_is_maximised(terms: tuple[str, ...]):
-    """Disagreement is subtracted from the loss with its weight, for each term as the mean over the layers of all
-    blocks.
+    """The weighted disagreement is subtracted from the loss.
+
+    For each term it is the mean over the layers of all blocks.
     """
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
@@ -122,7 +123,7 @@ def test_training_that_stops_ends_the_same(dropout: float, terms: tuple, tmp_pat
 
 
 def test_validation_leaves_nothing_out():
-    """Validation uses neither smoothing nor dropout, and does not change the training after it."""
+    """Validation uses neither label smoothing nor dropout, and does not change the training that follows it."""
     model = make_model(dropout=0.5).train()
     found = validation_loss(model, Backwards(), 2)
     assert model.training and found == validation_loss(model, Backwards(), 2)
@@ -134,7 +135,10 @@ def test_validation_leaves_nothing_out():
 
 
 def test_a_tiny_problem_is_learnt(tmp_path: Path):
-    """Reversing a text, which needs all three blocks, is learnt; with a disagreement term the heads differ more."""
+    """The model learns to reverse a text, which needs all three attention blocks.
+
+    With a disagreement term the heads differ more.
+    """
     found = {}
     for terms in ((), ("out",)):
         recipe = replace(RECIPE, steps=250, learning_rate=1e-2, warmup=20, dropout=0.0, label_smoothing=0.0,
@@ -157,7 +161,7 @@ def test_the_curve_is_of_the_validation_split(tmp_path: Path):
 def test_recipes():
     """The recipes of the family differ only in attention, disagreement terms and swept rates.
 
-    The first has more steps. A type that was not swept has the family's rate.
+    The first recipe has more steps. An attention type without a sweep has the family's rate.
     """
     names = [name for name in RECIPES if name.startswith("translation-")]
     softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
@@ -182,7 +186,9 @@ def test_recipes():
 
 
 def test_states_of_other_families_go_on():
-    """Training states of other families can still be resumed: the recipe's text did not change for them."""
+    """Saved training states of other families can still be resumed, because the string form of their recipes is
+    unchanged.
+    """
     said = repr(RECIPES["stories-softmax"])
     assert said.startswith("Recipe(config=Config(") and "smoothing" not in said and "encoder" not in said
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
@@ -190,9 +196,10 @@ def test_states_of_other_families_go_on():
 
 def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]):
-    """The command writes a folder whose card records the training and is measured again.
+    """The command writes a model folder. Its card records the training, and a new measurement gives the same metric.
 
-    Gates are then learned from it, which writes a result and a folder of weights without the closed heads.
+    Then gates are learned for this model. This writes a result and a folder of weights without the heads that training
+    pruned.
     """
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
@@ -231,7 +238,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0.001-seed-0")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
                                      "--steps", "50", *runs])
-    prune_heads.main()  # the results are added to those of other machines
+    prune_heads.main()  # these results are added to the results of other machines
     found = store.read(name, "gates", checkpoints=folder)
     series, (control,) = found["series"], found["controls"]
     assert [(its["strength"], its["kinds"]) for its in series] == [(0.001, ["encoder", "cross"]),
@@ -241,7 +248,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
     study = tmp_path / "measurements" / f"{name}.gates.json"
     study.write_text("{")
-    with pytest.raises(SystemExit):  # a damaged file with results of others is not overwritten
+    with pytest.raises(SystemExit):  # a damaged file with the results of other machines is not overwritten
         prune_heads.main()
     assert study.read_text() == "{" and "is damaged" in capsys.readouterr().err
     study.unlink()

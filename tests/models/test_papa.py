@@ -1,6 +1,6 @@
-"""The study of constant attention: constants by algebra, plans on batches, probes by seed.
+"""The study of constant attention (PAPA): constants by algebra, plans on batches, probes by seed.
 
-    pytest tests/models/test_papa.py
+pytest tests/models/test_papa.py
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def as_texts(lab, sentences=TEXTS) -> Texts:
 
 
 def live(lab, text: Texts, i: int) -> torch.Tensor:
-    """Returns the attention (L, H, n, n) of the model's ordinary pass."""
+    """Returns the attention patterns (L, H, n, n) of an ordinary forward pass over text i."""
     return torch.tensor(numpy.array(models.run(lab, text.examples[i].text).live["self"]))
 
 
 @pytest.mark.parametrize("which", range(3))
 def test_states_are_those_of_the_ordinary_pass(which: int):
-    """The last hidden state is the input of the head, and the reported weights are those of a Trace.
+    """The hidden states are those of the ordinary pass, and the reported attention weights are those of a Trace.
 
-    A text's row does not depend on its batch.
+    The values of a text do not depend on its batch.
     """
     lab = labs()[which]
     texts = as_texts(lab, (TEXTS[0], TEXTS[0].replace("cat", "dog").replace("mat", "rug"), TEXTS[1]))
@@ -75,7 +75,9 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
 
 @pytest.mark.parametrize("which", range(3))
 def test_constants_of_one_text_are_its_attention(which: int):
-    """With all heads constant at the mean over one text, that text is unchanged and other texts are not."""
+    """With all heads constant at the mean over one text, results for this text are unchanged and those for other texts
+    change.
+    """
     lab = labs()[which]
     one = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)
@@ -91,7 +93,7 @@ def test_constants_of_one_text_are_its_attention(which: int):
 
 
 def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
-    """The constants are the softmax of the table, cut to the length, for any texts."""
+    """For any texts, the constants of a random Synthesizer are the softmax of its table, cut to the text length."""
     lab = masked_lab("random")
     mean = MeanAttention(lab)
     texts = as_texts(lab)
@@ -104,9 +106,9 @@ def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
 
 
 def test_two_lengths_by_hand():
-    """An entry is the mean over the texts that have both positions, and a row is divided by its remaining sum.
+    """An entry is the mean over the texts that have both positions. Then each row is divided by its sum.
 
-    The texts are [CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid.
+    On the grid are the texts [CLS] a [SEP], twice, and [CLS] a b [SEP].
     """
     lab = lab_of("bert")
     mean = MeanAttention(lab)
@@ -125,7 +127,10 @@ def test_two_lengths_by_hand():
 
 @pytest.mark.parametrize("which", range(3))
 def test_plans_on_batches_are_plans_on_texts(which: int):
-    """Constant heads and gates on a batch equal `run` on each text; with all heads computed, texts do not mix."""
+    """Constant heads and gates on a batch give the same results as `run` on each text.
+
+    If no head is constant or gated, texts do not affect each other.
+    """
     lab = labs()[which]
     texts = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)
@@ -148,7 +153,7 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
 
 
 def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
-    """Returns a task that any probe can learn: which words begin with a letter."""
+    """Returns a task that any probe can learn: whether a word begins with one of the letters."""
     found = []
     for sentence in sentences:
         text, words = joined(sentence.split())
@@ -159,7 +164,7 @@ def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
 
 
 def test_a_padded_batch_is_its_texts_one_by_one():
-    """Padding has no weight: a probe computes for a mixed batch what it computes for each text alone."""
+    """Padding has no weight: for a batch of several lengths a probe computes the same as for each text alone."""
     lab = lab_of("bert")
     texts = as_texts(lab, (TEXTS[0], TEXTS[1], " ".join(TEXTS[:2])))
     assert len({len(ids) for ids in texts.ids}) > 1
@@ -178,8 +183,9 @@ def test_a_padded_batch_is_its_texts_one_by_one():
 
 
 def test_training_batches_mix_lengths():
-    """An epoch has every text once, in an order independent of length; the loss is the mean over all answers of the
-    batch.
+    """An epoch contains every text once, in an order that does not depend on length.
+
+    The loss is the mean over all answers of the batch.
     """
     lab = masked_lab()
     texts, questions = tagged(lab)
@@ -197,7 +203,7 @@ def test_training_batches_mix_lengths():
 
 
 def test_training_stops_at_the_best_epoch(monkeypatch: pytest.MonkeyPatch):
-    """The probe with the lowest validation loss is returned, PATIENCE epochs after it was reached."""
+    """Training stops PATIENCE epochs after the lowest validation loss, and returns the probe with this loss."""
     losses = iter([3.0, 1.0, 2.0, 2.0, 0.5, 0.0])
     stored = []
     monkeypatch.setattr(probes, "PATIENCE", 2)
@@ -210,7 +216,7 @@ def test_training_stops_at_the_best_epoch(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_validation_texts_do_not_train():
-    """The words of one text are on one side of the split; one text in six is for validation."""
+    """All words of a text are in the same split. One text in six is for validation."""
     texts = torch.arange(60).repeat_interleave(3)
     training, validation = probes.split(probes.Questions(texts[:, None], torch.zeros(180, 1, dtype=torch.long),
                                                          torch.zeros(180, dtype=torch.long), texts))
@@ -219,7 +225,7 @@ def test_validation_texts_do_not_train():
 
 
 def test_nan_weights_stop_the_study():
-    """A model with NaN weights gives a message and no probe."""
+    """For a model with NaN weights the study ends with an error message and trains no probe."""
     lab = masked_lab()
     lab.model.blocks[0].attention.value.weight[0, 0] = torch.nan
     texts, questions = tagged(lab)
@@ -261,9 +267,9 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
-    """lambda is highest for a head that affects the answer and whose attention is far from its constant.
+    """lambda is highest for a head that affects the answer and whose attention is far from its constant matrix.
 
-    The constants of the other heads equal their attention on this text.
+    On this text the attention of the other heads equals their constant matrices.
     """
     monkeypatch.setattr(order, "EPOCHS", 40)
     monkeypatch.setattr(probes, "PATIENCE", 60)
@@ -311,7 +317,7 @@ def test_scores_by_hand():
 
 
 def test_the_cache_stays_within_its_limit(tmp_path: Path):
-    """The least recently used file is deleted, a stored file is not computed again, a damaged file is."""
+    """The least recently used file is deleted. A stored file is not computed again, but a damaged file is."""
     made = []
 
     def make(i: int):
@@ -331,7 +337,9 @@ def test_the_cache_stays_within_its_limit(tmp_path: Path):
 
 @pytest.mark.parametrize("key", [*corpora.CORPORA])
 def test_tasks(key: str):
-    """Each task has the stated number of texts, words at their positions, one label each, and is the same every time.
+    """Each task has the stated number of texts, right positions of words, and one label for each word or text.
+
+    It is the same at every call.
     """
     corpus, data = corpora.CORPORA[key], corpora.data_of(key, share=0.1)
     assert len(data.train) == round(0.1 * corpora.MORE.get(key, corpora.TRAIN)) and len(data.test) == 40

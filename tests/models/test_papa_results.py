@@ -1,6 +1,6 @@
-"""The study of constant attention: stored results, derived numbers, and the claim that rests on them.
+"""The study of constant attention (PAPA): stored results, derived numbers, and the claim that uses them.
 
-    pytest tests/models/test_papa_results.py
+pytest tests/models/test_papa_results.py
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def test_drops_by_hand():
     ((0.4, 0.5, 0.798), 0.1, True), ((0.4, 0.5, 0.799), 0.1, False), ((), 0.1, False),
     ((0.4, 0.5, 0.6), 0.798, True), ((0.4, 0.5, 0.6), 0.799, False)])
 def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: float, counts: bool):
-    """A task counts if every probe on the unmodified model (0.799 to 0.801) beats both controls.
+    """A task counts if every probe on the unmodified model, with scores from 0.799 to 0.801, beats both controls.
 
-    The controls are all heads pruned and one constant answer.
+    The controls are a model with all heads pruned, and one constant answer.
     """
     found = made(0.1)
     task = found["tasks"]["acceptability"]
@@ -69,7 +69,10 @@ def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: 
 
 
 def test_scores_below_nothing_have_no_drop():
-    """A negative score, possible for a Matthews correlation, has no relative drop."""
+    """A task with a negative score is excluded, because a relative drop has no meaning.
+
+    A Matthews correlation can be negative.
+    """
     found = made(0.1)
     for seeds in found["tasks"]["acceptability"]["scores"].values():
         for its in seeds.values():
@@ -79,7 +82,7 @@ def test_scores_below_nothing_have_no_drop():
 
 
 def test_the_constant_answer_by_hand():
-    """The constant answer is the most frequent training label, for all test questions."""
+    """The constant answer gives the most frequent label of the training texts to all test questions."""
     def texts(*labels: tuple[str, ...]) -> Any:
         return type("Texts", (), {"examples": [Example("", (), its) for its in labels]})
 
@@ -94,7 +97,7 @@ def test_verdicts(drop: float, average: str, most: str, half: str, tmp_path: Pat
     claim = papa.claim(write(tmp_path / "m", needing_heads(made(drop))))
     words = {its.key: its.verdict.word for its in claim.statements}
     assert (words["papa-average"], words["papa-most"], words["papa-half"]) == (average, most, half)
-    assert words["papa-better"] == OPEN  # a single model decides nothing
+    assert words["papa-better"] == OPEN  # one model is not enough for a rank correlation
 
 
 def test_two_models_can_disagree(tmp_path: Path):
@@ -107,7 +110,7 @@ def test_two_models_can_disagree(tmp_path: Path):
 @pytest.mark.parametrize(("lost", "models", "word"), [(0.5, 2, ONCE), (0.05, 1, UNSURE), (0.0, 1, OPEN),
                                                       (None, 1, OPEN)])
 def test_only_models_that_need_their_heads_decide(lost: float | None, models: int, word: str, tmp_path: Path):
-    """A model that loses little with all heads pruned, or that lacks this control, does not decide a claim."""
+    """A model does not decide a claim if it loses little with all heads pruned, or if this control is missing."""
     here = needing_heads(made(0.01), lost or 0.0)
     for task in here["tasks"].values() if lost is None else ():
         del task["scores"][f"removed {COUNTS[-1]} 0"]
@@ -122,7 +125,7 @@ def test_only_models_that_need_their_heads_decide(lost: float | None, models: in
 @pytest.mark.parametrize(("more", "word"), [(0.02, ONCE), (-0.02, FAILS), (0.0, UNSURE)])
 def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
     found = made(0.1, more)
-    for its in found["tasks"].values():  # random noise, so that equal orders are not certainly equal
+    for its in found["tasks"].values():  # random noise, so that the difference of equal orders is uncertain
         its["scores"][f"random {COUNTS[2]} 0"]["0"]["score"] += 0.004
         its["scores"][f"random {COUNTS[2]} 1"]["1"]["score"] -= 0.004
     order = papa.claim(write(tmp_path / "m", found)).statements[3]
@@ -130,19 +133,21 @@ def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
 
 
 def test_better_models_are_ranked(tmp_path: Path):
-    """A rank correlation of five models in order is significant, of three it is not."""
+    """A perfect rank correlation of five models is significant; of three models it is not."""
     drops = [0.03, 0.06, 0.09, 0.12, 0.15]
     more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
     better = papa.claim(write(tmp_path / "m", *more)).statements[4]
     assert better.verdict.word == HOLDS and better.table[-1]["mean score as trained"] == "1.00"
-    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # one of 120 orders
+    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # one of 5! = 120 orders
     less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
     assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
     assert papa.claim(write(tmp_path / "o", *more[:3])).statements[4].verdict.word == UNSURE
 
 
 def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
-    """Returns the measurement of a checkpoint during training, with only the two ends."""
+    """Returns the measurement of a checkpoint stored during training: scores with no and with all heads constant or
+    pruned.
+    """
     found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():
         its["scores"] = {name: its["scores"][name] for name in (
@@ -152,7 +157,10 @@ def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
 
 
 def test_moments_are_points_and_no_models(tmp_path: Path):
-    """Checkpoints are ranked in the order of their steps, and no other statement uses them."""
+    """Checkpoints stored during training are points in the ranking only; other statements use released models.
+
+    The rank correlation uses one checkpoint per training, the last one.
+    """
     found = [needing_heads(made(0.05)), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
     claim = papa.claim(write(tmp_path / "m", *found))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax"}
@@ -163,7 +171,7 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
         ("masked-small", 0.4), ("masked-small", 0.5), ("masked-softmax", 0.8)]
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (2, pytest.approx(1 / 2))
-    assert better.verdict.word == OPEN  # three points, but from two trainings
+    assert better.verdict.word == OPEN  # the three points come from only two trainings
     found = [*found, made(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # only the last checkpoint counts
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (3, pytest.approx(1 / 6))
@@ -173,7 +181,10 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
 
 
 def test_points_are_of_the_same_tasks(tmp_path: Path):
-    """Scores compare only tasks that all models have; a study of few tasks is not a point."""
+    """Scores of models are compared on the tasks that all models have.
+
+    A study of few tasks is not a point.
+    """
     first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]
@@ -208,8 +219,9 @@ def small(texts: str) -> Corpus:
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """An interrupted study continues with the same scores; other settings start again; the released file is the trained
-    one.
+    """An interrupted study continues with the scores that it already has; other settings start again.
+
+    The released probes are the trained ones.
     """
     monkeypatch.setitem(CORPORA, "pos", small("a few"))
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
@@ -227,7 +239,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     trained = []
     monkeypatch.setattr(probes, "train", lambda *given, train=probes.train: trained.append(1) or train(*given))
     command.measure_missing(again, states)
-    assert len(trained) == 1 + 3 * (len(states) - 3)  # the first probe is the one that lambda starts with
+    assert len(trained) == 1 + 3 * (len(states) - 3)  # the first probe is trained for the learning of lambda
     assert len(again.done["scores"]) == len(states)
     assert again.done["scores"]["learned 0 0"] == first.done["scores"]["learned 0 0"]
     assert not work(0.5).is_done(states[0])
@@ -242,7 +254,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_command_says_what_was_measured():
-    """The command lists tasks, modes and conditions if some are left out."""
+    """The command for a repeated measurement lists tasks, modes or conditions if some of them were left out."""
     whole = made()["tasks"]
     assert command.options_of(whole, 16) == " --modes learned random"
     del whole["ner-emerging"]
@@ -255,7 +267,10 @@ def test_the_command_says_what_was_measured():
 
 
 def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The order of heads is learned only for the points between the ends; the scores at the ends do not change."""
+    """The pruning order is learned only for the points between the two ends.
+
+    The scores at the ends do not depend on it.
+    """
     monkeypatch.setitem(CORPORA, "pos", small("others"))
     corpora.data_of.cache_clear()
     its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
@@ -272,9 +287,9 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_typed_text_by_another_way():
-    """Distances of an input text are half the sum of absolute differences, and words are found without punctuation.
+    """For an input text, distances are half the sum of absolute differences, and punctuation marks are separate words.
 
-    At zero constant heads the probe gives the same answer before and after.
+    With no constant head, the probe gives the same answer before and after.
     """
     lab = masked_lab()
     text = "The [cat] sat on [MASK] mat, didn't it?"
@@ -297,12 +312,12 @@ def test_a_typed_text_by_another_way():
 
 
 def test_what_ships_can_be_read():
-    """Every study has its numbers, probes and constant matrices, and labels fit the probes."""
+    """Every released study has its numbers, probes and constant matrices, and the labels fit the probes."""
     for name in results.names():
         if name not in names():
             stored = read_json(store.MEASUREMENTS / f"{name}.papa.json")
             assert stored["elsewhere"]
-            # outdated results are stored until they are measured again, and not shown
+            # outdated results stay stored until they are measured again, but are not displayed
             if store.is_older(stored, "papa"):
                 continue
         its = results.read(name)

@@ -1,4 +1,4 @@
-"""Patched heads: they take their output, or only their attention pattern, from a pass over a second prompt."""
+"""Patched heads: their output, or only their attention pattern, comes from a forward pass over a second prompt."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_patch_of_an_imported_model_from_the_same_text_changes_nothing(name: s
 
 @contextlib.contextmanager
 def outputs_of(modules: list[nn.Module], values: list[Tensor] | None = None) -> Iterator[list[Tensor]]:
-    """Records the outputs of modules, or replaces them by `values`."""
+    """Context manager: records the outputs of modules, or replaces them by `values`."""
     found: list[Tensor] = []
 
     def hook(module: nn.Module, given: object, output: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ def outputs_of(modules: list[nn.Module], values: list[Tensor] | None = None) -> 
 
 @either_way
 def test_all_heads_and_everything_else_of_the_source_give_the_source(attention: str, causal: bool):
-    """With all heads, embeddings and MLPs from the second prompt, the result is that of the second prompt."""
+    """If all heads, embeddings and MLPs are patched from the second prompt, the result is that of the second prompt."""
     lab = make_lab(attention, causal)
     prompt, source = (prompt_of(ids) for ids in random_ids(2, 12))
     others = [lab.model.embedding, *(block.down for block in lab.model.blocks if block.has_mlp)]
@@ -98,7 +98,7 @@ def test_all_heads_and_everything_else_of_the_source_give_the_source(attention: 
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "gated", "gau-relu2", "random-softmax"])
 def test_one_patched_head_by_hand(attention: str):
-    """The patched head's slice of the input of W_O is that of the second prompt, times the head's gate."""
+    """A patched head's slice of the input of W_O is the slice of the second prompt times the head's gate."""
     lab = make_lab(attention)
     kind, layer, head = address(lab, 1, 2)
     prompt, source = (prompt_of(ids) for ids in random_ids(2, 12))
@@ -126,7 +126,7 @@ def test_one_patched_head_by_hand(attention: str):
 
 @pytest.mark.parametrize("name", ["gpt2", "bert"])
 def test_a_patched_pattern_of_an_imported_model(name: str):
-    """The pattern after the plan is that of the second prompt; the values are those of the first."""
+    """After the plan the attention pattern is that of the second prompt; the values are those of the first prompt."""
     lab = lab_of(name)
     texts = "A the cat sat on the mat.", "A the mat sat on the cat."
     trace = models.run(lab, texts[0], HeadPlan().patch("self", 0, 1, PATTERN), texts[1])
@@ -139,7 +139,8 @@ def test_a_patched_pattern_of_an_imported_model(name: str):
 def test_patched_encoder_alone_translates_the_second_text():
     """With all encoder heads and the embeddings of the second text, the output is the second text's translation.
 
-    Encoder heads alone are not enough. Patched decoder heads read the same decoder tokens in both passes.
+    Encoder heads without the embeddings are not enough. Patched decoder heads read the same decoder tokens in both
+    passes.
     """
     lab = make_pair_lab("softmax")
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")
@@ -156,8 +157,9 @@ def test_patched_encoder_alone_translates_the_second_text():
 @pytest.mark.parametrize("attention", ["softmax", "selective"])
 @pytest.mark.parametrize("beam", [1, 4])
 def test_writing_under_a_patch_is_the_same_with_and_without_a_cache(attention: str, beam: int):
-    """Generation under a patch is the same with and without a cache: the second prompt's decoder reads every candidate
-    too.
+    """Generation with patched heads is the same with and without a cache.
+
+    The decoder of the second prompt reads every candidate too.
     """
     lab = make_pair_lab(attention)
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")

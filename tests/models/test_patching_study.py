@@ -1,6 +1,7 @@
-"""The study of heads that patching names: its pairs, its removal by hand, and its stored numbers.
+"""The study of the heads that patching finds: its pairs of prompts, pruning of the heads by hand, and its stored
+numbers.
 
-    pytest tests/models/test_patching_study.py
+pytest tests/models/test_patching_study.py
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def test_assignments_differ_in_the_latest_value_of_the_variable():
 
 def test_sentences_differ_in_one_word():
     pairs = list(patching.sentence_pairs(["He is my dog.", "I see a man.", "Nothing.", "A big car."], 0))
-    assert pairs == [("I see a man.", "I see a woman.")]  # the others have two such words, or none
+    assert pairs == [("I see a man.", "I see a woman.")]  # the other sentences have two such words or none
 
 
 def test_removal_by_hand():

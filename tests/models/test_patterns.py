@@ -1,6 +1,8 @@
-"""Scores of attention patterns equal a direct count, and a model with such heads has high scores.
+"""Scores of attention patterns (previous, same, first, induction token) equal a direct count.
 
-    pytest tests/models/test_patterns.py
+A model with such heads has high scores.
+
+pytest tests/models/test_patterns.py
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ TOKENS = ["start", "a", "b", "a", "b", "c"]
 
 
 def counted(pattern: str, i: int, j: int, causal: bool) -> bool:
-    """Returns whether the pattern counts key j for query i, written out case by case."""
+    """Returns whether key j belongs to the pattern for query i, with a separate condition for each pattern."""
     if causal and j > i:
         return False
     return {"previous": j == i - 1, "same": i != j and TOKENS[i] == TOKENS[j], "first": j == 0 and i > 0,

@@ -1,6 +1,6 @@
-"""Names in word pieces: the pairs of tokens, and the values against the trace of a single text.
+"""Names in word pieces: the pairs of tokens, and the measured values against the trace of a single text.
 
-    pytest tests/models/test_pieces.py
+pytest tests/models/test_pieces.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def test_pairs_are_first_pieces_of_names_and_words():
     found = {kind: [labels[i - 1:i + 1] for i in where[0].nonzero().flatten().tolist()]
              for kind, where in pairs(lab.task.labels, ids).items()}
     assert found["names"] == [[" Em", "ma"]] * 2
-    assert found["others"] == [[" l", "ant"]]  # "ern" follows a later piece, so it is in no pair
+    assert found["others"] == [[" l", "ant"]]  # "ern" is the third piece of "lantern", so it is in no pair
     assert [" day", " Em"] in found["words"] and ["ma", " saw"] not in found["words"]
 
 

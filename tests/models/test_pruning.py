@@ -1,8 +1,8 @@
-"""Tests of models/studies/corpus/pruning.py: losses under plans from coarse to fine steps, each stored.
+"""Tests of models/studies/corpus/pruning.py: losses of plans that prune more and more heads, each stored.
 
-Also losses when each head alone is pruned.
+Losses with each single head pruned are tested too.
 
-    pytest tests/models/test_pruning.py
+pytest tests/models/test_pruning.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAIRS = tiny_pairs.make_lab()
 
 
 def batches(count: int = 3) -> list[Batch]:
-    """Returns texts in which some tokens have predictions, and one text without any."""
+    """Returns batches in which some tokens have predictions, with one text without any prediction per batch."""
     found = []
     for i in range(count):
         tokens = tiny.random_ids(4, 12, seed=i)
@@ -48,13 +48,13 @@ def pairs() -> Pairs:
 
 
 def heads_of(lab) -> dict:
-    """Returns measurements in the format of NAME.heads.json."""
+    """Returns random measurements in the format of NAME.heads.json."""
     return {"kinds": {kind.name: {what: torch.rand(kind.layers, kind.heads).tolist() for what in ("loss", "confidence")}
                       for kind in lab.kinds}}
 
 
 def under(lab, batch: Batch, plan: HeadPlan) -> float:
-    """Returns the mean loss of all predictions under a plan, by the pass that pages use."""
+    """Returns the mean loss of all predictions under a plan, by the forward pass that the pages use."""
     if isinstance(batch, Pairs):
         interventions = lab.interventions(plan, batch.texts.shape[1], batch.tokens.shape[1])
         hidden = lab.model(batch.texts, batch.tokens, interventions)
@@ -75,7 +75,9 @@ def test_losses_alone_are_those_of_gates_of_0(lab, batch: Batch):
 
 
 def test_losses_are_a_mean_a_text():
-    """Losses are means per text, texts without predictions are left out, and the mean weights every prediction equally.
+    """Losses are means per text, without texts that have no prediction.
+
+    The overall mean weights every prediction equally.
     """
     values, counts = held_out.losses(LAB.model, batches())
     assert counts.tolist() == [int((batch.targets[i] >= 0).sum()) for batch in batches() for i in (0, 2, 3)]
@@ -92,8 +94,9 @@ def test_sizes_are_coarse_first():
 
 
 def test_scopes():
-    """The scopes are all heads and, with several blocks, the encoder's; the learned order needs gates on the same
-    heads.
+    """The scopes are all heads and, for models with several blocks, the heads of the encoder.
+
+    The learned order exists only for the heads that have learned gates.
     """
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     assert [*scope.orders] == [ALONE, CONFIDENCE, *(f"{RANDOM} {i}" for i in range(5))] and scope.main == ALONE
@@ -104,7 +107,7 @@ def test_scopes():
 
 
 def test_every_point_is_what_its_plan_says(tmp_path: Path):
-    """An interrupted run gives the same points as one run and measures no point twice."""
+    """An interrupted run gives the same points as an uninterrupted one, and measures no point twice."""
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     its = batches()
     half = Points(tmp_path / "points.json", ["weights"])
@@ -130,7 +133,10 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted(path.name.split(".")[0] for path in store.MEASUREMENTS.glob("*.pruning.json")))
 def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
-    """Released curves have the current orders; gates or losses measured later would change them."""
+    """Released pruning curves have the current pruning orders.
+
+    The orders change if gates or losses of heads are measured again.
+    """
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
         now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}

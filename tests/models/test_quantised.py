@@ -1,4 +1,4 @@
-"""Tests of 8-bit weights: the size of the rounding error, and values that must stay exact."""
+"""Tests of 8-bit weights: the size of the rounding error, and values that must be stored exactly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 
 @st.composite
 def tensors(draw: st.DrawFn) -> Tensor:
-    """Draws tensors with rows of very different sizes, and with zeros."""
+    """Generates tensors with rows of very different magnitude, and with zeros."""
     shape = draw(shapes)
     count = torch.Size(shape).numel()
     values = torch.tensor(draw(st.lists(numbers, min_size=count, max_size=count))).view(shape)
@@ -31,7 +31,10 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 @given(tensors())
 def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
-    """The error is at most half a step, the row's largest absolute value / 127, for each row; vectors are exact."""
+    """The error is at most half a step; the step of a row is its largest absolute value / 127.
+
+    Vectors are exact.
+    """
     packed = quantise({"w": tensor})
     read = dequantise(packed)["w"]
     assert read.shape == tensor.shape and read.dtype == torch.float32
@@ -42,10 +45,10 @@ def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
     for row, found in zip(tensor.flatten(0, -2).tolist(), read.flatten(0, -2).tolist(), strict=True):
         step = max(map(abs, row)) / 127
         for value, near in zip(row, found, strict=True):
-            # for a row that is almost zero the step is at least 1e-12 / 127
+            # the step is at least 1e-12 / 127, also for a row that is almost zero
             assert abs(near - value) <= 0.5001 * max(step, 1e-12 / 127)
             if abs(value) == max(map(abs, row)) > 1e-12:
-                assert near == pytest.approx(value, rel=1e-5)  # the largest value is kept, with its sign
+                assert near == pytest.approx(value, rel=1e-5)  # the largest absolute value is exact, with its sign
 
 
 @given(tensors())
@@ -67,7 +70,7 @@ def test_a_weight_may_be_called_scale():
 
 
 def test_a_model_keeps_its_parameters(attention: str):
-    """Every name and shape is kept; vectors and scalars are exact; the rest has a fourth of the bytes."""
+    """Every name and shape is kept. Vectors and scalars are exact, and all other tensors take a fourth of the bytes."""
     state = make_model(attention).state_dict()
     packed = quantise(state)
     read = dequantise(packed)
@@ -86,7 +89,10 @@ def test_a_model_keeps_its_parameters(attention: str):
 
 @either_way
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
-    """Files keep the Config, the rounded weights, the buffers and the constant matrices; predictions are the same."""
+    """Files store the Config, the rounded weights, the buffers and the constant matrices.
+
+    Predictions after loading are the same.
+    """
     lab = make_lab(attention, causal)
     write(tmp_path, lab.model, lab.constant)
     model = read_model(tmp_path)
@@ -110,7 +116,7 @@ def test_no_file_holds_more_than_numbers(attention: str, tmp_path: Path):
 
 @given(st.integers(1, 6), st.booleans(), st.booleans())
 def test_packing_loses_nothing(n: int, causal: bool, is_distribution: bool):
-    """Causal matrices are stored without the upper half, other matrices completely."""
+    """Causal constant matrices are stored without the part above the diagonal, other matrices completely."""
     matrices = torch.rand(2, 3, n, n, generator=torch.Generator().manual_seed(n)) + 0.01
     matrices = matrices.tril() if causal else matrices
     if is_distribution:

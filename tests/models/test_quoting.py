@@ -1,6 +1,6 @@
-"""Tests of quoted user text in messages: short, visible, and unable to reverse the rest of the sentence.
+"""Tests of quoted user text in messages: it is short and visible, and cannot reverse the direction of the sentence.
 
-    pytest tests/models/test_quoting.py
+pytest tests/models/test_quoting.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Relevance is conserved, equals the rules written as loops, and its forward pass is the model's.
+"""Relevance is conserved and equals the rules written as loops; its forward pass equals the model's.
 
-    pytest tests/models/test_relevance.py
+pytest tests/models/test_relevance.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def stack(attention: str) -> StackLab:
 
 @pytest.mark.parametrize("attention", WITHIN)
 def test_relevance_is_conserved(attention: str):
-    """The relevance of the embeddings sums to the logit, within 1e-4 of the largest."""
+    """The relevance of the embeddings sums to the logit, within 1e-4 of the largest logit."""
     lab = stack(attention)
     prompt = prompt_of(random_ids(1, 9)[0])
     top, relevance, reached = propagated(lab, prompt, range(9))
@@ -53,10 +53,10 @@ def test_relevance_of_models_of_two_texts_is_conserved(attention: str):
 
 
 def test_against_the_rules_in_loops():
-    """The relevance of the last layer's heads equals the rules by hand.
+    """The relevance of the last layer's heads equals the relevance rules computed by hand.
 
-    From the logit through the norm's constant scale, the MLP's constant ratios and W_O, each step is w(u -> v) = W u /
-    v, with R divided among the terms of v.
+    Relevance passes from the logit through the norm (constant scale), the MLP (constant ratios) and W_O. Each step uses
+    w(u -> v) = W u / v, so the relevance R of v is divided among the terms of v.
     """
     lab = stack("softmax")
     prompt = prompt_of(random_ids(1, 5)[0])
@@ -77,10 +77,10 @@ def test_against_the_rules_in_loops():
         share = row * scale  # ratio of relevance to value, of the last hidden state
         norm = (middle.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * block.mlp_norm.weight
         through = torch.zeros_like(middle)
-        for neuron in range(len(up)):  # relevance of each neuron of the MLP, then of its inputs
+        for neuron in range(len(up)):  # relevance of each neuron of the MLP, then of the neuron's inputs
             arrived = (block.down.weight[:, neuron] * share).sum() * passed[neuron]
             through += arrived * block.up.weight[neuron] * norm
-        # the same ratio between attention and MLP: through the MLP and past it
+        # the same ratio for the hidden state between attention and MLP: through the MLP plus through the residual
         share = share + through
         width = outputs.shape[-1]
         expected = []

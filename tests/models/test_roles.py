@@ -1,6 +1,6 @@
-"""Roles on constructed maps, sentences with trees, tokens located in their text, rank correlations.
+"""Roles of heads on constructed maps, sentences with trees, positions of tokens in their text, rank correlations.
 
-    pytest tests/models/test_roles.py
+pytest tests/models/test_roles.py
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ IS_TEXT = numpy.array([False, True, True, True, True, True, True])
 
 
 def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
-    """Returns weights (1, 1, N, N) in which row i has its largest weight at to[i], except a larger one at BOS
-    (ignored).
+    """Returns weights (1, 1, N, N) in which row i has its largest weight at to[i].
+
+    BOS has a larger weight, which roles ignore.
     """
     weights = numpy.full((1, 1, n, n), 0.01)
     for i, key in enumerate(to):
@@ -47,9 +48,9 @@ def test_looked_at_leaves_out_what_stands_around_the_text():
 
 
 def test_positional():
-    """Every token but the first attends to the previous one, the first to itself: five of six, which is below 90%.
+    """Without a causal mask, five of six tokens attend to the previous token, which is below the limit of 90%.
 
-    The first token of a causal head has no choice and does not count.
+    The first token attends to itself. With a causal mask it has no other key, so it does not count.
     """
     back = [0, 1, 1, 2, 3, 4, 5]
     distance, share = looks_of(back).positional()
@@ -61,20 +62,25 @@ def test_positional():
 
 
 def test_syntactic():
-    """A head that attends from every word to its verb or noun has all four relations upwards and none downwards."""
-    # heads of words: Old -> cat(s); s -> chase (a word attends from its last token); quickly, mice -> chase
+    """A head that attends from every word to the word's syntactic head has all four relations upwards, and none
+    downwards.
+    """
+    # syntactic heads: Old -> cat(s); s -> chase (a word attends from its last token); quickly, mice -> chase
     up = [0, 2, 5, 5, 5, 5, 5]
     looks = looks_of(up)
     found = looks.syntactic()
     for name in ("amod", "nsubj", "advmod", "obj"):
         assert found[name, "up"][0][0, 0] == 1
         assert found[name, "down"][0][0, 0] == 0
-    assert found["nsubj", "up"][1] == 1  # the other word is always two words later, so a fixed offset is as good
+    assert found["nsubj", "up"][1] == 1  # the verb is always two words later, so a fixed distance is as accurate
     assert not [role for role in looks.roles() if role["role"] == "nsubj up"]
 
 
 def test_syntactic_needs_ten_points_more_than_the_best_distance():
-    """The other word is at +2 in six of ten pairs and at +1 in four, so the best fixed offset has 60%."""
+    """The role needs 10 percentage points more than the best fixed distance, which is right in 60% of the pairs.
+
+    The syntactic head is at +2 in six of ten pairs and at +1 in four.
+    """
     other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
     tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
     for rightly, expected in ((10, True), (7, True), (6, False)):
@@ -101,7 +107,10 @@ def test_a_causal_head_is_asked_for_what_it_sees():
 
 
 def test_rare():
-    """A higher id is a rarer token; the rarest token is at another position in each text."""
+    """One head attends to the rarest token, which is at another position in each text; it gets the role "rare".
+
+    A higher id is a rarer token.
+    """
     rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
     looks = KeyCounts(kind)
     for shift in range(20):
@@ -114,7 +123,7 @@ def test_rare():
     assert share[0, 0] == 1 and share[0, 1] < 0.3 and baseline < 0.3
     assert [role["head"] for role in looks.roles() if role["role"] == "rare"] == [0]
     before = looks.rare_looks
-    looks.add_rare(at, list(range(7)), numpy.flatnonzero(IS_TEXT), rank)  # a text without a rare token
+    looks.add_rare(at, list(range(7)), numpy.flatnonzero(IS_TEXT), rank)  # texts without a rare token are not counted
     assert looks.rare_looks == before
 
 
@@ -132,7 +141,7 @@ def test_tokens_in_their_text():
 
 
 def test_the_treebank():
-    """Words of the treebank are at their stated positions, and each tree has one root."""
+    """Words of the treebank are at their stated positions in the sentence, and each tree has one root."""
     found = dependency_trees.read("dev")
     assert len(found) > 1000
     for sentence in found[:200]:
@@ -152,8 +161,9 @@ def test_spearman():
 
 
 def test_the_chance_of_a_rank():
-    """The p-value is exact for three values (one order of six) and close to Student's t for many; equal values have
-    none.
+    """The p-value is exact for three values (1/6, one of six permutations) and close to Student's t for many values.
+
+    Values that are all equal have no p-value.
     """
     three = numpy.arange(3.0)
     assert chance_of_rank(three, three) == pytest.approx(1 / 6) and chance_of_rank(three, -three) == 1

@@ -1,6 +1,6 @@
-"""Sampling of tokens against a reference that sorts and adds, and against transformers' top-p.
+"""Sampling of tokens against a reference that sorts and adds probabilities, and against transformers' top-p.
 
-    pytest tests/models/test_sampling.py
+pytest tests/models/test_sampling.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)
 
 
 def naive_nucleus(p: list[float], top_p: float) -> set[int]:
-    """Returns the likeliest tokens, added one by one until their probability reaches `top_p`."""
+    """Returns the most probable tokens, added one by one until the sum of their probabilities reaches `top_p`."""
     chosen: set[int] = set()
     for token in sorted(range(len(p)), key=lambda i: (-p[i], i)):
         chosen.add(token)
@@ -36,7 +36,7 @@ def test_top_p_keeps_what_a_naive_reference_keeps(logits: list[float], top_p: fl
     p = log_p.exp().tolist()
     kept = {i for i, value in enumerate(nucleus(log_p, top_p).tolist()) if value > -math.inf}
     expected = naive_nucleus(p, top_p)
-    # if a sum reaches top_p within rounding, one token more or less is right too
+    # if a sum equals top_p up to rounding, a nucleus with one token more or less is right too
     sums = torch.tensor(sorted(p, reverse=True)).cumsum(0)
     if (sums - top_p).abs().min() > 1e-9:
         assert kept == expected
@@ -57,7 +57,7 @@ def test_top_p_is_transformers():
 def test_tokens_come_as_often_as_they_are_probable():
     """Token frequencies follow the probabilities at a temperature and within a nucleus.
 
-    Pearson's chi-square of six tokens must be below the 0.1% threshold.
+    Pearson's chi-square of the four tokens in the nucleus must be below the 0.1% threshold.
     """
     sampling, logits = Sampling(0.7, 0.95, 3), torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -3.0])
     p = (logits / 0.7).softmax(-1)
@@ -94,7 +94,7 @@ def test_a_seed_decides_and_another_decides_otherwise():
 def test_two_plans_differ_by_the_plan_and_not_by_luck():
     """Two plans use the same random numbers, so similar distributions give mostly the same tokens.
 
-    Two seeds on equal distributions differ far more.
+    Two seeds with the same distribution differ far more.
     """
     logits = 2 * torch.randn(300, 50, generator=generator(1))
     changed = logits + 0.05 * torch.randn(300, 50, generator=generator(2))

@@ -1,6 +1,6 @@
-"""Saved models: `from_pretrained` of plain transformers returns a model with the results of the plan.
+"""Saved models: `from_pretrained` of plain transformers returns a model with the same results as under the plan.
 
-    pytest tests/models/test_saving.py
+pytest tests/models/test_saving.py
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from models.labs.foreign.opening.folder import open_folder
 from models.prompt import Prompt
 from tests.models.foreign_architectures import ARCHITECTURES
 
-GATES = {0: 0.0, 1: 0.5, 3: 0.25}  # head -> gate, in every layer of the block
-# SqueezeBERT's W_O is a convolution in groups
+GATES = {0: 0.0, 1: 0.5, 3: 0.25}  # head -> gate, the same in every layer of a block
+# SqueezeBERT's W_O is a grouped convolution
 UNSAVED = {"squeezebert"}
 
 
@@ -41,7 +41,7 @@ def inputs_of(lab: ForeignLab) -> dict[str, Any]:
 
 
 def reloaded(folder: Path, lab: ForeignLab) -> Any:
-    """Returns the saved model, as plain transformers opens it."""
+    """Returns the saved model, loaded by plain transformers."""
     auto = getattr(transformers, lab.task.auto)
     return auto.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
 
@@ -51,7 +51,7 @@ def numbers(result: Any) -> torch.Tensor:
 
 
 def under(lab: ForeignLab, plan: HeadPlan) -> torch.Tensor:
-    """Returns the results of the model under the plan, by Attention Lab."""
+    """Returns the results of the model under the plan, computed by this project."""
     return numbers(lab.forward(inputs_of(lab), Prompt((), (), (), ()), plan))
 
 
@@ -65,7 +65,7 @@ def test_a_saved_model_has_the_results_of_the_plan(name, tmp_path):
         assert_close(numbers(reloaded(tmp_path, lab)(**inputs_of(lab))), under(lab, plan), rtol=1e-4, atol=1e-5)
         # the plan changes the results, so the comparison can fail
         assert not torch.allclose(under(lab, plan), under(lab, HeadPlan()), rtol=1e-3, atol=1e-3)
-    again = open_folder("tiny:saved", tmp_path)  # tokenizer and picture processor are there too
+    again = open_folder("tiny:saved", tmp_path)  # the tokenizer and the image processor are saved too
     assert type(again.task) is type(lab.task)
 
 
@@ -84,11 +84,11 @@ def test_only_the_weights_that_read_the_heads_differ(tmp_path):
 @pytest.mark.parametrize(("name", "gates", "left"), [
     ("llama", {0: 0.0, 1: 0.0}, (2, 1)),  # both query heads of one key head
     ("llama", {0: 0.0, 3: 0.0}, (2, 2)),  # one query head of each key head
-    ("llama", {0: 0.0}, (4, 2)),  # one key head needs two query heads, so the other keeps two
-    ("llama", {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0}, (1, 1)),  # a model has at least one head
-    ("gpt_oss", {0: 0.0, 1: 0.0, 2: 0.5}, (2, 1)),  # sinks are one number per head
-    ("t5", {1: 0.0, 2: 0.5}, (3, None)),  # all layers of a stack share the bias of a head
-    ("gpt2", {0: 0.0}, (4, None)), ("bert", {0: 0.0}, (4, None)),  # hidden_size / heads is the width of a head
+    ("llama", {0: 0.0}, (4, 2)),  # every key head needs equally many query heads, so nothing is removed
+    ("llama", {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0}, (1, 1)),  # a model keeps at least one head
+    ("gpt_oss", {0: 0.0, 1: 0.0, 2: 0.5}, (2, 1)),  # a sink is one number per head, so it is removed with the head
+    ("t5", {1: 0.0, 2: 0.5}, (3, None)),  # all layers of a stack share the bias, so a head is removed in all layers
+    ("gpt2", {0: 0.0}, (4, None)), ("bert", {0: 0.0}, (4, None)),  # nothing: head width = hidden_size / heads
 ])
 def test_pruned_heads_are_cut_where_the_architecture_allows_it(name, gates, left, tmp_path):
     lab = lab_of(name)
@@ -143,7 +143,10 @@ STORY = "Tom had a big red ball…  He went to the park with his mom. He wanted 
 @pytest.mark.parametrize(("name", "plan"), [
     ("stories-softmax", ""), ("stories-softmax-wide", "self-0.3g0-1.2g0.4"), ("stories-softmax-512", "self-3.0g0.5")])
 def test_a_model_of_ours_goes_to_transformers_and_comes_back(name, plan, tmp_path):
-    """Both adapters are tested: the saved model is opened as a foreign one, and its maps are those of our own code."""
+    """A released model is saved for transformers and opened as a foreign model.
+
+    Its maps equal those of our own code, which tests both adapters.
+    """
     lab, plan = models.load(name), HeadPlan.parse(plan)
     saved = models.save_pretrained(lab, tmp_path, plan)
     assert saved.folded == tuple(plan.heads)
@@ -152,7 +155,7 @@ def test_a_model_of_ours_goes_to_transformers_and_comes_back(name, plan, tmp_pat
     assert found.prompt.ids == expected.prompt.ids
     for one, other in ((found.live, expected.live), (found.scores, expected.scores)):
         assert_close(torch.tensor(one["self"]), torch.tensor(other["self"]), rtol=1e-4, atol=2e-5)
-    # a gate is part of W_O now, so the norms before W_O are those of the unmodified heads
+    # gates are now part of W_O, so the norms before W_O are those of the unmodified heads
     gates = torch.tensor([[plan.state("self", layer, head).gate for head in range(lab.shape["self"][1])]
                           for layer in range(lab.shape["self"][0])])
     assert_close(torch.tensor(found.norms["self"]) * gates[..., None], torch.tensor(expected.norms["self"]), rtol=1e-3,

@@ -1,7 +1,7 @@
-"""Factors on the scores that depend on the length, as trained types and as scale policies of a plan.
+"""Factors on the scores that depend on the text length, as trained types and as scale policies of a plan.
 
-They are log n (Su Jianlin, kexue 8823), its control with constant temperature, scalable softmax (Nakanishi 2025) and
-relu² / n.
+The factors are log n (Su Jianlin, kexue 8823), the control of log n with constant temperature, scalable softmax
+(Nakanishi 2025) and relu² / n.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ def layer(module, x: torch.Tensor) -> torch.Tensor:
 
 
 def scaled_by_torch(module, x: torch.Tensor, factor) -> torch.Tensor:
-    """Returns the layer's output by torch's attention, query by query; `factor` depends on the head and the visible
-    keys.
+    """Returns the layer's output by torch's attention, with scores multiplied query by query.
+
+    `factor` is a function of the head and the number of visible keys.
     """
     raw, n = source_scores(module.source, x), x.shape[1]
     for head in range(module.heads):
@@ -59,7 +60,7 @@ def test_log_n_by_torchs_attention(causal: bool):
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_scalable_softmax_by_torchs_attention(causal: bool):
-    """Each head has its own factor."""
+    """Each head's scores are multiplied by the head's own factor."""
     module, x = module_and_input("scalable-softmax", causal)
     s = module.scalable.tolist()
     assert len(set(s)) == HEADS
@@ -70,9 +71,9 @@ def test_scalable_softmax_by_torchs_attention(causal: bool):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("length", [64, 128])
 def test_temperature_by_torchs_attention(causal: bool, length: int):
-    """Every query has torch's own scale times the same factor, whatever the length of the text."""
+    """Every query has torch's scale times the same factor, whatever the length of the text."""
     module, x = module_and_input("temperature", causal, length=length)
-    # 512 = 2^9, so the factors are ratios of exponents
+    # 512 = 2^9, so the factor of length 2^k is k / 9
     expected = scaled_by_torch(module, x, lambda head, keys: {64: 2 / 3, 128: 7 / 9}[length])
     assert_close(layer(module, x).double(), expected, rtol=1e-4, atol=1e-5)
 
@@ -80,13 +81,15 @@ def test_temperature_by_torchs_attention(causal: bool, length: int):
 @pytest.mark.parametrize("one, other", [("log-n", "temperature"), ("gau-log-n", "gau-softmax")])
 @pytest.mark.parametrize("n", [5, N])
 def test_log_n_is_a_constant_temperature_at_the_trained_length(one: str, other: str, n: int):
-    """Without a causal mask and with the same weights, both types agree at the trained length and at no other length.
+    """log n and constant temperature agree at the trained length and at no other length.
+
+    Both types have the same weights and no causal mask.
     """
     modules = [module_and_input(attention, False, length=N)[0] for attention in (one, other)]
     modules[1].load_state_dict(modules[0].state_dict())
     x = torch.randn(2, n, WIDTH, generator=torch.Generator().manual_seed(1))
     outputs = [layer(modules[0], x), layer(modules[1], x)]
-    if one == "gau-log-n":  # the control of gau-log-n is softmax with a constant factor from a plan
+    if one == "gau-log-n":  # the comparison for gau-log-n is softmax with a constant factor
         factor = torch.full((1, 1, 1), math.log(N) / math.log(512))
         outputs = [module.source(x, None, module.trained_factor(n) if module is modules[0] else factor)
                    for module in modules]
@@ -121,7 +124,9 @@ def test_scalable_softmax_learns_its_factor():
 
 @given(st.floats(0.01, 100))
 def test_relu2_is_homogeneous(c: float):
-    """Scores times c give weights times c², so no factor makes relu² sharper and log n does not help it (kexue 9019).
+    """Scores times c give weights times c².
+
+    Therefore no factor makes relu² attention more concentrated, and log n does not help it (kexue 9019).
     """
     module = TYPES["gau-relu2"](make_config("gau-relu2"))
     scores = torch.randn(2, 1, N, N, generator=torch.Generator().manual_seed(1)).masked_fill(causal_mask(N), -math.inf)
@@ -133,9 +138,9 @@ def test_relu2_is_homogeneous(c: float):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("attention, expected", [("gau-relu2", 128), ("gau-relu2-mixed", N)])
 def test_what_relu2_is_divided_by(attention: str, expected: int, causal: bool):
-    """The divisor is the trained length or the text's length, entry by entry in Python's arithmetic.
+    """The divisor of relu² attention is the trained length or the text's length, compared entry by entry in Python.
 
-    The type with mixed lengths counts all tokens of the text, as in its training.
+    The type trained with mixed lengths counts all tokens of the text, with and without a causal mask.
     """
     module, x = module_and_input(attention, causal)
     raw = source_scores(module.source, x)[:, 0].tolist()
@@ -159,7 +164,10 @@ def test_the_learned_divisor_starts_at_the_trained_length_and_learns():
 # scale policies of a plan
 
 def test_which_policies_a_type_has(attention: str):
-    """Types with q·k offer scales; Synthesizers offer none, and only relu² offers 1 / n."""
+    """Types with q·k scores offer scales, and Synthesizers offer none.
+
+    Only relu² attention offers 1 / n.
+    """
     expected = ("trained",)
     if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated", "gau-softmax",
                      "gau-log-n"):
@@ -175,7 +183,7 @@ def scales_of(attention: str) -> list[Scale]:
 
 @either_way
 def test_a_policy_replaces_the_trained_factor(attention: str, causal: bool):
-    """Under every policy of a type the scores are q·k / sqrt d times the policy's factor, query by query."""
+    """Under every policy of a type, the scores of each query are q·k / sqrt d times the policy's factor."""
     module, x = module_and_input(attention, causal)
     raw = source_scores(module.source, x)
     future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)
@@ -197,7 +205,7 @@ def test_a_policy_replaces_the_trained_factor(attention: str, causal: bool):
 def test_the_policy_that_a_type_was_trained_with_changes_nothing(attention: str, policy: str):
     lab, ids = make_lab(attention), random_ids(1, N)[0]
     before, after = trace_of(lab, ids), trace_of(lab, ids, HeadPlan().with_scale(policy))
-    # the square root is rounded twice, so it is not exact
+    # rounding of the square root makes a small difference
     tolerance = EXACTLY if policy == "sqrt" else {"rtol": 1e-4, "atol": 1e-6}
     for name in ("scores", "live", "norms"):
         assert_close(torch.tensor(getattr(after, name)["self"]), torch.tensor(getattr(before, name)["self"]),
@@ -207,7 +215,10 @@ def test_the_policy_that_a_type_was_trained_with_changes_nothing(attention: str,
 
 @pytest.mark.parametrize("base", [2, N, 64, 512])
 def test_log_n_as_a_policy_is_log_n_as_a_type(base: int):
-    """With base 512 the plan's scale equals the trained type; with base n a query that sees n keys has 1 / sqrt d."""
+    """With base 512 the plan's scale equals the trained type log-n.
+
+    With any base, a query that sees `base` keys has the scale 1 / sqrt d.
+    """
     lab, ids = make_lab("log-n"), random_ids(1, N)[0]
     policy, trained, sqrt = (trace_of(lab, ids, plan).scores["self"] for plan in (
         HeadPlan().with_scale("logn", base), HeadPlan(), HeadPlan().with_scale("sqrt")))
@@ -220,7 +231,7 @@ def test_log_n_as_a_policy_is_log_n_as_a_type(base: int):
 
 
 def test_log_n_without_a_causal_mask():
-    """Without a causal mask all queries see all keys, so all have the same factor."""
+    """Without a causal mask every query sees all keys, so all queries have the same factor."""
     scale = Scale("logn", 64)
     assert_close(policy_factor(scale, 8, False, 1).expand(1, 5, 1), torch.full((1, 5, 1), math.log(8) / math.log(64)))
     assert_close(policy_factor(scale, 8, True, 1).flatten(), torch.arange(1, 9).log() / math.log(64))
@@ -228,9 +239,10 @@ def test_log_n_without_a_causal_mask():
 
 @given(st.integers(1, 128), st.integers(1, 512))
 def test_length_and_fixed_agree_at_the_trained_length(n: int, length: int):
-    """n = length and n fixed agree at the trained length; shorter texts have larger weights with n = length.
+    """The policies n = length and n fixed agree at the trained length.
 
-    With a causal mask they agree for the query that sees as many keys.
+    Shorter texts have larger weights with n = length. With a causal mask the policies agree for the query that sees
+    `length` keys.
     """
     both = [policy_factor(Scale(policy), n, False, length) for policy in ("length", "fixed")]
     assert (both[0] / both[1]).item() == pytest.approx((length / n) ** 0.5, rel=1e-6)
@@ -254,7 +266,7 @@ def test_length_and_fixed_are_the_same_weights_at_the_trained_length(attention: 
 
 
 def test_a_policy_that_means_nothing_is_refused(attention: str):
-    """An unsupported policy is refused with a message before anything is computed."""
+    """A policy that the type does not support is refused with a message before anything is computed."""
     lab = make_lab(attention)
     for policy in set(POLICIES) - set(TYPES[attention].policies):
         with pytest.raises(ValueError, match=f"{policy} means nothing"):

@@ -1,6 +1,6 @@
-"""The parts of a score sum to the score, against the model in float64 and against parts computed by hand.
+"""The parts of a score sum to the score of the model in float64; single parts equal parts computed by hand.
 
-    pytest tests/models/test_score_parts.py
+pytest tests/models/test_score_parts.py
 """
 
 from __future__ import annotations
@@ -43,13 +43,16 @@ def test_every_split_sums_to_the_score(attention: str, causal: bool, plan: HeadP
             parts = lab.score_parts(prompt, plan, ("self", layer, head), query, key)
             score = float(records[layer].scores[0, head, query, key])
             for total in (parts.score, parts.dimensions.sum(), parts.content + parts.position, parts.writers.sum()):
-                assert float(total) == pytest.approx(score, abs=1e-6)  # factors are float32
+                assert float(total) == pytest.approx(score, abs=1e-6)  # the factors on the scores are float32
             assert parts.weight == pytest.approx(float(records[layer].live[0, head, query, key]), abs=1e-12)
             assert len(parts.names) == len(parts.writers) == (1 if layer == 0 else 2 + lab.kinds[0].heads)
 
 
 def test_one_part_by_hand():
-    """The embedding's part is the score of a query and a key that only the embedding wrote, at the same norm."""
+    """The embedding's part is the score of the query and key computed from the embedding alone.
+
+    The norm is that of the whole hidden state.
+    """
     lab = exact("softmax")
     ids = random_ids(1, 12)[0].tolist()
     parts = lab.score_parts(prompt_of(torch.tensor(ids)), HeadPlan(), ("self", 1, 2), 9, 9)

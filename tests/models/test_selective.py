@@ -1,6 +1,6 @@
 """Selective attention follows its paper (arXiv 2410.02703, section 3): it equals x-transformers and plain loops.
 
-F has its defining properties for any scores.
+The selective mask F (accumulated votes) has its defining properties for any scores.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_mask_invariants():
     scores = random_scores(40)
     weights, mask = normalise(scores)
     assert (mask >= 0).all()
-    assert mask.max() > 1  # F is large, so that the properties are not trivial
+    assert mask.max() > 1  # F is not small, so the properties are not trivial
     assert (mask.diagonal(0, 1, 2) == 0).all() and (mask.diagonal(-1, 1, 2) == 0).all()
     assert (mask[:, :, 0] == 0).all()
     assert (mask.diff(dim=1) >= 0).all()
@@ -78,7 +78,10 @@ def test_mask_is_the_same_for_all_heads():
 
 
 def test_gradient_flows_through_the_mask():
-    """Head 1 depends on head 0 only through F, so the gradient of head 0's logits in head 1 flows through F."""
+    """Head 1 depends on head 0 only through F.
+
+    Therefore the gradient from head 1 to the logits of head 0 flows through F.
+    """
     scores = random_scores().requires_grad_()
     weights, _ = normalise(scores)
     weights[:, 1, -1].square().sum().backward()
@@ -95,7 +98,7 @@ def test_selection_protects_bos_and_the_token_itself():
 
 
 def test_the_whole_layer_is_torchs_attention_with_x_transformers_mask():
-    """The layer equals torch's attention with x-transformers' -F added to the logits."""
+    """The layer equals torch's attention with the -F of x-transformers added to the logits."""
     module = make_model("selective").blocks[1].attention
     x = torch.randn(3, N, WIDTH, generator=torch.Generator().manual_seed(1))
     scores = logits(module, x)

@@ -1,4 +1,4 @@
-"""The encoder-decoder: attention by a second way, causality, padding, and cached decoding against full passes."""
+"""The encoder-decoder: attention against torch's, causality, padding, and cached decoding against full passes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def test_size_of_the_recipes():
 
 
 def test_against_torchs_own_attention():
-    """The whole model equals torch's attention in float64: bidirectional, causal, and cross-attention without RoPE."""
+    """The whole model equals a computation by torch's attention in float64.
+
+    The encoder is bidirectional, the decoder is causal, and cross-attention has no RoPE.
+    """
     model = make_model("softmax")
     texts, targets = random_pairs(3, 9, 7)
     hidden = (texts == PADDING)[:, None, None]
@@ -76,14 +79,14 @@ def test_against_torchs_own_attention():
         x = x + torch.cat(read.unbind(1), -1) @ block.cross.output.weight.double().T
         x = x + mlp(block, x)
     expected = norm(x, model.norm) @ model.embedding.weight.double().T
-    # RoPE would change the keys of cross-attention
+    # cross-attention has no RoPE, which would change its keys
     assert turn(key).shape == key.shape and not torch.allclose(turn(key), key)
     assert_close(model.logits(model(texts, targets)).double(), expected, rtol=1e-3, atol=1e-3)
 
 
 @every_type
 def test_causality(attention: str):
-    """Later target tokens change no earlier position; every token of the text changes all of them."""
+    """Later target tokens change no earlier position. Every token of the source text changes all positions."""
     model, (texts, targets) = make_model(attention), random_pairs(1, 9, 8)
     plain = model(texts, targets)
     changed = targets.clone()
@@ -98,7 +101,10 @@ def test_causality(attention: str):
 
 @every_type
 def test_padding_changes_nothing(attention: str):
-    """A pair in a batch with longer ones gives the same result as alone, with weights of 0 on padding."""
+    """A pair in a batch with longer pairs gives the same result as alone.
+
+    Attention weights on padding are 0.
+    """
     model, (texts, targets) = make_model(attention), random_pairs(5, 12, 10)
     together, records = model(texts, targets), records_of(model, texts, targets)
     for row in range(5):
@@ -122,9 +128,10 @@ def test_rows_sum_to_1(attention: str):
 
 
 def test_types_that_cannot_be_in_it():
-    """Gated attention units and scales that count keys are refused; with selective attention the encoder is softmax.
+    """Gated attention units, and types whose scores depend on the number of keys or on a temperature, are refused.
 
-    All other types are used in both the encoder and the decoder.
+    With selective attention the encoder has softmax attention. All other types are used in both encoder and decoder;
+    cross-attention is always softmax.
     """
     assert set(FITTING) == {name for name, kind in TYPES.items() if not kind.replaces_mlp} - \
         {"log-n", "scalable-softmax", "temperature"}
@@ -151,7 +158,9 @@ def test_dropout_is_for_training_alone():
 
 @every_type
 def test_a_cache_equals_whole_passes(attention: str):
-    """Cached decoding equals full passes token by token, while candidates are reordered and dropped, and under a plan.
+    """Decoding with a cache equals full passes token by token.
+
+    It holds while candidates are reordered and dropped, and under a plan.
     """
     which = make_lab(attention)
     plan = HeadPlan().constant(DECODER, 0, 1).constant(CROSS, 1, 2).gate(ENCODER, 0, 0, 0.3).gate(DECODER, 1, 3, 0.2)
@@ -184,7 +193,7 @@ def test_a_translation_is_what_search_finds_by_whole_passes():
 
 
 def test_texts_together_as_alone():
-    """A text in a batch of several lengths and in any order has the same translation as alone."""
+    """A text in a batch of several lengths, in any order, has the same translation as alone."""
     model = make_model("softmax")
     ids = [TASK.read(text).ids for text in ("Go.", TEXT_TYPED, "I know.", "He has never seen it before.")]
     together = translate(model, ids, 3)
@@ -195,10 +204,12 @@ def test_texts_together_as_alone():
 
 
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
-    """Weights that write to the residual stream have the factor 1 / sqrt(writers x layers) of their own stack."""
+    """Initial weights that write to the residual stream have the factor 1 / sqrt(writers x layers) of encoder or
+    decoder.
+    """
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
     model = Seq2Seq(config, initial_std=0.1)
     assert float(model.encoder[0].down.weight.std()) == pytest.approx(0.1 / (2 * 9) ** 0.5, rel=0.03)
-    # a decoder layer also has cross-attention, so it has three writers
+    # a decoder layer has three writers: self-attention, cross-attention and MLP
     assert float(model.decoder[0].down.weight.std()) == pytest.approx(0.1 / 3**0.5, rel=0.03)

@@ -1,4 +1,4 @@
-"""The Lab of the encoder-decoder: plans on all three attention blocks, constant matrices, and its files."""
+"""The Lab of the encoder-decoder: plans on all three attention blocks, constant matrices, and model files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_kinds():
 def test_a_trace(attention: str):
     """Maps have the sizes of the token sequences, and each target token has a prediction.
 
-    The generated text is that of the best candidate, and the predictions are the model's.
+    The generated text is that of the best candidate of beam search. The predictions are the model's.
     """
     which = make_lab(attention)
     trace = models.run(which, TEXT_TYPED)
@@ -87,9 +87,10 @@ def test_plans_are_run_each_on_its_own():
 
 
 def test_an_anchored_text_has_the_untouched_row():
-    """With a teacher-forced target the maps and predictions of two plans are about the same tokens.
+    """With a teacher-forced target (the baseline translation), two plans have maps and predictions about the same
+    tokens.
 
-    They are available before the plan's own translation.
+    The plan's own translation is generated later, by `rewrite`.
     """
     which = make_lab()
     prompt = which.anchored(TASK.read(TEXT_TYPED))
@@ -106,7 +107,7 @@ def test_an_anchored_text_has_the_untouched_row():
 
 
 def test_an_empty_plan_in_other_words_changes_nothing():
-    """Gates of 1 and an intervention without effect change nothing, bit by bit."""
+    """Gates of 1 change nothing, bit by bit, and need no intervention."""
     which, (texts, targets) = make_lab(), random_pairs(1, 9, 8)
     untouched = logits(which, texts[0], targets[0], HeadPlan())
     ones = {kind.name: [models.labs.stack.Intervention(gate=torch.ones(kind.heads, 1, 1))] * kind.layers
@@ -153,7 +154,10 @@ def test_constant_heads_have_the_stored_weights(kind: str):
 
 
 def test_a_scale_reaches_all_kinds():
-    """log n with base 9 leaves nine keys unchanged, and each block counts the keys that its queries see."""
+    """log n with base 9 multiplies the scores of every block by log n / log 9.
+
+    n is the number of keys that a query of this block sees.
+    """
     which = make_lab()
     trace = models.run(which, TEXT_TYPED, HeadPlan().with_scale("logn", 9))
     text = torch.tensor([trace.prompt.ids])
@@ -176,10 +180,13 @@ def test_bad_input_is_translated_somehow(text: str):
     assert numpy.isfinite(trace.output.distribution).all()
 
 
-# Constant matrices and the files.
+# Constant matrices and model files.
 
 def test_means_are_over_pairs_in_which_both_positions_exist():
-    """Each entry has its own denominator, then rows are divided by their sums; a row that no pair has is uniform."""
+    """Each entry is the mean over the pairs that have both positions. Then each row is divided by its sum.
+
+    A row that no pair has is uniform.
+    """
     model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
     targets[:, 9:] = PADDING
     found = mean_pair_patterns(model, texts, targets)
@@ -245,7 +252,7 @@ def test_a_kind_that_is_missing_is_damage(folder: Path, kind: str):
 
 
 def test_a_translation_takes_little(monkeypatch: pytest.MonkeyPatch):
-    """A translation of twelve words with four candidates at the released size takes at most 300 ms of one core."""
+    """At the released size, a translation of twelve words with four candidates takes at most 300 ms on one core."""
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=192, layers=3, heads=8)
     which = replace(make_lab(), model=Seq2Seq(config).eval().requires_grad_(False))

@@ -1,6 +1,6 @@
-"""Short trainings store metrics per seed, and no model.
+"""Short trainings store one metric per seed, and no model.
 
-    pytest tests/models/test_short.py
+pytest tests/models/test_short.py
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     name = "assignment-random"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
-    monkeypatch.setattr(trainer, "finish", None)  # raises an error if it is called, because no model must be written
+    monkeypatch.setattr(trainer, "finish", None)  # raises an error if it is called: no model may be written
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr("sys.argv", ["seeds", name, "--seed", "1", "--precision", "bfloat16",
                                       "--runs", str(tmp_path / "runs")])
@@ -67,7 +67,10 @@ def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
 
 
 def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The sweep's run at the chosen rate is used as the short training of seed 0, so that it is not trained twice."""
+    """The sweep's second-round trial at the chosen rate is reused as the short training of seed 0.
+
+    So it is not trained twice.
+    """
     name = "assignment-softmax"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(1, 1, (1e-3,), 2))

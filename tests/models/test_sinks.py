@@ -1,6 +1,6 @@
-"""Sinks and computed gates, against the trace of a single text and against gates of a plan.
+"""Attention sinks and computed gates, against the trace of a single text and against gates of a plan.
 
-    pytest tests/models/test_sinks.py
+pytest tests/models/test_sinks.py
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def test_gates_are_the_traces():
 
 @torch.inference_mode()
 def test_gates_for_every_token_are_those_of_a_plan_on_open_ones():
-    """Constant gates in the layer equal a plan's factors on gates of 1."""
+    """Constant gates in the model equal a plan's gates on a model whose computed gates are all 1."""
     model, tokens = own("stories-gated").model, batch_of("stories-gated").tokens
     gates = torch.rand((4, 8), generator=torch.Generator().manual_seed(0))
     is_open = with_gates(model, torch.ones(4, 8))

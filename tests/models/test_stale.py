@@ -22,7 +22,7 @@ CARD = {"metric": {"perplexity": 9.0}, "weights": {"model.safetensors": "new"}}
 
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Returns (measurements, checkpoints) with one released model."""
+    """Returns the folders (measurements, checkpoints) with one released model."""
     (tmp_path / "checkpoints" / "a").mkdir(parents=True)
     (tmp_path / "measurements").mkdir()
     write_json(tmp_path / "checkpoints" / "a" / "card.json", CARD)
@@ -54,7 +54,7 @@ def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):
 
 
 def test_what_is_written_now_holds(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
-    """A measurement is valid until the version of its measure or its weights change."""
+    """A stored measurement is valid until the version of its kind of measurement changes."""
     monkeypatch.setattr(store, "MEASUREMENTS", folders[0])
     monkeypatch.setattr(store, "CHECKPOINTS", folders[1])
     for kind in COMMANDS:
@@ -76,7 +76,7 @@ def test_pruning_is_measured_after_the_heads_it_rests_on(folders: tuple[Path, Pa
 
 
 def test_every_kind_has_its_command():
-    """Every type of measurement of the released models has a command, except learned gates."""
+    """Every kind of measurement of the released models has a command, except learned gates."""
     kinds = {path.name.split(".")[-2] for path in store.MEASUREMENTS.glob("*.*.json")
              if path.name.rsplit(".", 2)[0] in names()}
     assert kinds - {"gates"} == set(COMMANDS)

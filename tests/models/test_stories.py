@@ -1,4 +1,4 @@
-"""Stories: typed texts become tokens that show every character, and held-out texts are not in the training data.
+"""Stories: input texts become tokens that show every character, and held-out texts are not in the training data.
 
 Windows and the metric are those of the card.
 """
@@ -39,7 +39,7 @@ def shown(text: str) -> str:
     return "".join(TASK.read(text).tokens[1:])
 
 
-# How texts are read.
+# Reading of input texts.
 
 def test_a_beginning():
     prompt = TASK.read("Once upon a time")
@@ -63,13 +63,13 @@ def test_any_text_can_be_read(text: str):
 
 
 @pytest.mark.parametrize("text, tokens", [
-    ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are read as straight ones
-    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # é is composed to one character of two bytes
+    ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are replaced by straight quotes
+    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # e and the accent are composed to é, which has two bytes
     ("😀", "\\xf0\\x9f\\x98\\x80"), ("a😀b", "a\\xf0\\x9f\\x98\\x80b"),
     ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"), ("a\0b", "a\0b"), (" ", " "), ("\n\n", "\n\n"),
 ])
 def test_how_characters_are_shown(text: str, tokens: str):
-    """Whole characters are shown as themselves, parts of them as bytes; leading spaces are kept."""
+    """Whole characters are displayed as themselves, incomplete characters as bytes. Leading spaces are kept."""
     assert shown(text) == tokens
 
 
@@ -87,9 +87,10 @@ def test_a_typed_bos_is_text():
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 4097), ("a" * 100_000, 16_384),
                                           ("😀" * 25_000, 65_536)], ids=["words", "letters", "emoji"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """A text is cut to 128 tokens with BOS; the tokens left out are counted within 16,384 characters.
+    """A text is cut to 128 tokens including BOS.
 
-    The texts have words and a last space, letters, and bytes.
+    The number of omitted tokens counts the first 16,384 characters. The texts are words with a final space, letters,
+    and emoji of several bytes.
     """
     prompt = TASK.read(text)
     assert len(prompt.ids) == TASK.limit == 128 and prompt.predict_at == (127,)
@@ -104,7 +105,10 @@ def test_nothing_is_refused():
 
 
 def test_half_a_character_is_refused_or_read():
-    """A lone surrogate, which JSON can hold and UTF-8 cannot, raises nothing but InputError."""
+    """A lone surrogate is either read or refused with InputError.
+
+    JSON can contain it, but UTF-8 cannot.
+    """
     try:
         assert len(TASK.read("a\ud83d b").ids) > 1
     except InputError as error:
@@ -112,7 +116,10 @@ def test_half_a_character_is_refused_or_read():
 
 
 def test_labels():
-    """Each token has its own label, except those of the same broken bytes; all examples can be read."""
+    """Every token has a label that is not empty.
+
+    The tokens of every example give the text of the example again.
+    """
     assert len(TASK.labels) == TASK.vocabulary == TASK.tokenizer.get_vocab_size() and TASK.labels[0] == "start"
     assert all(TASK.labels)
     for title, text in TASK.examples:
@@ -128,7 +135,7 @@ def titles(data: Path) -> set[str]:
 
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
-    """Each book belongs to one split as a whole; the splits are files with one line per book."""
+    """Every book belongs to exactly one split. The splits are computed from files with one book each."""
     assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
     assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"
@@ -143,7 +150,7 @@ def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
 
 
 def test_held_out_books_share_no_page_with_the_others(data: Path):
-    """No long paragraph is in two splits, as it would be if a book were in the data twice."""
+    """No long paragraph is in two splits. A book that is in the data twice would break this rule."""
     train, validation, test = ({p for chapter in read_books(data, split) for p in chapter.split("\n") if len(p) > 200}
                                for split in SPLITS)
     assert len(test) > 100 and not train & test
@@ -151,7 +158,7 @@ def test_held_out_books_share_no_page_with_the_others(data: Path):
 
 
 def test_a_book_of_validation_has_an_author_and_a_story_of_its_own(titles: set[str]):
-    """The authors of validation books have no other books in the data, except ones without shared text."""
+    """Authors of validation books have no other books in the data, except books that share no text with them."""
     others = {title for title in titles if title.split("_")[0] in {book.split("_")[0] for book in VALIDATION_BOOKS}}
     assert others - set(VALIDATION_BOOKS) == {"robert-louis-stevenson_treasure-island"}
 
@@ -173,7 +180,7 @@ def test_missing_data_is_told_of(tmp_path: Path):
         StoriesCorpus(TASK, tmp_path, tmp_path).typical(1)
 
 
-# Windows and the metric, on a stream that counts: token t is followed by t + 1.
+# Windows and the metric, on a stream in which token t is followed by t + 1.
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> StoriesCorpus:
@@ -201,9 +208,9 @@ def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus,
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
-    """Validation has equally many windows of both corpora, without overlap and from its own split.
+    """Validation has equally many windows of both corpora, without overlap, from the validation split.
 
-    With `times` it is that many times as large.
+    The argument `times` multiplies the size.
     """
     asked, first = [], {"books": 1, "stories": 2001}
 
@@ -225,7 +232,7 @@ def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.Monkey
 
 
 class Always:
-    """A replacement of Transformer that gives t + 1 after t the probability `p`, and is uniform after BOS."""
+    """A replacement of Transformer that gives token t + 1 after t the probability `p`; after BOS it is uniform."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -242,7 +249,10 @@ class Always:
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
 def test_measure(counting: StoriesCorpus, p: float):
-    """The perplexity is 4,096 for a uniform prediction; its logarithm is a mean over the 256 tokens of a window."""
+    """The perplexity is the exponential of the mean loss over the 256 tokens of a window.
+
+    A uniform prediction has perplexity 4,096.
+    """
     metric = StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):

@@ -1,6 +1,6 @@
 """Summary and Dialogue: splits, cutting of texts, metrics, and models whose text and target limits differ.
 
-    pytest tests/models/test_summary_dialogue.py
+pytest tests/models/test_summary_dialogue.py
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BOTH = pytest.mark.parametrize("task", [SUMMARY_TASK, DIALOGUE_TASK], ids=["summ
 PROFILE = "I am a cook. I have two dogs."
 
 
-# How texts are read.
+# Reading of input texts.
 
 @READERS
 @given(st.text(min_size=1, max_size=60))
@@ -65,7 +65,10 @@ def test_a_long_report_ends_early():
 
 
 def test_of_a_long_conversation_the_oldest_turns_are_left_out():
-    """The profile and the last turns are read; the link contains the whole text."""
+    """Of a long conversation the profile and the last turns are tokens.
+
+    All its characters count as read, so the link of the page contains the whole text.
+    """
     turns = [f"This is turn {i} of a long conversation." for i in range(40)]
     text = " | ".join((PROFILE, *turns))
     prompt = DIALOGUE.read(text)
@@ -75,7 +78,7 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
     one_more = DIALOGUE.tokenizer.encode(" | ".join((PROFILE, *turns[-len(read):])), add_special_tokens=False).ids
     assert len(one_more) + 2 > 96 and prompt.omitted + len(prompt.ids) - 2 == len(
         DIALOGUE.tokenizer.encode(text, add_special_tokens=False).ids)
-    alone = DIALOGUE.read("I like to read. " * 60)  # a text without turns is read from its beginning
+    alone = DIALOGUE.read("I like to read. " * 60)  # a text without turns is cut at its end
     assert len(alone.ids) == 96 and alone.omitted > 0
 
 
@@ -84,7 +87,10 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
 @pytest.mark.parametrize(("task", "counts"), [
     (SUMMARY_TASK, (18_866, 1500, 1500)), (DIALOGUE_TASK, (30_421, 10_424, 2731))], ids=["summary", "dialogue"])
 def test_splits(task: Task, counts: tuple[int, int, int]):
-    """The splits have the number of pairs of SOURCE.txt, and no text of validation or test is in training."""
+    """The splits have the numbers of pairs stated in SOURCE.txt.
+
+    No text of validation or test is in training.
+    """
     train, validation, test = (task.corpus.pairs(split) for split in ("train", "validation", "test"))
     assert (len(train), len(validation), len(test)) == counts
     texts = {text for text, _ in train}
@@ -93,7 +99,7 @@ def test_splits(task: Task, counts: tuple[int, int, int]):
 
 
 def test_a_reply_follows_its_turns():
-    """The profile is that of the person who replies; the last turn is the other person's."""
+    """The profile belongs to the person who replies. The last turn before the reply is the other person's."""
     first, second = DIALOGUE_TASK.corpus.pairs("train")[:2]
     one, two = (text.split(" | ") for text, _ in (first, second))
     assert one[0].endswith("My favorite ice cream flavor is chocolate.") and two[0].endswith("I am 100 years old.")
@@ -103,7 +109,10 @@ def test_a_reply_follows_its_turns():
 
 @BOTH
 def test_pairs_of_every_shape(task: Task):
-    """Each pair is in the first batch shape that it fits; texts are cut, pairs with longer targets are left out."""
+    """Each pair is in the first batch shape that is large enough.
+
+    Long texts are cut, and pairs with a target over the limit are left out.
+    """
     corpus, reader = task.corpus, task.reader
     pairs = corpus.pairs("test")
     buckets = corpus.buckets(pairs)
@@ -137,7 +146,7 @@ def test_bleu_of_one_gram_is_precision():
     (SUMMARY_TASK, ["rouge1", "rouge2", "rougeL"]), (DIALOGUE_TASK, ["bleu1", "bleu4", "rouge1", "rouge2", "rougeL"])],
     ids=["summary", "dialogue"])
 def test_metric(task: Task, names: list[str], monkeypatch: pytest.MonkeyPatch):
-    """The metric covers the test texts with and without beam search, and its text names the baseline."""
+    """The metric uses the test texts with and without beam search, and its description names the baseline."""
     pairs = [("a", "The pilot landed too hard today."), ("b", "No.")]
     monkeypatch.setattr(type(task.corpus), "pairs", lambda *_: pairs)
     answers = {4: "The pilot landed too hard today.", 1: "No."}
@@ -169,7 +178,7 @@ def tiny_lab(family: str, attention: str) -> Seq2SeqLab:
 @pytest.mark.parametrize("family", ["summary", "dialogue"])
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense", "dense-softmax", "random-softmax"])
 def test_plans_on_all_three_blocks(family: str, attention: str):
-    """A full text and a target up to its limit run with every head constant."""
+    """A text and a target of maximum length run with every head constant."""
     lab = tiny_lab(family, attention)
     text = "The pilot landed. | How are you? | " * 40
     every = models.HeadPlan().with_heads([head for kind in lab.kinds for head in kind.addresses], constant=True)
@@ -192,7 +201,7 @@ def numpy_equal(one, other) -> bool:
 
 @pytest.mark.parametrize("attention", ["softmax", "random"])
 def test_a_folder_of_a_model_with_two_lengths(attention: str, tmp_path, monkeypatch: pytest.MonkeyPatch):
-    """Constant matrices are written and read; the decoder's are smaller than the encoder's."""
+    """Constant matrices are written and read. The matrices of the decoder are smaller than those of the encoder."""
     lab = tiny_lab("summary", attention)
     monkeypatch.setattr(release, "CONSTANT_PAIRS", 24)
     constant = release.constants_of(lab.model, SUMMARY_TASK)
@@ -208,7 +217,7 @@ def test_a_folder_of_a_model_with_two_lengths(attention: str, tmp_path, monkeypa
 
 @pytest.mark.parametrize("family", ["summary", "dialogue"])
 def test_recipes(family: str):
-    """The recipes are the five rows of the source's table and differ only in attention."""
+    """The recipes are the five rows of the source's table, and they differ only in attention."""
     names = [name for name in RECIPES if name.startswith(f"{family}-")]
     assert [name.removeprefix(f"{family}-") for name in names] == \
         ["softmax", "random", "dense", "dense-softmax", "random-softmax"]

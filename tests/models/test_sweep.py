@@ -1,4 +1,4 @@
-"""Sweeps train every type with the same rates, continue after an interruption, and determine the recipes' rates."""
+"""Learning-rate sweeps train every type at the same rates, resume after an interruption, and set the recipes' rates."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_table_rates_are_compared_at_the_best_rate(tmp_path: Path):
 
 @pytest.mark.parametrize(("longer", "best", "next_one"), [
     ({}, RATES[2], RATES[2]), ({RATES[2]: 3.6}, RATES[2], RATES[1]),
-    ({RATES[2]: 3.6, RATES[1]: 3.7}, RATES[2], None),  # a lower rate is worse, so the sweep is finished
+    ({RATES[2]: 3.6, RATES[1]: 3.7}, RATES[2], None),  # the lower rate is worse, so the second round is finished
     # the first round's result holds until the second round is finished
     ({RATES[2]: 3.6, RATES[1]: 3.5}, RATES[2], RATES[0]),
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.55}, RATES[1], None),
-    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[2], RATES[0] / 2),  # a rate below those of the first round
+    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[2], RATES[0] / 2),  # a rate below the first round's
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4, RATES[0] / 2: 3.41}, RATES[0], None)])
 def test_a_second_round_goes_down_while_it_gets_better(longer: dict[float, float], best: float, next_one: float | None,
                                                        tmp_path: Path):
@@ -72,7 +72,7 @@ def test_second_rounds_are_as_long_as_what_seeds_compare():
 
 
 def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """No rate is chosen before all have a trial, and trials with another number of steps do not count."""
+    """No rate is chosen before all rates have a trial. Trials with another number of steps do not count."""
     for rate in RATES[:2]:
         sweeps.add("stories", trial("softmax", rate, 1.0), tmp_path)
     assert sweeps.chosen("stories", "softmax", tmp_path) == {} == sweeps.chosen("stories", "log-n", tmp_path)
@@ -83,7 +83,7 @@ def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypat
 
 
 def test_processes_add_to_one_table(tmp_path: Path):
-    """Parallel processes add to one table without losing trials; a repeated trial replaces itself."""
+    """Parallel processes add to one table without losing trials. A repeated trial replaces the earlier one."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: sweeps.add("stories", trial(f"type-{i:02}", 0.1, i), tmp_path), range(40)))
     sweeps.add("stories", trial("type-07", 0.1, 99.0), tmp_path)
@@ -95,7 +95,10 @@ def test_processes_add_to_one_table(tmp_path: Path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_take_what_the_tables_say(name: str):
-    """Recipes use the swept rates; a variant of a type uses the type's rate until it has its own."""
+    """Recipes use the swept rates.
+
+    A variant of an attention type uses the rates of this type until the variant has its own sweep.
+    """
     recipe, (family, _, own) = RECIPES[name], name.partition("-")
     for key, value in (sweeps.chosen(family, recipe.config.attention) | sweeps.chosen(family, own)).items():
         assert getattr(recipe, key) == value
@@ -118,7 +121,10 @@ def test_which_types_have_tables():
 @pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])
 def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: int, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch):
-    """Each trial is trained once and evaluated on the validation sample after the planned steps."""
+    """After an interruption the sweep resumes, and each trial is stored exactly once.
+
+    It is evaluated on the validation sample after the planned steps.
+    """
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3), second))
     monkeypatch.setitem(recipes.SHORT, "assignment", second)
     monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)

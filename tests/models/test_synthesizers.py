@@ -1,7 +1,7 @@
 """Synthesizers follow their paper (Tay et al. 2020, arXiv 2005.00743, section 3).
 
-They are checked by algebra between the types, by loops in float64, and by torch's attention. The loops over heads are
-in oracles.py.
+The types are compared by algebra with each other, with loops in float64, and with torch's attention. The loops over
+heads are in oracles.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from models.tasks.base import Batch
 from models.training.recipes import Recipe
 from models.training.trainer import train
 
-N = 12  # number of tokens, which is also the size of the tables unless stated otherwise
+N = 12  # number of tokens, and size of the tables unless stated otherwise
 D = WIDTH // HEADS
 EXACTLY = {"rtol": 0, "atol": 0}
 LIMITED = [name for name, kind in TYPES.items() if kind.source_type.is_limited]
@@ -69,9 +69,10 @@ def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bo
 
 @pytest.mark.parametrize("attention", PURE)
 def test_weights_do_not_depend_on_the_keys(attention: str):
-    """Another last token changes no other query's weights, and for random types not even its own.
+    """If the last token changes, the weights of no other query change. For random types its own weights do not change
+    either.
 
-    Mixtures with q·k do depend on keys. No causal mask is used.
+    Mixtures with q·k depend on the keys. No causal mask is used.
     """
     module, x = module_of(attention, causal=False), inputs()
     other = x.clone()
@@ -104,7 +105,7 @@ def test_other_types_have_no_limit(attention: str):
 @pytest.mark.parametrize("attention", ["random", "fixed-random"])
 @pytest.mark.parametrize("n", [1, 7, N])
 def test_random_is_the_softmax_of_its_table(attention: str, n: int):
-    """The weights are the softmax of the upper left corner of R, row by row in float64, for every text."""
+    """For every text the weights are the softmax of the upper left corner of the table R, row by row in float64."""
     module = module_of(attention)
     weights = module.normalise(module.scores(inputs(n), None))[0]
     table = module.source.table.double().tolist()
@@ -116,7 +117,10 @@ def test_random_is_the_softmax_of_its_table(attention: str, n: int):
 
 
 def test_the_table_is_not_overwritten_by_the_mask():
-    """The table is not changed, although scores are masked in place; otherwise a second text would find -inf in it."""
+    """Masking of scores works in place, but does not change the table.
+
+    Otherwise the table would contain -inf for the next text.
+    """
     for attention in LIMITED:
         module = module_of(attention)
         before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
@@ -126,7 +130,7 @@ def test_the_table_is_not_overwritten_by_the_mask():
 
 
 def test_a_factorised_table_of_full_rank_is_the_random_synthesizer(monkeypatch: pytest.MonkeyPatch):
-    """With k = N, R1 = identity and R2 = R^T both types agree (section 3.4)."""
+    """With k = N, R1 = identity and R2 = R^T, the factorised random type equals the random type (section 3.4)."""
     monkeypatch.setattr("models.nets.attention.factorized_random.RANK", N)
     table = Table(make_config("random", length=N))
     factorised = FactorizedTable(make_config("factorized-random", length=N))
@@ -145,7 +149,10 @@ def test_a_factorised_table_has_rank_8():
 
 
 def test_a_fixed_table_is_drawn_once(tmp_path: Path):
-    """A fixed table is no parameter and has no gradient; training keeps it, and seeds, layers and heads differ."""
+    """A fixed table is not a parameter, has no gradient, and is unchanged by training.
+
+    Tables of different seeds, layers and heads differ.
+    """
     class Repeating:
         def batch(self, step: int, steps: int, seed: int) -> Batch:
             tokens = torch.randint(1, 8, (4, N), generator=generator(seed, step))
@@ -179,7 +186,7 @@ def test_the_position_code_is_that_of_the_first_transformer():
 @pytest.mark.parametrize("n", [1, 5, N])
 @pytest.mark.parametrize("source_type", [DenseScores, FactorizedDenseScores])
 def test_dense_by_loops_over_heads(source_type: type, n: int):
-    """Each head uses its own rows of W1 and its own matrix W2."""
+    """Each head uses its own rows of W1 and its own W2."""
     source = module_of("dense" if source_type is DenseScores else "factorized-dense").source
     assert type(source) is source_type
     expected = SOURCES[source_type.__name__](source, inputs(n))
@@ -188,7 +195,7 @@ def test_dense_by_loops_over_heads(source_type: type, n: int):
 
 
 def test_dense_reduces_to_a_dot_product():
-    """With W1 = identity, W2 = the keys' transpose and b2 = 0 the scores are x·k in each head.
+    """With W1 = identity, W2 = transpose of the keys and b2 = 0, the scores are x·k in each head.
 
     x + position is positive, so relu changes nothing. This is dot-product attention whose queries are x.
     """
@@ -198,7 +205,7 @@ def test_dense_reduces_to_a_dot_product():
     source.hidden.linear.bias.data.zero_()
     source.positions.weight.data.copy_(keys.transpose(-1, -2))
     source.positions.bias_table.data.zero_()
-    x = inputs().abs() + 1  # the position code is at least -1
+    x = inputs().abs() + 1  # positional encodings are at least -1
     queries = (x + torch.tensor([position(p, WIDTH) for p in range(N)])).unflatten(-1, (HEADS, D)).transpose(1, 2)
     assert (queries > 0).all()
     expected = torch.einsum("bhid,hjd->bhij", queries, keys)
@@ -209,7 +216,7 @@ def test_dense_reduces_to_a_dot_product():
 
 
 def test_a_dense_synthesizer_tells_positions_apart():
-    """The same vector at every position gives different scores, because a position code is added."""
+    """The same vector at every position gives different scores, because a positional encoding is added."""
     source = module_of("dense").source
     scores = source(inputs(1).expand(-1, N, -1), None, 1.0)
     assert all((scores[:, :, i] - scores[:, :, i - 1]).abs().max() > 0.1 for i in range(1, N))
@@ -226,7 +233,10 @@ def test_factors_are_as_near_to_each_other_as_can_be(n: int):
 
 @given(st.integers(1, 8), st.integers(1, 8), st.data())
 def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject):
-    """One-hot factors p and q select key q a + p and no other; all pairs together select every key once."""
+    """One-hot factors at p and q select key q a + p and no other key.
+
+    All pairs together select every key once.
+    """
     p, q = data.draw(st.integers(0, a - 1)), data.draw(st.integers(0, b - 1))
     scores = products(torch.eye(a)[p], torch.eye(b)[q])
     assert scores.nonzero().flatten().tolist() == [q * a + p] and scores.sum() == 1
@@ -236,7 +246,7 @@ def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject
 
 @given(st.integers(1, 8), st.integers(1, 8))
 def test_all_products_stand_at_keys_of_their_own(a: int, b: int):
-    """If all products of factors differ, there are as many values as keys, and each is the product of one pair."""
+    """Each pair of factors belongs to one key, and each key has the product of its pair."""
     tiled, interleaved = [2.0**p for p in range(a)], [2.0 ** (a * q) for q in range(b)]
     scores = products(torch.tensor(tiled, dtype=torch.float64), torch.tensor(interleaved, dtype=torch.float64)).tolist()
     assert len(set(scores)) == len(scores) == a * b
@@ -245,7 +255,7 @@ def test_all_products_stand_at_keys_of_their_own(a: int, b: int):
 
 @pytest.mark.parametrize("hit", range(N))
 def test_a_whole_layer_can_look_at_any_key(hit: int):
-    """With W2 = 0 and large one-hot biases all weights of a layer are on one key."""
+    """With W2 = 0 and large one-hot biases, all weights of a layer are on one key."""
     module = module_of("factorized-dense", causal=False)
     a, b = factors_of(N)
     for part, entry, size in ((module.source.tiled, hit % a, a), (module.source.interleaved, hit // a, b)):
@@ -256,8 +266,9 @@ def test_a_whole_layer_can_look_at_any_key(hit: int):
 
 
 def test_a_fresh_factorised_dense_layer_learns():
-    """A fresh layer has gradients: both factors have the size of scores, since a product of factors near 0 would have
-    none.
+    """An untrained layer has gradients, because both factors have the magnitude of scores.
+
+    A product of two factors near 0 would have almost no gradient.
     """
     torch.manual_seed(0)
     module = TYPES["factorized-dense"](make_config("factorized-dense", length=N))
@@ -275,7 +286,7 @@ MIXTURES = {"random-dense": ("random", "dense"), "dense-softmax": ("dense", "sof
 @pytest.mark.parametrize("attention", MIXTURES)
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_mixture_reduces_to_either_part(attention: str, part: int):
-    """With alpha = (1, 0) or (0, 1) a mixture equals one part with its parameters."""
+    """With alpha = (1, 0) or (0, 1) a mixture equals one of its parts with the same parameters."""
     module, alone = module_of(attention), module_of(MIXTURES[attention][part])
     module.source.mixing_table.copy_(torch.tensor([0.0, 0.0]).index_fill(0, torch.tensor([part]), 200.0))
     assert module.source.alpha.tolist() == [1.0 - part, float(part)]
@@ -288,7 +299,10 @@ def test_a_mixture_reduces_to_either_part(attention: str, part: int):
 
 @given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=2))
 def test_a_mixtures_scores_are_the_weighted_sum(a: list[float]):
-    """alpha = exp(a) / sum exp(a) sums to 1 and weights the scores before the softmax."""
+    """The scores before the softmax are the sum of both parts' scores, weighted by alpha.
+
+    alpha = exp(a) / sum exp(a), so it sums to 1.
+    """
     source = module_of("random-softmax").source
     source.mixing_table.copy_(torch.tensor(a))
     assert float(source.alpha.sum()) == pytest.approx(1) and (source.alpha > 0).all()
@@ -314,13 +328,13 @@ def test_the_parts_are_named_in_the_order_of_their_alphas():
         assert kind.parts == tuple(names[part.__name__] for part in kind.source_type.part_types)
 
 
-# A model whose tables are shorter than the texts that its family reads.
+# A model whose tables are shorter than the text limit of its family.
 
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_is_read_up_to_the_tables(attention: str):
-    """Such a model reads, continues and runs at most 21 tokens, where the family reads 128.
+    """A model with tables for 21 tokens reads, continues and runs at most 21 tokens; the limit of its family is 128.
 
-    A constant head has a row for each token, and tokens left out are reported.
+    Constant heads have a row for each of the 21 tokens. The number of omitted tokens is reported.
     """
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
@@ -336,7 +350,7 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
 
 
 def test_a_text_of_a_model_with_few_tokens_is_cut_between_events():
-    """A text is cut between events: 20 tokens hold BOS and nine events of two tokens."""
+    """A text is cut between events: 20 tokens have room for BOS and nine events of two tokens."""
     lab = make_lab("random", length=20)
     prompt = lab.read("a=1;" * 30)
     assert len(prompt.ids) == 19 and trace_of(lab, torch.tensor(prompt.ids)).live["self"].shape[-1] == 19

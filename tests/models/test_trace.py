@@ -1,4 +1,4 @@
-"""A Trace records the forward pass: shapes, and every array against those that it follows from.
+"""A Trace records the forward pass: the shapes of its arrays, and every array against the arrays that determine it.
 
 Losses and probabilities equal torch's. A Trace cannot be changed, because visitors share it.
 """
@@ -78,7 +78,8 @@ def test_nothing_can_be_changed(lab: StackLab):
 def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
     """Computed weights are softmax(scores - F) with rows that sum to 1, or relu² of the scores.
 
-    Scores are -inf exactly above the diagonal. Weights equal the computed ones where the plan does not change a head.
+    F is the selective mask (accumulated votes). Scores are -inf exactly above the diagonal. The weights of heads that
+    are not constant equal the computed weights.
     """
     trace = trace_of(lab, random_ids(1, N)[0], plan)
     scores, live, weights = (torch.tensor(getattr(trace, name)["self"]) for name in ("scores", "live", "weights"))
@@ -97,7 +98,7 @@ def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
 
 
 def test_norms_follow_from_weights_and_values(lab: StackLab):
-    """Output norms of the first layer, whose input is the embedding, follow from weights and values."""
+    """In the first layer, whose input is the embedding, the output norms follow from weights and values."""
     ids = random_ids(1, N)[0]
     trace, block, heads = trace_of(lab, ids, PLANS["gate"](lab)), lab.model.blocks[0], lab.shape["self"][1]
     x = block.attention_norm(lab.model.embedding(ids))
@@ -105,12 +106,12 @@ def test_norms_follow_from_weights_and_values(lab: StackLab):
     gates = torch.ones(heads, 1)
     gates[1 % heads] = 0.5
     weights = torch.tensor(trace.weights["self"][0])
-    if block.attention.replaces_mlp:  # the unit's own gate is applied before that of the plan
+    if block.attention.replaces_mlp:  # the unit's own gate is applied before the gate of the plan
         values = functional.silu(values)
         outputs = torch.einsum("hij,jhd->hid", weights, values) * functional.silu(block.attention.gate(x))
     else:
         outputs = torch.einsum("hij,jhd->hid", weights, values)
-    if isinstance(block.attention, Gated):  # one gate per token and head, before that of the plan
+    if isinstance(block.attention, Gated):  # the computed gate is applied before the gate of the plan
         gates = gates * torch.sigmoid(block.attention.gating(x)).T
     assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
 
@@ -150,7 +151,7 @@ def test_nbytes_counts_shared_arrays_once(lab: StackLab):
     others = [*live.norms.values(), *live.gates.values(), live.losses,
               *(output.distribution for output in live.outputs), *(live.tops or ())]
     others += [] if live.mask is None else [live.mask]
-    # computed weights and those after the plan share memory
+    # computed weights and weights after the plan share memory
     assert live.nbytes == 2 * one + sum(array.nbytes for array in others)
     assert constant.nbytes == live.nbytes + one
 
@@ -180,14 +181,17 @@ distributions = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda 
 
 @given(distributions, distributions)
 def test_divergence(p: list[float], q: list[float]):
-    """KL divergence follows its formula, is at least 0, and is 0 from a distribution to itself."""
+    """The KL divergence follows its formula and is at least 0. From a distribution to itself it is 0."""
     assert_close(divergence(output(*p), output(*q)), math.fsum(x * math.log(x / y) for x, y in zip(p, q, strict=True)),
                  rtol=1e-3, atol=1e-6)
     assert divergence(output(*p), output(*q)) >= 0 and divergence(output(*p), output(*p)) == 0
 
 
 def test_divergence_of_impossible_tokens():
-    """Tokens that `before` excludes do not count; tokens that only `after` excludes give a large finite value."""
+    """Tokens with probability 0 in `before` do not count.
+
+    Tokens with probability 0 only in `after` give a large finite value.
+    """
     assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
     assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
 
@@ -205,5 +209,5 @@ def test_entropy_of_a_uniform_row(n: int):
 
 
 def test_entropy_of_a_certain_row():
-    """The first row of a causal head has entropy 0 and not -0.0, which a page would print as "-0.00"."""
+    """The first row of a causal head has entropy 0 and not -0.0, which a page would display as "-0.00"."""
     assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"

@@ -45,11 +45,11 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 class OutageError(Exception):
-    """Simulates a machine that stops."""
+    """Simulates a machine that stops during a training."""
 
 
 class Copying:
-    """A task whose target is the token before the previous one, from the third token on; it needs attention."""
+    """A task whose target, from the third token on, is the token before the previous one. It needs attention."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.stop_at = stop_at
@@ -90,7 +90,7 @@ def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path, 
     assert_close(parts.state_dict(), whole.state_dict(), **EXACTLY)
     assert not parts.training
     fresh = train(replace(recipe, steps=0), Copying(), folder / "fresh", 5, CPU)
-    # fresh weights differ, otherwise there would be nothing to restore
+    # training changed the weights, so the comparison can fail
     assert not torch.equal(fresh.embedding.weight, whole.embedding.weight)
 
 
@@ -101,7 +101,10 @@ def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_pat
 
 
 def test_training_that_stops_ends_the_same_with_any_attention(attention: str, tmp_path: Path, save_always: None):
-    """Training is resumed with both optimisers: Muon for the matrices, AdamW for tables and vectors."""
+    """An interrupted training ends with the same weights for every attention type.
+
+    Both optimisers are restored: Muon for the matrices, AdamW for tables and vectors.
+    """
     check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=True), [3], tmp_path)
 
 
@@ -114,7 +117,7 @@ def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, sa
 
 
 def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
-    """The state of another recipe is refused and not changed, so that recipe can still be resumed."""
+    """The saved state of another recipe is refused and not changed, so that the other recipe can still be resumed."""
     stopped(RECIPE, tmp_path, at=3)
     with pytest.raises(FileExistsError, match="another recipe"):
         train(replace(RECIPE, learning_rate=RECIPE.learning_rate / 2), Copying(), tmp_path, 5, CPU)
@@ -124,7 +127,8 @@ def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
 
 
 def test_what_was_not_saved_is_done_again(tmp_path: Path):
-    """With a minute between saves nothing is saved, so the second attempt starts at step 0."""
+    """States are saved once per minute. Here none is saved before the interruption, so the second run starts at step 0.
+    """
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
     stopped(RECIPE, tmp_path / "parts", at=4)
     task = Copying()
@@ -134,7 +138,7 @@ def test_what_was_not_saved_is_done_again(tmp_path: Path):
 
 
 def test_a_save_that_breaks_off_loses_nothing(tmp_path: Path, save_always: None, monkeypatch: pytest.MonkeyPatch):
-    """An interrupted save keeps the previous state: only a complete file replaces it."""
+    """An interrupted save keeps the previous state, because only a complete file replaces it."""
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
     stopped(RECIPE, tmp_path / "parts", at=3)
 
@@ -174,7 +178,7 @@ def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_validation_loss_is_the_mean_over_targets():
-    """The validation loss is the mean over targets and not over batches, the last of which may be smaller."""
+    """The validation loss is the mean over targets and not over batches, because the last batch can be smaller."""
     model, task = Transformer(RECIPE.config), Copying()
     tokens, targets = (torch.cat([getattr(batch, part) for batch in task.validation(2)])
                        for part in ("tokens", "targets"))
@@ -183,7 +187,7 @@ def test_validation_loss_is_the_mean_over_targets():
 
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
-    """The curve has a point every few steps and one at the end, each with the model's loss at that step.
+    """The curve has a point every few steps and one at the end. Each point is the validation loss at that step.
 
     An interrupted run has the same curve.
     """
@@ -210,7 +214,7 @@ def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The precision applies to the products of a pass and of Muon, and is stored."""
+    """The precision applies to the matrix products of a pass and of Muon, and is stored in the curve."""
     seen, optimisers = [], []
     monkeypatch.setattr(trainer, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
                         batch_loss(*_, **__))
@@ -225,7 +229,7 @@ def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch
 def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
     assert precision_for(tmp_path / "none", CPU, "bfloat16") == "bfloat16"
     assert precision_for(tmp_path / "none", CPU) in PRECISIONS
-    for precision in PRECISIONS:  # whichever precision is faster on this machine
+    for precision in PRECISIONS:  # either precision can be the faster one on this machine
         write_curve(tmp_path, [(1, 2.0)], precision)
         assert precision_for(tmp_path, CPU) == precision_for(tmp_path, CPU, precision) == precision
     with pytest.raises(FileExistsError, match="began in"):
@@ -250,7 +254,10 @@ def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rate(name: str):
-    """The rate rises linearly, is highest at the end of the warm-up, and falls to a tenth; half-way it is the mean."""
+    """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth.
+
+    Half-way between highest and lowest rate it is the mean of both.
+    """
     plan = RECIPES[name]
     rates = [rate(step, plan) for step in range(plan.steps + 1)]
     assert rates[0] == pytest.approx(plan.learning_rate / plan.warmup)
@@ -279,7 +286,8 @@ def test_loss_counts_only_where_there_is_a_target():
 def test_memory_loss_is_added_with_its_weight():
     """The memory loss equals loops over F in float64 (Leviathan et al. 2024, section 5).
 
-    Per layer it is the largest need of a query: i keys less the share that F has freed, over layers and tokens.
+    F is the selective mask (accumulated votes). In each layer query i needs i keys less the memory that F frees. The
+    memory of the layer is the largest need, divided by layers and tokens.
     """
     torch.manual_seed(0)
     model = Transformer(with_attention(RECIPE, "selective").config, initial_std=0.7, embedding_std=1.0)
@@ -294,7 +302,7 @@ def test_memory_loss_is_added_with_its_weight():
     expected = total / len(batch.tokens) / len(records) / n
     plain, with_memory = (batch_loss(model, batch, memory_loss=weight).item() for weight in (0.0, 0.25))
     assert with_memory - plain == pytest.approx(0.25 * expected, rel=1e-4)
-    assert 0.1 < expected < 0.95  # some memory is freed, otherwise the loops would not matter
+    assert 0.1 < expected < 0.95  # F frees a part of the memory, so the comparison can fail
 
 
 ONE_OF_EACH_KIND = ("softmax", "selective", "random", "factorized-dense", "factorized-random", "gau-relu2")
@@ -302,7 +310,7 @@ ONE_OF_EACH_KIND = ("softmax", "selective", "random", "factorized-dense", "facto
 
 @pytest.mark.parametrize("attention, muon", [*((attention, False) for attention in ONE_OF_EACH_KIND), ("dense", True)])
 def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
-    """The loss falls from ln 7 nats, that of a guess, to less than a tenth of it."""
+    """The loss falls from ln 7 nats, the loss of a uniform guess, to less than a tenth of this value."""
     steps = 250 if attention.startswith("gau-") else 100  # weights of relu² / n start near 0, so learning takes longer
     recipe = with_attention(RECIPE, attention, steps=steps, warmup=10, learning_rate=2e-2, muon=muon)
     model = train(recipe, Copying(), tmp_path, 0, CPU)
@@ -310,7 +318,9 @@ def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
 
 
 def test_the_memory_loss_frees_memory(tmp_path: Path):
-    """Of two trainings that differ only in the memory loss, the one with it needs less memory and learns as well."""
+    """Of two trainings that differ only in the memory loss, the one with this loss needs less memory and learns as
+    well.
+    """
     needs = {}
     for weight in (0.0, 0.3):
         recipe = with_attention(RECIPE, "selective", steps=80, warmup=10, learning_rate=2e-2, memory_loss=weight)
@@ -323,14 +333,17 @@ def test_the_memory_loss_frees_memory(tmp_path: Path):
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("assignment")])
 def test_no_batch_is_longer_than_the_tables(name: str):
-    """No batch is longer than a Synthesizer's tables; the last steps have the longest texts."""
+    """No batch is longer than the tables of a Synthesizer. The last steps have the longest texts."""
     task, recipe = task_of(name).corpus, RECIPES[name]
     longest = max(task.batch(step, recipe.steps, 0).tokens.shape[1] for step in range(recipe.steps - 60, recipe.steps))
     assert longest == recipe.config.trained_length == task.trained_length
 
 
 def test_recipes_of_the_families_that_need_data_fit_their_tasks():
-    """Batches of these recipes have the length of their tasks, which test_stories and test_masked_texts check."""
+    """The recipes have the vocabulary, length and mask of their tasks.
+
+    test_stories and test_masked_texts check that batches have this length.
+    """
     for name, recipe in RECIPES.items():
         task = task_of(name).corpus
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)

@@ -1,6 +1,6 @@
-"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that rest on them.
+"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that use the results.
 
-    pytest tests/models/test_transfer.py
+pytest tests/models/test_transfer.py
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED,
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
 def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
-    """Fine-tuning an untrained probe and its encoder learns the task, changes all of the encoder, and works on a copy.
+    """Fine-tuning learns the task from an untrained probe and changes every parameter of the encoder.
+
+    It works on copies, so the given probe and encoder are unchanged.
     """
     monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
@@ -69,7 +71,7 @@ def read(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A study continues after its last finished seed; other weights start again; incomplete tasks are not written."""
+    """A study continues after its last finished seed. Tasks without all seeds are not written to the measurements."""
     monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
     corpora.data_of.cache_clear()
     lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
@@ -123,7 +125,10 @@ def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
 
 
 def evidence(folder: Path, **scores: float) -> Evidence:
-    """Returns invented results: the mean score of each attention type, for all tasks and both ways, with three seeds.
+    """Returns synthetic results with three seeds.
+
+    Args:
+        scores: the mean score of each attention type, the same for all tasks and for both ways of training.
     """
     folder.mkdir(exist_ok=True)
     for name, moment in MODELS.items():
@@ -157,7 +162,7 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     path = tmp_path / "m" / f"{MODELS['middle']}.transfer.json"
     found = json.loads(path.read_text())
-    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # 0.6 is above the score of one seed of softmax, 0.599
+    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # above 0.599, the score of one seed of softmax
     found["tasks"]["slots"]["constant_answer"] = 0.7
     path.write_text(json.dumps(found))
     by_type = encoders_of(lambda moment: made.study(moment, KIND))

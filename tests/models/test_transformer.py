@@ -15,7 +15,7 @@ from models.nets.transformer import Transformer
 
 CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4, trained_length=96)
 C, D, H, N = 256, 64, 4, 96
-SCORES = {  # number of parameters of one layer's scores, as the papers count them
+SCORES = {  # number of parameters for the scores of one layer, as the papers count them
     **dict.fromkeys(("softmax", "log-n", "temperature", "selective"), 2 * C**2), "scalable-softmax": 2 * C**2 + H,
     "gated": 2 * C**2 + C * H,  # C * H parameters belong to the gate after the scores
     # Tay et al. 2020, table 1, with a W2 for each head and biases b1 and b2; a and b are 8 and 12
@@ -30,8 +30,9 @@ for one, other in (("random", "dense"), ("dense", "softmax"), ("random", "softma
 
 
 def test_logits_are_those_of_the_formulas(attention: str):
-    """The logits equal the formulas. Every norm gets random weights, because the initial ones are 1 and could hide a
-    mistake.
+    """The logits equal the formulas.
+
+    Every norm gets random weights, because initial weights of 1 could hide a mistake.
     """
     model, ids = make_model(attention), random_ids(3, 11)
     torch.manual_seed(2)
@@ -53,9 +54,10 @@ def test_output_scale_is_a_factor_on_the_logits():
 
 @pytest.mark.parametrize("initial_std, embedding_std", [(None, 0.02), (0.02, 1.0)])
 def test_fresh_weights(initial_std: float | None, embedding_std: float):
-    """Initial weights have LeCun's or the given deviation, divided by sqrt(2 layers) where a block writes.
+    """Initial weights have LeCun's standard deviation or the given one.
 
-    The deviation is estimated from at least 65,536 numbers, so within 1.5% (five standard errors).
+    It is divided by sqrt(2 layers) in matrices that write to the residual stream. The deviation is estimated from at
+    least 65,536 numbers, so it is within 1.5% (five standard errors).
     """
     torch.manual_seed(0)
     model = Transformer(CONFIG, initial_std, embedding_std).requires_grad_(False)
@@ -72,8 +74,8 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
 def test_parameter_count(attention: str):
     """The number of parameters follows from the config.
 
-    Tied embeddings count once, values and outputs are two matrices, an MLP eight, and there are two norms. A gated
-    attention unit has three matrices of twice the width, one norm and no MLP.
+    Tied embeddings count once. Per layer, values and outputs are two matrices, an MLP has the size of eight matrices,
+    and there are two norms. A gated attention unit has three matrices of twice the width, one norm and no MLP.
     """
     model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
     block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
@@ -81,7 +83,9 @@ def test_parameter_count(attention: str):
 
 
 def test_two_gated_units_are_as_large_as_one_block():
-    """Two gated units have the parameters of one block, plus gamma, beta and s = 128 (Hua et al. 2022, section 3.1)."""
+    """Two gated units have as many parameters as one block, plus gamma, beta and s = 128 (Hua et al. 2022, section
+    3.1).
+    """
     block = Transformer(CONFIG).blocks[0]
     unit = Transformer(replace(CONFIG, attention="gau-softmax", heads=1)).blocks[0]
     sizes = [sum(parameter.numel() for parameter in which.parameters()) for which in (block, unit)]

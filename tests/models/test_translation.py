@@ -1,4 +1,4 @@
-"""Translation: held-out sentences, cleaning, reading of typed sentences, batches, and BLEU with several references."""
+"""Translation: held-out sentences, cleaning, reading of input sentences, batches, and BLEU with several references."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CORPUS = TranslationCorpus(TASK)
 SENTENCE = "The cat is sleeping."
 
 
-# How texts are read.
+# Reading of input texts.
 
 def test_a_sentence():
     prompt = TASK.read(SENTENCE)
@@ -47,7 +47,7 @@ def test_a_sentence():
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_can_be_read(text: str):
-    """Any text can be read or is reported as empty; no text becomes a special token; tokens give the text again."""
+    """Any text is read, or refused as empty. No text becomes a special token, and the tokens give the text again."""
     if not clean(text):
         with pytest.raises(InputError, match="English sentence"):
             TASK.read(text)
@@ -72,7 +72,7 @@ def test_what_is_no_english_is_read_too(text: str):
 
 
 def test_a_long_text_is_cut():
-    """A text is cut to 64 tokens with start and end; the rest is counted, and the cut is at the end of a word."""
+    """A text is cut at the end of a word to 64 tokens including start and end. Omitted tokens are counted."""
     text = "the  cat " * 200
     prompt = TASK.read(text)
     assert len(prompt.ids) == LENGTH and prompt.ids[-1] == END and prompt.omitted == 400 - (LENGTH - 2)
@@ -81,7 +81,7 @@ def test_a_long_text_is_cut():
 
 
 def test_cleaning():
-    """Quotes become straight, repeated spaces one space, and invisible characters are removed."""
+    """Quotes become straight quotes, repeated spaces become one space, and invisible characters are removed."""
     assert clean(" „Komm!“,\xa0sagte\u202fer. ") == '"Komm!", sagte er.'
     assert clean("it’s ‘so’ «far»") == "it's 'so' \"far\""
     assert clean("so\xadfort\u200b \u2009 da") == "sofort da"
@@ -109,7 +109,7 @@ def test_sizes(pairs: dict):
 
 
 def test_no_sentence_is_in_two_splits(pairs: dict):
-    """No sentence is in two splits, not even with other case or punctuation, and no pair occurs twice."""
+    """No sentence is in two splits, not even with other letter case or punctuation. No pair occurs twice."""
     keys = {split: {split_key(text) for text, _ in its} for split, its in pairs.items()}
     assert not keys["train"] & keys["test"] and not keys["validation"] & (keys["train"] | keys["test"])
     assert all(len(its) == len(set(its)) for its in pairs.values())
@@ -117,7 +117,9 @@ def test_no_sentence_is_in_two_splits(pairs: dict):
 
 
 def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The split of a sentence depends on the sentence, not on other lines or their order; its translations follow it.
+    """The split of a sentence depends only on the sentence, not on other lines or their order.
+
+    All translations of a sentence are in the same split.
     """
     monkeypatch.setattr("models.tasks.translation.TEST", 30)
     monkeypatch.setattr("models.tasks.translation.VALIDATION", 20)
@@ -132,13 +134,16 @@ def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.
     one, other = ({split: set(its) for split, its in splits.items()} for splits in found)
     assert one == other
     assert {len({text for text, _ in one[split]}) for split in ("test",)} == {30}
-    assert sum(map(len, one.values())) == len(lines) - 2  # one line is a duplicate, one has no German
+    assert sum(map(len, one.values())) == len(lines) - 2  # one line is a duplicate, and one has no German text
     where = [split for split, its in one.items() if any(split_key(text) == "sentence 7" for text, _ in its)]
     assert len(where) == 1
 
 
 def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Letters that only held-out pairs contain are no tokens; the tokenizer is trained on both languages."""
+    """Letters that occur only in held-out pairs are not in the vocabulary.
+
+    The tokenizer is trained on both languages.
+    """
     splits = {"train": [("the cat", "die Katze")] * 5, "validation": [("zyzzyva", "Zyzzyva")] * 9,
               "test": [("qoph", "Qoph")] * 9}
     monkeypatch.setattr("models.tasks.translation.read_pairs", lambda _: splits)
@@ -166,7 +171,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TranslationCorpus:
 
 
 def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
-    """An epoch has few batch shapes and every pair once, except pairs that fill no batch."""
+    """An epoch has few batch shapes and contains every pair once, except remaining pairs that do not fill a batch."""
     whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
     assert {(batch.tokens.shape, batch.texts.shape) for batch in batches} <= \
@@ -179,7 +184,10 @@ def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
 
 
 def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
-    """A batch depends only on its seed and step, and is the same from the token file as from the texts."""
+    """A batch depends only on its seed and step.
+
+    It is the same from the token file and from the texts.
+    """
     later = toy.batch(5, 100, seed=1)
     toy.batch(0, 100, seed=2)
     again, other = TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)
@@ -188,7 +196,9 @@ def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
 
 
 def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
-    """The encoder reads the text between start and end; the decoder's input is the target shifted by one."""
+    """The encoder reads the text between start and end token. The decoder's input is the target shifted by one
+    position.
+    """
     batch = toy.validation(4)[0]
     said = dict(TOY)
     for text, tokens, targets in zip(batch.texts.tolist(), batch.tokens.tolist(), batch.targets.tolist(), strict=True):
@@ -208,7 +218,7 @@ def test_validation_is_a_sentence_once(toy: TranslationCorpus):
 
 
 def test_a_full_pair_fits(toy: TranslationCorpus):
-    """A pair of 64 tokens with its ends is kept; a longer one is left out."""
+    """A pair of 64 tokens including start and end is kept; a longer pair is left out."""
     words = [("a " * n).strip() for n in (LENGTH - 2, LENGTH - 1)]
     assert [len(ids) for ids in (TASK.read(words[0]).ids, CORPUS.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
     batch = as_batch(CORPUS.buckets([(words[0], words[0])])[-1], LENGTH)
@@ -228,8 +238,8 @@ def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
 def counted(found: list[str], references: list[list[str]]) -> float:
     """Computes BLEU for texts without punctuation (Papineni et al. 2002).
 
-    n-grams are clipped by the maximum of any reference. The reference length is the nearest one; of two equally near
-    ones it is the shorter.
+    n-grams are clipped by the maximum count in any reference. The reference length is the nearest one; if two are
+    equally near, it is the shorter one.
     """
     matches, totals, length, best = [0] * 4, [0] * 4, 0, 0
     for text, its in zip(found, references, strict=True):
@@ -258,7 +268,8 @@ def test_bleu_takes_all_references():
 
 
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
-    """The metric uses all references of every sentence, with beam and greedy search; a perfect translator has 100."""
+    """The metric uses all references of every sentence, with beam and greedy search. A perfect translator has BLEU 100.
+    """
     said = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in said.items() for b in its])
     beams = []
@@ -275,7 +286,10 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
-    """A sample of sentences has all lengths: the file is sorted by length, so the first would be the easiest."""
+    """A sample of sentences has all lengths.
+
+    The file is sorted by length, so its first sentences would be the easiest.
+    """
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
     texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]

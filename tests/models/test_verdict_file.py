@@ -1,6 +1,6 @@
-"""verdicts.json contains the verdicts of the rules on the stored measurements, and is read back unchanged.
+"""verdicts.json contains the verdicts that the rules give for the stored measurements, and is read back unchanged.
 
-    pytest tests/models/test_verdict_file.py
+pytest tests/models/test_verdict_file.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def test_the_stored_verdicts_are_those_of_the_measurements():
 
 
 def test_claims_are_read_as_they_were_written(tmp_path: Path):
-    """Messages in claims keep their templates and values, which a comparison of texts would not show."""
+    """Messages in claims keep their templates and values. A comparison of the messages' strings would not detect a
+    loss.
+    """
     claims = judge()
     verdict_file.write(claims, tmp_path / "verdicts.json")
     again = read(tmp_path / "verdicts.json")

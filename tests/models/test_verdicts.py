@@ -46,9 +46,9 @@ outcomes = st.lists(st.sampled_from([YES, UNCLEAR, NO, UNKNOWN]), min_size=1, ma
 
 
 def test_the_textbook_example():
-    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, Student's t 2.92.
+    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, and Student's t 2.92.
 
-    So the result is clear outside -3 ± 1.686.
+    So the result is clear for limits outside -3 ± 1.686.
     """
     values = {1200: {0: -2.0, 1: -3.0, 2: -4.0}}
     assert mean_and_chance(list(values[1200].values())) == pytest.approx((-3, 2.92 / math.sqrt(3)), abs=1e-4)
@@ -66,7 +66,7 @@ def test_the_textbook_example():
 
 @pytest.mark.parametrize("limit", [-9.0, -4.7, -3.5, -3.0, -1.3, 0.0, 5.0])
 def test_p_values_are_those_of_students_t(limit: float):
-    """Without texts the p-value equals scipy's, and is 1 minus it on the other side."""
+    """Without an error of texts the p-value equals scipy's. The p-values of both sides sum to 1."""
     values = [-2.0, -3.0, -4.0]
     check = below("", {1200: dict(enumerate(values))}, limit)
     assert check.p_true == pytest.approx(stats.ttest_1samp(values, limit, alternative="less").pvalue, rel=1e-4)
@@ -81,9 +81,9 @@ def test_a_p_value_is_the_level_at_which_chance_reaches_the_limit():
 
 
 def test_texts_add_to_chance():
-    """The errors of few seeds and of hundreds of texts are independent: 3 and 4 combine to 5."""
+    """The errors of few seeds and of hundreds of texts are independent, so 3 and 4 combine to 5."""
     student, many = stats.t.isf(LEVEL, [1, TEXTS - 1])
-    values = [-3.0 / student, 3.0 / student]  # standard deviation sqrt 2 times the standard error
+    values = [-3.0 / student, 3.0 / student]  # the standard deviation is sqrt 2 times the standard error
     assert mean_and_chance(values, 4.0 / many) == pytest.approx((0.0, 5.0))
     assert below("", {1200: {0: -2.0, 1: -3.0, 2: -4.0}}, -1.3, texts=0.2).outcome == UNCLEAR
 
@@ -118,8 +118,9 @@ def test_an_effect_of_which_less_than_half_is_left_fades(later: float, word: str
 
 
 def test_half_is_of_the_distance_to_the_limit():
-    """Effects that shrink to less than half of the distance to the limit fade: -1.8% to -0.09%, or 1% to 0.4% below a
-    margin.
+    """An effect fades if the longer training has less than half of the distance to the limit.
+
+    Examples are -1.8% that becomes -0.09%, and a distance of 1% below a margin that becomes 0.4%.
     """
     assert below("", {1200: {0: -0.0182, 1: -0.0181, 2: -0.0183}, 4800: {0: -0.0009}}).fades
     samples = {1200: {0: 0.0, 1: 0.0001, 2: -0.0001}}
@@ -140,7 +141,7 @@ SEEDS, NOISE, TRIALS = 3, 0.006, 4000
 
 
 def passed(truth: float, rule, noise: float = NOISE, margin: float = TOLERANCE) -> float:
-    """Returns the share of simulated experiments in which a rule gives YES."""
+    """Returns the fraction of simulated experiments in which a rule gives YES."""
     drawn = truth + noise * numpy.random.default_rng(3).standard_normal((TRIALS, SEEDS))
     return sum(rule("", {1200: dict(enumerate(row.tolist()))}, margin).outcome == YES for row in drawn) / TRIALS
 
@@ -158,7 +159,10 @@ def test_a_model_that_is_one_and_a_half_percent_worse_passes_once_in_twenty_at_m
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("texts", [0.02, 0.2, 0.5, 1.0, 2.0, 20.0])
 def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: float):
-    """At the limit the error rate is at most 5%, whether seeds or texts vary more; all seeds share the texts."""
+    """At the limit the error rate is about 5% at most, whether seeds or texts vary more.
+
+    All seeds use the same texts.
+    """
     random = numpy.random.default_rng(5)
     drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
     erred = sum(sum(mean_and_chance(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
@@ -172,7 +176,7 @@ def test_a_model_that_is_as_good_passes_where_chance_is_small():
 
 
 def test_the_rule_before_passed_a_third_of_those():
-    """The earlier rule, that the mean of three seeds is within the margin, accepted a third of the worse models."""
+    """The earlier rule compared the mean of three seeds with the margin. It accepted a third of the worse models."""
     drawn = math.log(1.015) + 0.02 * numpy.random.default_rng(3).standard_normal((TRIALS, SEEDS))
     assert (drawn.mean(1) <= TOLERANCE).mean() > 0.3
     assert passed(math.log(1.015), no_worse, 0.02) <= 0.05
@@ -188,8 +192,9 @@ def test_differences_that_are_none_are_found_once_in_twenty_at_most(noise: float
 
 
 def test_seeds_and_texts_together_err_as_rarely():
-    """An error of texts is the same for all seeds, so seeds do not show it; ignoring it would accept a third of false
-    cases.
+    """An error of the texts is the same for all seeds, so the spread of seeds does not show it.
+
+    Without this error a third of false statements would be accepted.
     """
     random, texts, noise = numpy.random.default_rng(5), 0.01, 0.002
     shared = texts * random.standard_normal(TRIALS)
@@ -205,7 +210,7 @@ def test_a_bootstrap_over_texts_errs_as_rarely():
     found = [below_in_texts("", row).outcome for row in drawn]
     assert found.count(YES) / 400 < 0.08 and found.count(NO) / 400 < 0.08
     assert below_in_texts("", [-0.01]).outcome == below_in_texts("", [-0.01, -0.02]).outcome == UNCLEAR
-    assert below_in_texts("", [-0.1 - 0.2, -0.3] * 5).outcome == YES  # the same value except for rounding
+    assert below_in_texts("", [-0.1 - 0.2, -0.3] * 5).outcome == YES  # both values are the same except for rounding
     assert below_in_texts("", drawn[0] - 0.2).outcome == YES
     assert below_in_texts("", drawn[0] + 0.2).outcome == NO
     assert below_in_texts("", None).outcome == below_in_texts("", []).outcome == UNKNOWN
@@ -225,7 +230,7 @@ def test_the_bootstraps_p_value_agrees_with_students_t():
 
 
 def test_a_median_is_judged_by_the_sign_test():
-    """Of 30 blocks at least 20 must be on one side; two outliers change nothing."""
+    """Of 30 blocks at least 20 must be on one side of the limit. Two outliers change nothing."""
     def ratios(fast: int) -> list[float]:
         return [0.9] * (fast - 1) + [0.01] + [1.1] * (29 - fast) + [99.0]
 
@@ -242,9 +247,9 @@ def test_a_normal_error_decides_at_95_percent():
 
 
 def test_few_texts_that_are_skewed_err_nearly_as_rarely():
-    """For 32 skewed (exponential) texts the error rate is nearly 5%; quantiles of resampled means had 9% to 11%.
+    """For 32 skewed (exponential) texts the error rate is nearly 5%. Quantiles of resampled means had 9% to 11%.
 
-    Each of two tested sides errs half as often.
+    Each of the two sides errs half as often.
     """
     random = numpy.random.default_rng(8)
     drawn = random.exponential(size=(800, 32)) - 1
@@ -255,7 +260,9 @@ def test_few_texts_that_are_skewed_err_nearly_as_rarely():
 
 
 def test_the_bootstraps_error_is_the_textbooks():
-    """The bootstrap's error is the standard deviation over sqrt n for equal weights, and the weighted mean's otherwise.
+    """For equal weights the bootstrap's error is the standard deviation over sqrt n.
+
+    For other weights it is the standard error of the weighted mean.
     """
     values = numpy.random.default_rng(7).standard_normal(200)
     assert bootstrap.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
@@ -277,7 +284,10 @@ def test_the_budget_that_is_reported_is_that_of_the_part_with_the_fewest(
 
 @pytest.mark.parametrize("parts", [1, 4, 8])
 def test_many_parts_err_no_more_often_than_one(parts: int):
-    """Several parts at their limits, compared with one softmax, are rejected as rarely as the p-value says."""
+    """A claim has several parts at their limits, all compared with the same softmax model.
+
+    It is rejected as rarely as the p-value states.
+    """
     random = numpy.random.default_rng(8)
     found = []
     for _ in range(1000):
@@ -299,7 +309,7 @@ def test_all_statements_are_corrected_together():
 
 
 def test_of_statements_that_are_all_false_hardly_any_are_found():
-    """If all statements are false, a false discovery rate of 5% means a 5% probability of any discovery."""
+    """If all statements are false, a false discovery rate of 5% means a discovery in at most 5% of the cases."""
     random = numpy.random.default_rng(10)
     found = sum(any(its.word == HOLDS for its in corrected([Verdict(HOLDS, "", p=float(p)) for p in random.random(40)]))
                 for _ in range(500)) / 500
@@ -317,7 +327,7 @@ def test_only_equal_steps_and_equal_seeds_are_compared():
 
 @given(budgets, numbers)
 def test_a_claim_and_its_contrary(samples, limit: float):
-    """A statement clearly holds exactly if its contrary clearly does not; without data neither is known."""
+    """A statement clearly holds exactly if its contrary clearly does not hold. Without data neither is decided."""
     mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
     one, other = below("", samples, limit).outcome, below("", mirrored, -limit).outcome
     contrary = {YES: NO, NO: YES}
@@ -329,7 +339,10 @@ def test_a_claim_and_its_contrary(samples, limit: float):
 
 @given(budgets, numbers, st.floats(0, 5))
 def test_a_larger_limit_is_easier(samples, limit: float, more: float):
-    """With one length of training a larger limit is never harder; with several it can be."""
+    """With one training length, a larger limit never makes a statement harder to confirm.
+
+    With several lengths it can.
+    """
     one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
     assert order[below("", one, limit).outcome] <= order[below("", one, limit + more).outcome]
@@ -356,7 +369,7 @@ def test_conclusions(found: list[str], seeds: int | None, fades: bool, by_constr
 
 @given(outcomes, st.sampled_from([YES, UNCLEAR, NO]))
 def test_what_is_still_missing_never_turns_a_verdict_round(found: list[str], then: str):
-    """A verdict with missing parts stays when these parts are measured."""
+    """A verdict that was given with missing parts does not change when these parts are measured."""
     before = conclude([Check("", outcome) for outcome in found]).word
     after = conclude([Check("", then if outcome == UNKNOWN else outcome) for outcome in found]).word
     assert before in (OPEN, after)

@@ -24,7 +24,7 @@ from models.trace import Trace
 from models.training.recipes import Recipe
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
-LENGTH = 128  # length of the tables, the limit of an input text
+LENGTH = 128  # size of the tables, and limit of an input text in tokens
 NO_INTERVENTION = HeadPlan()
 TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # a text of 12 tokens with two questions
 
@@ -47,9 +47,9 @@ def make_config(attention: str, causal: bool = True, length: int = LENGTH) -> Co
 def make_model(attention: str, seed: int = 0, causal: bool = True, length: int = LENGTH) -> Transformer:
     """Returns a model with random weights twice as large as LeCun's and with a larger embedding.
 
-    Scores then have standard deviation 4, so attention is far from uniform, F (the mask of selective attention) is far
-    from 0, and so are the predictions. Parameters that normally start at zero or one are random too, because such
-    values could hide a mistake.
+    Scores then have standard deviation 4, so attention is far from uniform. The selective mask F (accumulated votes) is
+    far from 0, and predictions are far from uniform. Parameters that normally start at zero or one are random too,
+    because such values could hide a mistake.
     """
     torch.manual_seed(seed)
     model = Transformer(make_config(attention, causal, length), initial_std=2 * WIDTH**-0.5).requires_grad_(False)
@@ -82,36 +82,39 @@ def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 @functools.cache
 def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> StackLab:
-    """Returns a tiny Lab, shared by all tests because a Lab is never changed."""
+    """Returns a tiny Lab. All tests share it, because a Lab is never changed."""
     model, task = make_model(attention, causal=causal, length=length), TASKS["assignment"].build()
     constant = mean_patterns(model, task.corpus.typical(8)[:, :model.limit(task.reader.limit)])
     return StackLab(f"tiny-{attention}", task.reader, model, {"self": constant}, card={})
 
 
 def with_constant(lab: StackLab, constant: Tensor) -> StackLab:
-    """Returns the same model with other constant matrices (L, H, N, N)."""
+    """Returns a copy of the Lab with other constant matrices (L, H, N, N)."""
     return replace(lab, constant={"self": constant})
 
 
 def with_attention(recipe: Recipe, attention: str, **changes: object) -> Recipe:
-    """Returns the same recipe with another attention type."""
+    """Returns a copy of the recipe with another attention type."""
     heads = 1 if attention.startswith("gau-") else recipe.config.heads
     return replace(recipe, config=replace(recipe.config, attention=attention, heads=heads), **changes)
 
 
 def address(lab: StackLab, layer: int, head: int) -> tuple[str, int, int]:
-    """Returns the address of a head of a tiny model; the only one if there is one."""
+    """Returns the address of a head of a tiny model. For a model with one head per layer it is this head."""
     return "self", layer, head % lab.shape["self"][1]
 
 
 def all_heads(lab: StackLab, **state: object) -> HeadPlan:
-    """Returns a plan in which every head of the model has this state, such as constant=True."""
+    """Returns a plan that gives every head of the model this state, such as constant=True."""
     layers, heads = lab.shape["self"]
     return HeadPlan().with_heads([("self", layer, head) for layer in range(layers) for head in range(heads)], **state)
 
 
 def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
-    """Returns the plan with a scale that the type supports and was not trained with; unchanged if there is none."""
+    """Returns the plan with a scale that the attention type supports and that the model was not trained with.
+
+    If there is none, the plan is returned unchanged.
+    """
     policies = lab.attention.policies
     if "logn" in policies:
         return plan.with_scale("logn", 9)
@@ -126,7 +129,9 @@ def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
 
 
 def prompt_of(ids: Tensor) -> Prompt:
-    """Returns a prompt of any ids (N,), which need not be a text that the task can read, with a prediction per token.
+    """Returns a prompt of any ids (N,) with a prediction for every token.
+
+    The ids need not be a text that the task can read.
     """
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 

@@ -22,7 +22,7 @@ LAYERS, ENCODER_LAYERS, HEADS, WIDTH, LENGTH = 2, 3, 4, 32, 64
 TASK = TranslationReader()
 TEXT_TYPED = "The cat is sleeping, and I am reading a book."
 EXACTLY = {"rtol": 0, "atol": 0}
-# attention types of an encoder-decoder; the others have no MLP or count keys
+# attention types that an encoder-decoder supports; the others replace the MLP or depend on the number of keys
 FITTING = ("softmax", "selective", "gated", "dense", "random", "fixed-random", "factorized-dense", "factorized-random",
            "random-dense", "dense-softmax", "random-softmax")
 every_type = pytest.mark.parametrize("attention", FITTING)
@@ -48,7 +48,10 @@ def make_lab(attention: str = "softmax") -> Seq2SeqLab:
 
 
 def random_pairs(count: int, text: int, target: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Returns ids of texts and of decoder inputs, padded from several lengths; the first pair has no padding."""
+    """Returns ids of source texts and of decoder inputs, of several lengths with padding.
+
+    The first pair has no padding.
+    """
     random = torch.Generator().manual_seed(seed)
     texts, targets = (torch.randint(3, TASK.vocabulary, (count, n), generator=random) for n in (text, target))
     for row in range(count):
