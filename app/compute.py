@@ -1,4 +1,8 @@
-"""Model results for the pages: cached (app/server/caches.py), charged (limits) and computed in turns (serving)."""
+"""Computes and caches model results for the pages.
+
+Results are cached (app/server/caches.py). Each computation counts against the visitor's limits (app/server/limits.py)
+and waits for a turn (app/server/serving.py).
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,13 @@ from models.trace import Layer, bytes_of_maps
 
 LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
-# Seconds to wait before a beam search, so that the maps computed before reach the browser first. A beam search has many
-# small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of 176 ms after a
-# key, the translation after 224 ms instead of 225 ms (benchmarks/translation.py).
+# Seconds to wait before a beam search, so that the maps, which are already computed, reach the browser first. A beam
+# search has many small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of
+# 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/translation.py).
 PICTURES_FIRST = 0.05
 WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
-LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, its cost grows with the square of the length
-LONG = 2000  # number of characters above which tokenizing a text takes longer than another visitor should wait
+LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, the cost grows with the square of the length
+LONG = 2000  # number of characters above which tokenizing would make other visitors wait too long
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTrace]:
     """Returns the baseline trace and the trace under the plan, cached.
@@ -38,7 +42,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
         plan: interventions on heads. Constant heads are ignored if the model has no constant matrices.
 
     Returns:
-        Two traces, or two sketches if the maps have more than LARGE bytes; the same object twice for an empty plan.
+        Two traces, or two sketches if the maps have more than LARGE bytes. For an empty plan, the same object twice.
 
     Raises:
         LimitError: the visitor is over the limit of passes.
@@ -103,12 +107,12 @@ def _writes(lab: Lab) -> bool:
 
 
 def _passes(prompt: Prompt) -> int:
-    """Returns the units that one pass over the prompt is charged: one per LIGHT tokens, rounded up."""
+    """Returns the units that one pass over the prompt counts against the limit: one per LIGHT tokens, rounded up."""
     return -(-len(prompt.ids) // LIGHT)
 
 
 def _beam_passes(prompt: Prompt) -> int:
-    """Returns the units that a beam search is charged; its time grows with the square of the length."""
+    """Returns the units that a beam search counts against the limit; its time grows with the square of the length."""
     return max(WRITING, round(WRITING * (len(prompt.ids) / LONG_SENTENCE) ** 2))
 
 
@@ -118,10 +122,10 @@ def _is_large(lab: Lab, prompt: Prompt) -> bool:
 
 
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:
-    """Returns the full attention maps of one layer. For a sketch this needs another pass, whose result is cached.
+    """Returns the full attention maps of one layer. For a sketch this needs another forward pass; the maps are cached.
 
     Args:
-        lab: the model that `seen` comes from.
+        lab: the model that computed `seen`.
         seen: trace or sketch under `plan`.
         plan: interventions on heads.
         kind: attention block, like `self` or `cross`.
@@ -169,8 +173,8 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
 
 @caches.remembered()
 def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
-    # The key is the task and not the model: models of a family share a task, and the cache must not keep an evicted
-    # model in memory. Two folders of the same name have two tasks.
+    # The cache key contains the task and not the model: models of a family share a task, and the cache must not keep an
+    # evicted model in memory. Two model folders of the same name have two tasks.
     try:
         with serving.aside() if len(text) > LONG else contextlib.nullcontext():
             return task.read(text, limit)
@@ -179,7 +183,7 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """Returns models.studies.corpus.lengths.facts of one pass, cached.
+    """Returns the result of models.studies.corpus.lengths.facts for one pass, cached.
 
     Args:
         lab: one of our own models.

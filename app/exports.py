@@ -40,11 +40,11 @@ def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
     Args:
         lab: the model.
         result: the outputs of the pass.
-        plan: the plan as text.
+        plan: the plan as a string.
         link: address that opens the same state.
 
     Returns:
-        A mapping for JSON, with the tokens of each row and of the second prompt, and the generated text.
+        A JSON object with the tokens of each row and of the second prompt, and the generated text.
     """
     source = result.prompt.source
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
@@ -61,7 +61,8 @@ def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarr
         lab: the model.
         plan: interventions on heads.
         measures: source (`text`, `corpus`) -> name -> (heads,), in the order of Kind.addresses.
-        roles: kind, layer and head from 0, role, share; see models/analysis/roles.py.
+        roles: entries with attention block (`kind`), layer and head from 0, `role` and `share` (a fraction); see
+            models/analysis/roles.py.
     """
     found = []
     for i, (kind, layer, head) in enumerate(address for its in lab.kinds for address in its.addresses):
@@ -184,11 +185,11 @@ def _number(value: float) -> float | None:
 
 
 def file_name(model: str, what: str, ending: str) -> str:
-    """Returns a file name of lower-case letters, digits, `-` and `_`, as the browser's exports have.
+    """Returns a file name of lower-case letters, digits, `-` and `_`, in the same format as the browser's exports.
 
     Args:
         model: name of the model.
-        what: content of the file; may be empty.
+        what: a short description of the file's content; may be empty.
         ending: file extension without its dot.
 
     Returns:

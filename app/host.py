@@ -1,4 +1,4 @@
-"""The served app: main.py with the events route, a health check and the request filter. `streamlit run app/host.py`.
+"""Serves app/main.py with the events route, a health check and the request filter: `streamlit run app/host.py`.
 
 Procfile, Dockerfile and deploy/ run this file in hosted mode, where visitors have limits and cannot open folders or any
 Hub model (models/labs/foreign/opening/hub.py). `make app` runs this file with an empty ATTENTION_LAB_HOSTED, that is,

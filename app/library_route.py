@@ -1,4 +1,4 @@
-"""The route of the components' library: one file that browsers keep, because its address changes with its content.
+"""The route of the component library: one file that browsers cache, because its address changes with its content.
 
     GET {base}/lab/library/VERSION.js
 """
@@ -30,16 +30,16 @@ def route(prefix: str = "") -> Route:
 
 
 async def receive(request: Request) -> Response:
-    """Returns the library; 404 for another version than this server's."""
+    """Returns the library; status 404 if the address names another version than that of this server."""
     if request.path_params["name"] != address().rsplit("/", 1)[1]:
         return PlainTextResponse("Not found.", 404)
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(compressed(), media_type="text/javascript", headers=HEADERS | {"Content-Encoding": "gzip"})
-    # `identity` keeps Streamlit's middleware from compressing the answer
+    # `identity` keeps Streamlit's middleware from compressing the response
     return Response(source(), media_type="text/javascript", headers=HEADERS | {"Content-Encoding": "identity"})
 
 
 @functools.cache
 def compressed() -> bytes:
-    """Returns the library, compressed."""
+    """Returns the library, compressed with gzip."""
     return gzip.compress(source().encode(), 9, mtime=0)

@@ -1,4 +1,4 @@
-"""The Streamlit script of the app, which app/host.py serves. Alone: `streamlit run app/main.py`, from the root."""
+"""The Streamlit script that app/host.py serves. To run it alone, in the root: `streamlit run app/main.py`."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from components import library, page_style  # noqa: E402
 
 @st.fragment
 def present_page() -> None:
-    """Draws the open page.
+    """Displays the open page.
 
     All pages share one fragment, so that Streamlit handles typed text and a click on another page in order. With one
     fragment per page, an event could reach a page that is no longer open.
@@ -32,7 +32,7 @@ def present_page() -> None:
 
 
 def _lasting() -> None:
-    """Sends the component library and the model catalogue, which the browser keeps for the whole visit."""
+    """Sends the component library and the model catalogue, which the browser keeps for the whole session."""
     library(on_missing=None if session.wants_whole_library() else session.send_whole_library)
     choosing.send_catalogue()
 
@@ -44,7 +44,7 @@ def at(page: str) -> Callable[[], None]:
         page: a key of PAGES.
 
     Returns:
-        A function that reads the address and draws the page.
+        A function that reads the address and displays the page.
     """
     def run() -> None:
         session.follow_address(page)

@@ -40,7 +40,7 @@ def linked(markdown: str) -> str:
     """Returns Markdown in which each reference to a paper, like `arXiv 2005.00743` or `kexue 8823`, is a link.
 
     Args:
-        markdown: Markdown, also with escaped dots.
+        markdown: Markdown; dots in paper numbers may be escaped.
 
     Returns:
         The Markdown with links.
@@ -70,7 +70,7 @@ def blocks(markdown: str) -> list[str]:
 
 
 def translated(markdown: str) -> str:
-    """Returns a page of Markdown in the visitor's language, translated block by block.
+    """Returns a page of Markdown, translated block by block into the visitor's language.
 
     Args:
         markdown: content of a file listed in METHODS of tools/extract.py, which extracts its texts for translation.

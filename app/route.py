@@ -1,14 +1,14 @@
-"""The events route: answers a visitor's events with the changed payloads, without a run of the Streamlit script.
+"""The events route: responds to a visitor's events with the changed payloads, without running the Streamlit script.
 
     POST {base}/lab/visits/ID/events   {"seen": SERIAL, "events": [{"key": COMPONENT, "sequence": N, ...}]}
 
-The answer is binary: blocks, each a uint32 little-endian length and a payload (components/payload.py). The first block
-describes the answer (`about` in `_present`), the others are components' payloads. Payloads that take longer to compute,
-such as a translation, follow in the same answer.
+The response is a sequence of binary blocks, each a uint32 little-endian length and a payload (components/payload.py).
+The first block describes the response (`about` in `_present`), the others are payloads of components. Payloads that
+take longer to compute, such as a translation, follow at the end of the same response.
 
 Status codes: 400: the body is not as above. 408: the body took longer than PATIENCE. 413: the body has more than
-MAX_BODY bytes. 410: the visit has ended or is in another process; the browser then sends its events through Streamlit,
-which begins a new visit with the state in the address.
+MAX_BODY bytes. 410: the session has ended or is in another process; the browser then sends its events through
+Streamlit, which begins a new session with the state in the address.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_BODY = 2 * 2**20  # largest request in bytes; a text of 200,000 characters h
 MAX_EVENTS = 1024  # largest number of events per request; the browser sends at most 256 per component
 PATIENCE = 10.0  # seconds within which the body must arrive
 THREADS = 64  # number of threads for requests that compute or wait for a turn; further requests wait without a thread
-# `identity` keeps Streamlit's middleware from compressing the answer, which takes as long as the forward pass.
+# `identity` keeps Streamlit's middleware from compressing the response, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
 Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and a function for the later blocks
@@ -62,7 +62,7 @@ def route(prefix: str = "") -> Route:
 
 
 async def receive(request: Request) -> Response:
-    """Answers one request.
+    """Responds to one request.
 
     Args:
         request: see the module's docstring.
@@ -118,7 +118,7 @@ def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
         body: untrusted bytes.
 
     Returns:
-        The serial of the newest answer that the browser has drawn, and (component key, event) pairs.
+        The serial number of the newest response that the browser has displayed, and (component key, event) pairs.
 
     Raises:
         ValueError: the body is not JSON of the expected form.
@@ -135,21 +135,21 @@ def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
 
 
 def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
-    """Passes the events to their handlers and returns the payloads that the browser must draw again.
+    """Passes the events to their handlers and returns the payloads that the browser must display again.
 
     Args:
-        now: the visit.
-        seen: serial of the newest answer that the browser has drawn completely.
+        now: the visitor's session.
+        seen: serial number of the newest response that the browser has displayed completely.
         events: (component key, event) pairs; see Channel.receive.
 
     Returns:
-        The first blocks, and a function that computes the late blocks; None without late blocks.
+        The first blocks, and a function that computes the late blocks, or None if there are no late blocks.
     """
     with visit.use(now):
         now.channel.receive(events)
         newest = now.channel.newest
         with serving.drawing():
-            # If another request brought newer events during the wait for a turn, its answer contains all changes.
+            # If another request brought newer events during the wait for a turn, its response contains all changes.
             return (_blocks([]), None) if now.channel.newest != newest else _present(now, seen)
 
 
@@ -163,9 +163,9 @@ def _present(now: Visit, seen: int) -> Answer:
     try:
         with serving.only_while(lambda: now.channel.newest == picture.newest):
             found = page and frame.parts(page, state, problems)
-    except serving.OvertakenError:  # the answer to the newer events contains all changes
+    except serving.OvertakenError:  # the response to the newer events contains all changes
         return _blocks([]), None
-    except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script; it shows the error
+    except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script, which shows it
         found = None
     if page is None or found is None:
         return _blocks([pack(about | {"layout": True, "count": 0})]), None
@@ -180,19 +180,19 @@ def _late(now: Visit, late: Sequence[Callable[[], Part]], picture: Picture, lang
     with visit.use(now), serving.drawing():
         texts.speak(language)
         for make in late:
-            if now.channel.newest != picture.newest:  # the answer to the newer events contains these parts
+            if now.channel.newest != picture.newest:  # the response to the newer events contains these parts
                 break
             found.append(make())
     return _blocks(_changed(now, found, picture, seen))
 
 
 def _changed(now: Visit, parts: Iterable[Part], picture: Picture, seen: int) -> list[bytes]:
-    """Returns the payloads that changed, and those of answers after `seen`, because an answer may have been lost."""
+    """Returns the changed payloads, and those of responses after `seen`, because a response may have been lost."""
     channel, found = now.channel, []
     with channel.lock:
         for part in parts:
             fingerprint, serial = channel.sent.get(part.key, (b"", channel.drawn.serial))
-            if serial > picture.serial:  # a newer answer, or the script, has sent a newer payload
+            if serial > picture.serial:  # a newer response, or the script, has sent a newer payload
                 continue
             channel.handlers[part.key] = part.on_event
             if fingerprint != part.fingerprint or serial > seen:

@@ -1,15 +1,15 @@
-"""Interface texts in the visitor's language, with gettext. The English text in the code is the key of the catalogues.
+"""Translates interface texts with gettext. The English text in the code is the key of the translation catalogues.
 
 The catalogues are in assets/texts and also contain the texts of JavaScript (components/core/texts.js).
 
     from app.texts import N_, _, ngettext
 
     _("Undo"); _("The text has {n:,} characters.", n=len(text)); ngettext("{n} token", "{n} tokens", count)
-    PAGES = {"length": N_("Length")}        # a module's constant is marked; `_(PAGES[page])` translates it later
+    PAGES = {"length": N_("Length")}        # marks a constant; `_(PAGES[page])` translates it later
 
-A text is a string literal of whole sentences with {names} for values. It is never an f-string and never built from
-pieces. `python -m tools.extract` collects all texts and updates the catalogues. This module imports no other module of
-the repository.
+A text is a string literal of whole sentences with {names} for values. A text is never an f-string and never composed
+of fragments. `python -m tools.extract` collects all texts and updates the catalogues. This module imports no other
+module of the repository.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
 
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
-# code -> name in the language itself; the texts in the code are in the first language
+# code -> the language's own name; the texts in the code are in the first language
 LANGUAGES = {"en": "English", "zh": "中文"}
 GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
@@ -68,7 +68,7 @@ def preferred(locale: str | None) -> str:
     return spoken if spoken in LANGUAGES else ENGLISH
 
 
-def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
+def N_(text: str) -> str:  # noqa: N802  # the name that gettext uses
     """Marks a text for extraction and returns it unchanged; `_` translates it later.
 
     Args:
@@ -84,7 +84,7 @@ def _(text: str, /, **values: Any) -> str:
     """Returns the translation of a text in the current language, with its values filled in.
 
     Args:
-        text: English text, or a message from models.messages.message, which carries its own values.
+        text: English text, or a message of models.messages.message, which contains its values.
         values: name in braces -> value.
 
     Returns:
@@ -96,13 +96,13 @@ def _(text: str, /, **values: Any) -> str:
 
 
 def translated(value: Any) -> Any:
-    """Returns a value of JSON, with each message of models.messages in it translated.
+    """Returns a copy of a JSON value in which each message of models.messages is translated.
 
     Args:
-        value: dictionaries, lists, texts and numbers; texts that are not messages stay as they are.
+        value: dictionaries, lists, strings and numbers; strings that are not messages are not translated.
 
     Returns:
-        A copy; keys stay as they are.
+        The copy; keys are not translated.
     """
     if isinstance(value, dict):
         return {key: translated(its) for key, its in value.items()}
@@ -208,7 +208,7 @@ def _translations(spoken: str) -> gettext.NullTranslations:
 
 @cache
 def glossary() -> dict[str, tuple[str, str]]:
-    """Returns key of a term -> (term, definition), both in English; `_` translates them."""
+    """Returns the glossary: key -> (term, definition), both in English; `_` translates them."""
     return {key: (term, text) for key, (term, text) in json.loads(GLOSSARY.read_text("utf-8")).items()}
 
 
@@ -229,7 +229,7 @@ def tip(key: str) -> str:
 
 @cache
 def for_browser() -> str:
-    """Returns JSON with the translations of JavaScript's texts: language -> English text -> translation."""
+    """Returns JSON with the translations of the texts in JavaScript: language -> English text -> translation."""
     return json.dumps({spoken: dict(_of_scripts(catalogue(spoken))) for spoken in LANGUAGES if spoken != ENGLISH},
                       ensure_ascii=False, sort_keys=True)
 

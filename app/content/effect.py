@@ -22,7 +22,7 @@ def content(lab: Lab, plan: HeadPlan, before: AnyTrace, after: AnyTrace) -> dict
         after: the trace under the plan.
 
     Returns:
-        The arguments; for a model without predictions, they are about the shift of the output vectors.
+        The arguments; for a model without predictions, they describe the shift of the output vectors.
     """
     shown = {"tokens": token_losses(lab, before, after)} if before.vectors is None else in_vectors(before, after)
     return {"predictions": predictions(lab, before, after), "loss_before": mean_loss(before),
@@ -30,7 +30,7 @@ def content(lab: Lab, plan: HeadPlan, before: AnyTrace, after: AnyTrace) -> dict
 
 
 def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
-    """Returns the predictions before and after.
+    """Returns the predictions without and with the plan.
 
     Args:
         lab: the model.
@@ -38,8 +38,8 @@ def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, A
         after: the trace under the plan.
 
     Returns:
-        One entry per prediction, in text order: title, rows, KL divergence and losses in nats. A decoder's predictions
-        are teacher-forced on the baseline translation.
+        One entry per prediction, in text order: title, rows, KL divergence and losses in nats. The predictions of a
+        decoder are teacher-forced on the baseline translation.
     """
     return [_prediction(lab, old, new, before.rows[old.row][old.position])
             for old, new in zip(before.outputs, after.outputs, strict=True)]
@@ -66,7 +66,7 @@ def in_vectors(before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
 
 
 def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
-    """Returns the tokens of the text with their losses before and after.
+    """Returns the tokens of the text with their losses without and with the plan.
 
     Args:
         lab: the model.
@@ -74,7 +74,7 @@ def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, 
         after: the trace under the plan.
 
     Returns:
-        One entry per token, with the most probable tokens in its place; a loss is None if unknown. A causal model
+        One entry per token, with the most probable tokens at its position; a loss is None if unknown. A causal model
         predicts a token from the tokens before it, a masked model from all other tokens.
     """
     shift = 1 if lab.task.predicts_next else 0
@@ -99,7 +99,7 @@ def mean_loss(trace: AnyTrace) -> float | None:
         trace: trace or sketch.
 
     Returns:
-        Nats per token; None without known losses.
+        Nats per token; None if no loss is known.
     """
     return trace.loss if trace.loss == trace.loss else None
 

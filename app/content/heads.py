@@ -1,4 +1,4 @@
-"""The content of the grids of heads and of the large map."""
+"""Computes the content of the grids of heads and of the large attention map."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
         lab: the model.
         plan: interventions on heads.
         trace: the trace under the plan.
-        notes: head -> a short text in the corner of its tile, and the same in words.
+        notes: head -> (a short text in the corner of its tile, the same information in words).
     """
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
     usable_plan = usable(lab, plan, trace.prompt)
@@ -48,7 +48,7 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
         maps: the maps of the head's layer, under the plan.
         address: the head.
         base: the baseline's pattern of the head, (queries, keys); None if it is not known or nothing has changed.
-        asked: the prediction whose position the map marks; None for none.
+        asked: the prediction whose position the map marks; None to mark no position.
     """
     name, layer, head = address
     kind = lab.kind(name)
@@ -68,10 +68,10 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
-    """Returns the scale for the controls.
+    """Returns the score scale for the controls.
 
-    If no scale is chosen, log n is offered with half of the text's n tokens as its base: rows before it become flatter
-    and rows after it sharper, so that the entropy does not grow with n.
+    If no scale is chosen, log n is offered with a base of half of the text's n tokens. Rows before position n/2 become
+    flatter and rows after this position sharper, so that the entropy does not grow with n.
     """
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     base = scale.base or max(MIN_BASE, n // 2)
@@ -83,7 +83,7 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     """Returns a sentence about the effect of the log n scale on the scores.
 
     Args:
-        n: tokens of the text.
+        n: number of tokens of the text.
         base: base of the logarithm, in tokens.
         causal: True for a causal mask.
 
@@ -132,8 +132,8 @@ def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
         prompt: the prompt that the plan is for.
 
     Returns:
-        The plan; without its constant heads if the model has no constant matrices yet, and without its patches if the
-        prompt has no second prompt.
+        The plan, without constant heads if the model has no constant matrices yet, and without patches if the prompt
+        has no second prompt.
     """
     if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
         plan = plan.without_patches()

@@ -1,7 +1,7 @@
-"""Caches of computed results, shared by all visitors; each has a fixed number of entries or bytes.
+"""Caches of computed results, shared by all visitors. Each cache has a maximum number of entries or bytes.
 
-Other memory is held by the visits (app/state/visit.py), by the loaded models (models/lab.py) and by the repository's
-files, which are read once.
+The process also keeps in memory the visitors' sessions (app/state/visit.py), the loaded models (models/lab.py) and the
+repository's files, which are read once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.trace import Layer, Sketch
 TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # bytes of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 MEASURED_BYTES = 2**20  # bytes of the measures of heads on input texts
-ANSWER_BYTES = 4 * 2**20  # bytes of lenses, attributions and patchings
+ANSWER_BYTES = 4 * 2**20  # bytes of results of logit lens, attribution and patching
 WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
 
@@ -33,12 +33,12 @@ kept: dict[str, Any] = {}  # qualified name of a function -> its cache; tests an
 def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
     """Returns a decorator that caches a function's results by its arguments and evicts the least recently used.
 
-    The arguments must be hashable and must identify everything that the result depends on: a file by its modification
-    time, a model by its name.
+    The arguments must be hashable and must identify everything that the result depends on. For example, the
+    modification time identifies the content of a file, and the name identifies a model.
 
     Args:
-        entries: results that are cached at most.
-        worded: True if the result contains interface texts; then each language has its own results.
+        entries: maximum number of cached results.
+        worded: True if the result contains interface texts; results are then cached separately for each language.
 
     Returns:
         The decorator.
@@ -73,8 +73,8 @@ class ByteCache(Generic[T]):
     """A thread-safe cache of up to `limit` bytes that evicts the least recently used value.
 
     Args:
-        limit: bytes of all values together; the keys are not counted.
-        most: number of values at most. Set it where keys are larger than values.
+        limit: maximum bytes of all values together; the keys are not counted.
+        most: maximum number of values. Set this limit if keys are larger than values.
     """
 
     def __init__(self, limit: int, most: float = math.inf) -> None:
@@ -90,11 +90,11 @@ class ByteCache(Generic[T]):
             return self._values.get(key)
 
     def keep(self, key: Hashable, value: T) -> None:
-        """Caches a value and evicts the least recently used ones while the cache is over its limits.
+        """Caches a value, then evicts the least recently used values until the cache is within its limits.
 
         Args:
-            key: identifies everything that the value depends on. A key that is in the cache keeps its old value.
-            value: is not cached, and evicts nothing, if it is larger than the whole cache.
+            key: identifies everything that the value depends on. If the key is already cached, its old value is kept.
+            value: the value. A value larger than `limit` is not cached and evicts nothing.
         """
         with self._lock:
             if key in self._values or value.nbytes > self._limit:

@@ -1,4 +1,4 @@
-"""Limits on connections: file descriptors, message size, time of a request's headers, websockets per address.
+"""Limits on connections: file descriptors, message size, arrival time of request headers, websockets per address.
 
 Streamlit configures uvicorn and has no settings for message size and header time. Therefore `bound_server` patches
 uvicorn's protocol classes, once per process.
@@ -19,11 +19,11 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from app.server import messages, streamlit_internals
 
 REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
-DESCRIPTORS = 65_536  # requested soft limit of open files; a visit uses up to four
+DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four
 PER_VISIT = 5  # number of file descriptors reserved for each websocket
 OTHERS = 200  # number of file descriptors reserved for everything else in the process
 # largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
-SWEEP = 5.0  # seconds between two checks for sessions whose browser is gone
+SWEEP = 5.0  # seconds between two checks for sessions whose browser has disconnected
 PER_ADDRESS = 600
 
 _bounded = threading.Event()
@@ -71,7 +71,7 @@ def bound_server() -> None:
 
     def data_received(self: H11Protocol, data: bytes) -> None:
         received(self, data)
-        if _is_idle(self):  # another request can begin on the same connection
+        if _is_idle(self):  # the next request can begin on the same connection
             _await_request(self)
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
@@ -79,14 +79,14 @@ def bound_server() -> None:
 
 
 async def end_sessions() -> None:
-    """Ends, again and again, the sessions whose browser has been gone too long."""
+    """Ends expired sessions every SWEEP seconds, in an endless loop."""
     while True:
         await asyncio.sleep(SWEEP)
         streamlit_internals.end_expired_sessions()
 
 
 def _is_idle(connection: H11Protocol) -> bool:
-    """Returns True while the connection is answering no request."""
+    """Returns True if the connection is not processing a request."""
     return connection.cycle is None or connection.cycle.response_complete
 
 
@@ -113,8 +113,8 @@ class Sockets:
     """Counts open websockets, in total and per address, and refuses a websocket over either limit.
 
     Attributes:
-        most: open websockets in total.
-        per_address: open websockets from one address; at most half of `most`.
+        most: maximum number of open websockets in total.
+        per_address: maximum number of open websockets from one address; at most half of `most`.
     """
 
     def __init__(self, most: int, per_address: int = PER_ADDRESS) -> None:
@@ -130,7 +130,7 @@ class Sockets:
             address: IP address of the client.
 
         Yields:
-            True if the websocket may open; False if a limit is reached, and then it is not counted.
+            True if the websocket may open. False if a limit is reached; the websocket is then not counted.
         """
         with self._lock:
             free = self._open.total() < self.most and self._open[address] < self.per_address
@@ -152,5 +152,5 @@ class Sockets:
 
 
 def sockets() -> Sockets:
-    """Returns a counter whose total limit follows from the process's limit of file descriptors."""
+    """Returns a counter whose total limit is computed from the process's limit of file descriptors."""
     return Sockets(max(1, (raise_descriptors() - OTHERS) // PER_VISIT))

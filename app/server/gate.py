@@ -1,4 +1,4 @@
-"""ASGI middleware that filters requests and websocket messages to Streamlit and adds security headers to answers.
+"""ASGI middleware that filters requests and websocket messages to Streamlit and adds security headers to responses.
 
 app/host.py puts the middleware in front of all routes.
 """
@@ -46,10 +46,10 @@ class Gate:
         app: the app behind the middleware.
         hosts: accepted host names; `*.example.org` accepts every name below example.org. Empty accepts any name.
         frames: origins of other sites whose pages may show the app in a frame.
-        local: True for an app on a person's own machine: only `hosts`, the machine's own names and IP addresses are
-            accepted. Otherwise a page of another site, whose name resolves to this machine after the page was loaded
-            (DNS rebinding), could open folders.
-        preload: path of a module that the browser loads together with a page; empty for none.
+        local: True for an app on the user's own machine. Only `hosts`, the machine's own names and IP addresses are
+            then accepted. Otherwise a page of another site whose name resolves to this machine after the page was
+            loaded (DNS rebinding) could open folders.
+        preload: path of a JavaScript module that the browser loads together with a page; empty for none.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = (),
@@ -64,7 +64,7 @@ class Gate:
         self._base = f"/{base}" if base else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request or serves one websocket, as ASGI defines it."""
+        """Responds to one request or serves one websocket, as ASGI defines it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -85,7 +85,7 @@ class Gate:
             await self._app(scope, receive, self._with_headers(headers, send))
 
     def _without_base(self, path: str) -> str:
-        """Returns the path below the base path, as Streamlit's routes have it; any other path is unchanged."""
+        """Returns the path without the base path, as in Streamlit's routes; any other path is unchanged."""
         inside = self._base and (path == self._base or path.startswith(f"{self._base}/"))
         return path.removeprefix(self._base) if inside else path
 
@@ -103,7 +103,7 @@ class Gate:
             await self._app(scope, _paced(receive), _discreet(self._with_headers(headers, send)))
 
     def _refused(self, headers: Headers, path: str, scope: Scope) -> tuple[int, str] | None:
-        """Returns the status and the message of a refusal; None for a request that may pass."""
+        """Returns the HTTP status and the message of a refusal, or None if the request is accepted."""
         host = headers.get("host", "")
         if path != HEALTH and not self._knows(host):
             return 400, UNKNOWN_HOST
@@ -183,7 +183,7 @@ def _discreet(send: Send) -> Send:
 
 
 def is_this_machine(name: str) -> bool:
-    """Returns True for `localhost`, this machine's host name and any IP address, which no page can rebind.
+    """Returns True for `localhost`, this machine's host name and any IP address (DNS rebinding needs a host name).
 
     Args:
         name: host name in lower case, without a port.

@@ -29,10 +29,10 @@ _ready = threading.Event()
 
 
 async def healthz(request: Request) -> PlainTextResponse:
-    """Answers a load balancer's health check.
+    """Responds to a load balancer's health check.
 
     Args:
-        request: its content is not used.
+        request: the request; not used.
 
     Returns:
         200 after the first forward pass of the default model, 503 before.
@@ -44,7 +44,7 @@ def begin(first: Callable[[], tuple[str, str]]) -> None:
     """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set.
 
     Args:
-        first: returns the default model's name and an input text.
+        first: a function that returns the default model's name and an input text.
     """
     threading.Thread(target=_warm_up, args=(first,), daemon=True, name="warm up").start()
     if where := os.environ.get(METRICS):
@@ -67,7 +67,7 @@ def _warm_up(first: Callable[[], tuple[str, str]]) -> None:
 
 
 class Numbers:
-    """Prometheus collector. The metrics contain no text and nothing about a single visitor."""
+    """Prometheus collector. The metrics contain no input text and no data about a single visitor."""
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics; Prometheus calls it once per scrape."""

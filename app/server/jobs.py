@@ -1,4 +1,4 @@
-"""Background jobs with progress; a job is cancelled by its visitor or when the visitor has left."""
+"""Background jobs with progress. A job ends early if its visitor cancels it or leaves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.messages import message
 
 T = TypeVar("T")
 
-LEFT_SECONDS = 15.0  # seconds without a connection after which a visitor counts as gone; a reload takes 1 to 2 s
+LEFT_SECONDS = 15.0  # seconds without a connection after which a job is cancelled; a page reload takes 1 to 2 s
 
 Progress = Callable[[int, int], None]  # a function of (steps done, total steps)
 Cancelled = Callable[[], bool]  # a function that returns True if the work must stop
@@ -31,9 +31,10 @@ class Job(Generic[T]):
     Attributes:
         what: title for the visitor, like `Downloading openai-community/gpt2`.
         work: the function that runs. Its arguments are a function that reports progress and a function that returns
-            True if the work must stop. Set to None at the end, so that its model and trace can be freed.
-        done: steps done.
-        of: total steps; 0 while unknown.
+            True if the work must stop. Set to None at the end, so that the model and the trace of the job can be
+            freed.
+        done: number of completed steps.
+        of: total number of steps; 0 while unknown.
         result: the return value of `work`; None until the work has ended.
         problem: message for the visitor about a failure; empty without a failure.
     """
@@ -74,7 +75,7 @@ class Job(Generic[T]):
         return self
 
     def cancel(self) -> None:
-        """Requests the job to stop; the work stops at its next step."""
+        """Requests the job to stop. The work stops at the next step."""
         self._cancel.set()
 
     @property
@@ -89,7 +90,7 @@ class Job(Generic[T]):
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds until the end, at the average speed so far; None in the first second and before a step."""
+        """Estimated seconds until the end, at the average speed so far; None in the first second or before a step."""
         spent = time.monotonic() - self._began
         return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
 

@@ -1,7 +1,7 @@
-"""Rate limits on expensive work, per visit and per IP address. Enforced in hosted mode; usage is always counted.
+"""Rate limits on expensive work, per session and per IP address. Enforced in hosted mode; usage is always counted.
 
-A lecture hall often shares one IP address, so an address may use PER_ADDRESS times the allowance of one visit. The
-limit per address also holds for a visitor who opens a new connection, and thus a new visit, to get a new allowance.
+A lecture hall often shares one IP address, so an address may use PER_ADDRESS times the allowance of one session. The
+limit per address also applies to a visitor who opens a new session to get a new allowance.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from app.texts import N_
 from models.labs.foreign.opening import hub
 from models.messages import message
 
-MINUTE = 60.0  # number of seconds in which a bucket refills
-PER_ADDRESS = 30  # an address can use this many times the allowance of one visit
+MINUTE = 60.0  # seconds in which an empty token bucket refills
+PER_ADDRESS = 30  # an address can use this many times the allowance of one session
 MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently seen one is dropped
 
-Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() of that number)
+Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() when they were counted)
 
 
 class Payer(Protocol):
-    """The visit that is charged for work; app/state/visit.py has its attributes."""
+    """The session whose allowances the work counts against; implemented by Visit in app/state/visit.py."""
 
     allowances: Purse
     address: str | None
@@ -40,7 +40,7 @@ class Allowance:
 
     Attributes:
         name: label in the metrics.
-        most: units that a visit can use at once; the bucket refills within a minute.
+        most: units that a session can use at once; an empty bucket refills within a minute.
         refusal: message for a visitor over the limit.
     """
 
@@ -68,20 +68,21 @@ _current_payer: Callable[[], Payer] | None = None
 
 
 def charge(current_payer: Callable[[], Payer]) -> None:
-    """Sets the function that returns the visit to charge; it is called for each piece of work."""
+    """Sets the function that returns the current session. `spend` calls this function in hosted mode."""
     global _current_payer
     _current_payer = current_payer
 
 
 class LimitError(Exception):
-    """A visit or its address is over a limit. The message is for the visitor and is translated when it is shown."""
+    """A session or its address is over a limit. The message is for the visitor; the page translates it."""
 
 
 @contextlib.contextmanager
 def counted_alone() -> Iterator[None]:
-    """Counts the work inside the context for the metrics, but charges and refuses no visitor.
+    """Counts the work inside the context for the metrics, but not against any visitor's limit, and refuses no work.
 
-    Used for exports: they run in a thread without a visit, and the page was charged for the same data before.
+    Used for exports: they run in a thread without a session, and the same data already counted when the page was
+    displayed.
     """
     token = _alone.set(True)
     try:
@@ -91,14 +92,14 @@ def counted_alone() -> Iterator[None]:
 
 
 def spend(what: Allowance, amount: int = 1) -> None:
-    """Charges the current visit and its address for an amount of work.
+    """Counts an amount of work against the limits of the current session and its address.
 
     Args:
         what: the limit that applies, one of ALL.
         amount: units of work, for example forward passes.
 
     Raises:
-        LimitError: in hosted mode, if the visit or its address has less than `amount` left. Nothing is charged then.
+        LimitError: in hosted mode, if the session or its address has less than `amount` left. Nothing is counted then.
     """
     if hub.access().hosted and not _alone.get():
         assert _current_payer is not None  # app/state/visit.py has set it
@@ -125,7 +126,7 @@ def _left(purse: Purse, what: Allowance, most: int, now: float) -> float:
 
 
 def _purse_of(address: str | None) -> Purse:
-    """Returns the purse of an address; a new purse that is not stored if the address is unknown."""
+    """Returns the purse of an address. For an unknown address (None), returns a new purse that is not stored."""
     if address is None:
         return {}
     purse = _addresses.setdefault(address, {})

@@ -1,8 +1,8 @@
-"""The log: one record per error, with its traceback but without its message, so no text of a visitor is logged.
+"""The log: one record per error, with traceback but without message, so that no text of a visitor is logged.
 
 Streamlit and uvicorn log exception messages, which can contain a visitor's text, and request paths, which a visitor
-chooses. Here exception messages are omitted, control characters are escaped and long lines are cut. Session ids are
-replaced, because a reader of the log could take over the visit.
+chooses. This module omits exception messages, escapes control characters and cuts long lines. It replaces session ids,
+because with an id a reader of the log could take over the session.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _lock = threading.Lock()
 
 
 def errors() -> int:
-    """Returns the number of exceptions logged since the start."""
+    """Returns the number of exceptions logged since the start of the process."""
     return _errors
 
 
 def begin() -> None:
-    """Applies these rules to all later log records of the process. Call it once."""
+    """Applies the rules of this module to all later log records of the process. Call it once."""
     make = logging.getLogRecordFactory()
     logging.setLogRecordFactory(lambda *given, **named: _shortened(make(*given, **named)))
     threading.excepthook = _of_a_thread

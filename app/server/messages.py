@@ -25,19 +25,19 @@ MOST_WIDGETS = 200  # largest number of widget values in one message; the larges
 MOST_FILES = 8  # largest number of upload addresses in one request
 LONGEST_NAME = 1000  # characters of the longest id of a widget, a fragment or a script
 
-# limits of the message rate; dragging sends one message per animation frame
+# limits of the message rate; a drag sends one message per animation frame
 MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 60.0, 240.0
 BYTES_PER_SECOND, BYTES_AT_ONCE = 512.0 * KB, 2.0 * 1024 * KB
 
 
 def is_allowed(data: bytes) -> bool:
-    """Returns True if a message has an allowed type and is within the limits of this type.
+    """Returns True if a message has an allowed type and is within the limits of its type.
 
     Args:
         data: a BackMsg in protobuf's wire format, from an untrusted client.
 
     Returns:
-        False also for data that is not a BackMsg.
+        True or False; False also for data that is not a BackMsg.
     """
     fields = fields_of(data)
     if fields is None or not fields or any(number not in _NUMBERS or len(data) > _NUMBERS[number]
@@ -95,7 +95,7 @@ def fields_of(data: bytes) -> set[int] | None:
 
 
 def _varint(data: bytes, place: int) -> tuple[int | None, int]:
-    """Returns the varint at index `place` and the index after it; None for a varint of over ten bytes or a cut one."""
+    """Returns the varint at index `place` and the index after it; None if the varint is truncated or too long."""
     value = 0
     for count, byte in enumerate(data[place:place + 10]):
         value |= (byte & 0x7F) << (7 * count)
@@ -122,13 +122,13 @@ class Bucket:
         self._left = self.most
 
     def take(self, amount: float) -> float:
-        """Takes tokens, also when too few are left; the bucket then goes below zero.
+        """Takes tokens. If too few are left, the number of tokens becomes negative.
 
         Args:
             amount: tokens to take.
 
         Returns:
-            Seconds to wait until the bucket is at zero again; 0 if there were enough tokens.
+            Seconds to wait until the number of tokens is zero again; 0 if there were enough tokens.
         """
         now = time.monotonic()
         self._left = min(self.most, self._left + (now - self._since) * self.rate) - amount

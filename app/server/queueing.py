@@ -1,8 +1,8 @@
-"""A first-come, first-served semaphore (`Turns`).
+"""Turns: a first-come, first-served semaphore.
 
-threading.Lock has no queue: a thread that acquires the lock again and again can starve the waiting threads. Turns
-serves threads in the order of their calls of `acquire`. Because a visitor usually has one thread, this is fair between
-visitors.
+threading.Lock has no queue: a thread that acquires the lock again and again can starve the waiting threads. `Turns`
+serves threads in the order of their calls of `acquire`. A visitor usually has one thread, so this is also the order of
+the visitors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Turns:
     """A semaphore with a queue, used as a context manager.
 
     Args:
-        places: threads that may hold a turn at once.
+        places: maximum number of threads that hold a turn at the same time.
     """
 
     def __init__(self, places: int) -> None:
@@ -36,7 +36,7 @@ class Turns:
             self._waiting.append(mine)
         try:
             mine.wait()
-        except BaseException:  # an interrupted thread leaves the queue, or passes on a turn that it was given meanwhile
+        except BaseException:  # an interrupted thread leaves the queue, or passes on the turn that it has just received
             with self._lock:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
@@ -47,7 +47,7 @@ class Turns:
             self._holders.add(threading.get_ident())
 
     def release(self) -> None:
-        """Gives this thread's turn to the thread that has waited longest."""
+        """Passes this thread's turn to the thread that has waited longest."""
         with self._lock:
             self._holders.remove(threading.get_ident())
             self._pass_on()
@@ -63,7 +63,7 @@ class Turns:
         return threading.get_ident() in self._holders
 
     def is_taken(self, beside_me: bool = False) -> bool:
-        """Returns True if a thread holds a turn; `beside_me` does not count the calling thread."""
+        """Returns True if a thread holds a turn. With `beside_me`, the calling thread is not counted."""
         return bool(self._holders - {threading.get_ident()} if beside_me else self._holders)
 
     @property

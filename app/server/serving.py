@@ -1,9 +1,10 @@
-"""Turns for drawing and computing, garbage collection and memory settings, so that one process serves a lecture hall.
+"""Scheduling, garbage collection and memory settings that let one process serve a lecture hall.
 
-Call `prepare` once, before the first page. With Streamlit's defaults a click took 200 ms (see benchmarks/README.md).
-Of these, 170 ms were `gc.collect(2)`, which Streamlit calls after every run: torch has many objects, and the collection
-holds the GIL. .streamlit/config.toml therefore switches off runner.postScriptGC and server.fileWatcherType. This module
-freezes imported and loaded objects (`gc.freeze`) and runs one full collection per minute.
+A thread needs a turn (app/server/queueing.py) to generate a page or to run a model. Call `prepare` once, before the
+first page. With Streamlit's defaults a click took 200 ms (see benchmarks/README.md). Of these, 170 ms were
+`gc.collect(2)`, which Streamlit calls after every run: torch has many objects, and the collection holds the GIL.
+.streamlit/config.toml therefore switches off runner.postScriptGC and server.fileWatcherType. This module freezes
+imported and loaded objects (`gc.freeze`) and runs one full collection per minute.
 """
 
 from __future__ import annotations
@@ -29,28 +30,31 @@ from models import Lab, catalogue
 from models.generate.pauses import between_steps
 from models.labs.foreign import is_foreign
 
-# One page is drawn at a time. Threads that draw at once compete for the GIL, and the thread that sends answers waits
-# behind all of them: 200 visitors with 2,000 different links then waited 1.6 s (p95) instead of 0.2 s. A thread gives
-# its turn back during a forward pass or a load; otherwise a page of four models at 512 tokens blocks all for a second.
+# One page is generated at a time. Threads that generate pages at the same time compete for the GIL, and the thread that
+# sends responses waits behind all of them: 200 visitors with 2,000 different links then waited 1.6 s (p95) instead of
+# 0.2 s. A thread gives its turn back during a forward pass or a load; otherwise a page of four models at 512 tokens
+# would block all visitors for a second.
 _drawing = Turns(1)
 # Torch releases the GIL in matrix products, so passes run in parallel with drawing and with each other, one per core.
-# A visitor beside a page of four models at 512 tokens waited 480 ms (p95) with one pass at a time, 307 ms with two.
+# While a page of four models at 512 tokens was generated, another visitor waited 480 ms (p95) with one pass at a time
+# and 307 ms with two.
 _computing = Turns(max(2, os.cpu_count() or 1))
-# Pages in progress, drawing or waiting for a pass. Each can hold 50 MB of maps (Compare with four models); without a
-# limit, twenty visitors took 2 GB. The limit also bounds the wait for the drawing turn after a pass to three pages.
+# Pages in progress, drawing or waiting for a pass. Each page can hold 50 MB of maps (Compare with four models); without
+# a limit, twenty visitors needed 2 GB. With the limit, a thread waits for at most three other pages to get the drawing
+# turn back after a pass.
 _pages = Turns(4)
 # Work of several seconds, such as beam search: one at a time, so that short passes always find a free computing turn.
 _long = Turns(1)
 
 
-POLITE = 0.05  # seconds that a step of long work waits for short work at most
-SLICE = 0.002  # seconds between two looks at the turns meanwhile
+POLITE = 0.05  # maximum seconds that a step of long work waits for short work
+SLICE = 0.002  # seconds between two checks of the turns during this wait
 _trim_soon = threading.Event()  # set when memory of long work was freed
 
 
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
-    """Holds a turn to draw a page while the context is open."""
+    """Holds the turn to generate a page while the context is open."""
     with _pages, _drawing:
         yield
 
@@ -64,7 +68,7 @@ def give_way() -> None:
 
 @contextlib.contextmanager
 def aside(page: bool = False) -> Iterator[None]:
-    """Gives this thread's drawing turn back while the context is open. Works inside `drawing` and outside it.
+    """Gives this thread's drawing turn back while the context is open. Works inside and outside `drawing`.
 
     Args:
         page: True also gives back the place among the pages in progress.
@@ -80,7 +84,7 @@ def aside(page: bool = False) -> Iterator[None]:
 
 
 class OvertakenError(Exception):
-    """A newer request of the same visit made this request unnecessary before its computation began."""
+    """A newer request of the same session made this request unnecessary before its computation began."""
 
 
 _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
@@ -88,7 +92,7 @@ _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lam
 
 @contextlib.contextmanager
 def only_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """While the context is open, a computation of this thread begins only if its result is still wanted.
+    """While the context is open, a computation of this thread begins only if `is_wanted` returns True.
 
     Args:
         is_wanted: called after the wait for a turn; False makes `computing` raise OvertakenError.
@@ -107,9 +111,11 @@ def _begin() -> None:
 
 @contextlib.contextmanager
 def computing_long() -> Iterator[None]:
-    """Holds the turn for work of several seconds, such as beam search: one thread at a time; pages draw meanwhile.
+    """Holds the turn for work of several seconds, such as beam search: one thread at a time.
 
-    Between two of its steps the work lets short work go first, and ends if its result is no longer wanted.
+    Meanwhile, other threads generate pages.
+
+    Between two steps, the work waits for short work, and ends if its result is no longer wanted.
     """
     with aside(page=True), _long, _computing:
         _begin()
@@ -124,8 +130,8 @@ def computing_long() -> Iterator[None]:
 def _let_short_work_go_first() -> None:
     """Waits while another thread draws or computes, but at most POLITE seconds.
 
-    The steps of a beam search are short calls of torch, which release the GIL and take it again. A thread that draws
-    beside them waits for the GIL at each of its own calls.
+    The steps of a beam search are short calls of torch, which release and reacquire the GIL. A thread that generates a
+    page at the same time waits for the GIL at each of its own calls.
     """
     _begin()
     until = time.monotonic() + POLITE
@@ -135,11 +141,11 @@ def _let_short_work_go_first() -> None:
 
 @contextlib.contextmanager
 def computing(light: bool = False) -> Iterator[None]:
-    """Holds a turn to run or load a model; other pages draw meanwhile. Works inside `drawing` and outside it.
+    """Holds a turn to run or load a model; other pages are generated meanwhile. Works inside and outside `drawing`.
 
     Args:
-        light: True for a pass that is as short as drawing a page. The thread then keeps its drawing turn, because
-            after giving it back it would wait a second time behind the other pages in progress.
+        light: True for a pass that is as short as drawing a page. The thread then keeps its drawing turn. Otherwise it
+            would wait a second time for the other pages in progress.
     """
     if light and _drawing.is_mine():
         _begin()
@@ -174,8 +180,8 @@ def prepare() -> None:
 def _collect_now_and_then() -> None:
     """Collects all cycles once per FULL_COLLECTION and returns freed memory to the system; runs in its own thread.
 
-    The automatic collections miss cycles that survive two young collections. `tune` makes freed memory stay in the
-    process; returning it costs the next pass a few milliseconds.
+    The automatic collections miss cycles that survive two young collections. After `tune`, freed memory stays in the
+    process; returning this memory to the system costs the next pass a few milliseconds.
     """
     collected = time.monotonic()
     while True:
@@ -228,9 +234,9 @@ def trim() -> None:
 
 
 def settle() -> None:
-    """Frees garbage, then excludes all live objects from later collections. Call it after imports and model loads.
+    """Frees garbage, then excludes all live objects from later collections. Call this after imports and model loads.
 
-    Modules and models stay in memory, so scanning them again is wasted time.
+    Modules and models stay in memory, so a collection does not need to scan them again.
     """
     gc.collect()
     gc.freeze()
@@ -244,14 +250,14 @@ def load(name: str) -> Lab:
     """Returns the model of this name: the cached model, or the result of models.load followed by `settle`.
 
     Args:
-        name: a name of the catalogue, or of a foreign model that was opened on this machine.
+        name: the name of a model of the catalogue, or of an external model that was opened on this machine.
 
     Returns:
         The model.
 
     Raises:
         CheckpointError: the model's files are missing or damaged.
-        ForeignError: the foreign model was not opened on this machine.
+        ForeignError: the external model was not opened on this machine.
     """
     lab = models.held(name)
     if lab is not None:

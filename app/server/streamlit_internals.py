@@ -1,7 +1,7 @@
-"""Every undocumented name of Streamlit's Python code that the app uses; tests/test_streamlit.py checks them.
+"""All undocumented names of Streamlit's Python code that the app uses; tests/test_streamlit.py checks these names.
 
-Streamlit documents no interface for its sessions, uploads and websocket messages. A new version can rename them, so the
-other modules import them from here only.
+Streamlit documents no interface for its sessions, uploads and websocket messages. A new version can rename these
+objects, so other modules import them only from this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file
 
 
 def session_id() -> str:
-    """Returns the id of the Streamlit session of this thread; empty outside a script run."""
+    """Returns the id of the Streamlit session of this thread; an empty string outside a script run."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else ""
 
@@ -48,8 +48,8 @@ def active_sessions() -> int:
 def draw_for_pages_of_lost_sessions() -> None:
     """Makes the script run for a page whose session this server does not know, for example after a restart.
 
-    Streamlit's page asks for a run only when it is loaded. Without this, the page would show the state of the lost
-    session, and its events would name fragments that the new session does not have.
+    Streamlit's page requests a run only when it is loaded. Without this function, the page would show the state of the
+    lost session, and the page's events would name fragments that the new session does not have.
     """
     connect = Runtime.connect_session
 
@@ -65,10 +65,10 @@ def draw_for_pages_of_lost_sessions() -> None:
 
 
 def end_expired_sessions() -> int:
-    """Ends the sessions whose browser has been gone for server.disconnectedSessionTTL; call it on the event loop.
+    """Ends the sessions that have been disconnected for server.disconnectedSessionTTL; call it on the event loop.
 
-    Streamlit only forgets them when another browser leaves, and their event loops (three descriptors each) and uploads
-    stay until the next full garbage collection.
+    Streamlit removes expired sessions only when another browser disconnects. Until the next full garbage collection,
+    the event loops of these sessions (three descriptors each) and their uploads stay in memory.
 
     Returns:
         Number of ended sessions.

@@ -1,4 +1,4 @@
-"""Limits on uploaded files: bytes per visit, bytes of all visits (both checked before the upload), and a time limit."""
+"""Limits on uploads: bytes per session and of all sessions (both checked before the upload), and a time limit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from app.server import streamlit_internals
 PATH, held = streamlit_internals.UPLOAD_PATH, streamlit_internals.uploaded_bytes
 MB = 2**20
 LARGEST = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
-PER_VISIT = 17 * MB  # largest number of bytes of the files of one visit, running uploads included: two files of LARGEST
-IN_ALL = 64 * MB  # largest number of bytes of the files of all visits
+PER_VISIT = 17 * MB  # maximum bytes of the files of one session, with running uploads: two files of LARGEST
+IN_ALL = 64 * MB  # maximum bytes of the files of all sessions
 SECONDS = 60.0  # time limit of one upload in seconds
 
-_arriving: Counter[str] = Counter()  # session id -> announced bytes of its running uploads
+_arriving: Counter[str] = Counter()  # session id -> announced bytes of the session's running uploads
 _lock = threading.Lock()
 
 
@@ -62,7 +62,7 @@ def within_time(receive: Receive) -> Receive:
         receive: the ASGI callable of the request.
 
     Returns:
-        A callable that reports `http.disconnect` after the time limit.
+        An ASGI callable that returns `http.disconnect` after the time limit.
     """
     until = time.monotonic() + SECONDS
 

@@ -1,1 +1,1 @@
-"""A visitor's state: an immutable value (lab_state), its link (link), undo (history) and the visit (visit, session)."""
+"""A visitor's state: an immutable value (lab_state), links (link), undo (history) and the session (visit, session)."""

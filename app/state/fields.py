@@ -40,11 +40,11 @@ from models.messages import cut, listed, message
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
 
-# largest number of characters of a link's text; the link of a longer text contains only the part that the model reads
+# largest number of characters of the text in a link; for a longer text, the link contains the part that the model reads
 MAX_LINK_TEXT = 4000
 MAX_LENGTH = 9999  # largest length in tokens on the Length page
 MAX_ASKED = 999  # highest index of a prediction
-MIN_BUDGET = 2  # smallest number of tokens that a layer keeps: the first and the current one
+MIN_BUDGET = 2  # smallest number of tokens that a layer keeps: the first and the current token
 
 Read = tuple[Any, list[str]]  # the value, and a message for each part that could not be parsed
 
@@ -73,11 +73,11 @@ class Field:
     Attributes:
         key: the field's name in the address.
         attribute: the field's attribute in LabState.
-        parse: (text, state with the fields parsed so far, in the table's order) -> the value and messages.
+        parse: (text, state with the fields parsed so far, in the order of FIELDS) -> (value, messages).
         format: value -> text.
         carry: (old state, new state so far, attribute) -> the value after a change of the model.
         is_setting: True if the field changes only the presentation (language, lesson, large type). If an address has
-            only such fields, the other fields come from the first visit or from the lesson's step.
+            only such fields, the other fields come from the initial state of a new visitor or of the lesson's step.
     """
 
     key: str
@@ -97,7 +97,7 @@ class Field:
 
         Args:
             old: the state before the change.
-            new: a state with the new model, whose earlier fields in the table are already set.
+            new: a state with the new model, in which the fields that precede this one in FIELDS are already set.
 
         Returns:
             The value for the new state.
@@ -201,7 +201,7 @@ def _parse_selection(text: str, state: LabState) -> Read:
     shape = state.shape
     try:
         selection = Selection.parse(text)
-        # A link without an attention block means `self`, or the first block of a model without `self`.
+        # Without an attention block in the link, the block is `self`, or the model's first block if it has no `self`.
         selection = selection if selection.kind in shape or "-" in text else replace(selection, kind=next(iter(shape)))
         if selection == selection.within(shape):
             return selection, []
@@ -241,7 +241,7 @@ def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
 
     Args:
         model: name of a model.
-        budgets: tokens that each layer keeps.
+        budgets: number of tokens that each layer keeps.
 
     Returns:
         True for a model with selective attention and one budget per layer.

@@ -9,7 +9,7 @@ from app.state.lab_state import LabState, example_text
 from models import catalogue
 
 MAX_STEPS = 200  # largest number of states in the undo list
-MAX_HELD = 400_000  # largest number of characters of all texts in the undo list, at up to four bytes each
+MAX_HELD = 400_000  # largest number of characters of all texts in the undo list; a character has up to four bytes
 MAX_FAMILIES = 8  # number of model families whose last state is stored
 MERGE_SECONDS = 3.0  # changes with the same merge name within this many seconds are one undo step
 
@@ -24,9 +24,9 @@ class History:
         past: earlier states, for undo; the latest is last.
         future: undone states, for redo; the next is last.
         push: True if the browser must add an entry to its history for this change.
-        readable: task -> the last text that could be tokenized; shown while the current text cannot be.
-        left: task -> the last state with a model of this task's family.
-        wanted: fields of a link to a foreign model that must be opened first; empty without such a link.
+        readable: task -> the last text that could be tokenized; used while the current text cannot be tokenized.
+        left: task -> the last state whose model belongs to this task's family.
+        wanted: fields of a link to an external model that must be opened first; empty without such a link.
     """
 
     present: LabState = field(default_factory=LabState)
@@ -52,7 +52,7 @@ class History:
         return self.readable.get(catalogue.find(model).task.name, example_text(model))
 
     def remember_readable(self, task: str, text: str) -> None:
-        """Stores a task's last text that could be tokenized, for at most MAX_FAMILIES tasks.
+        """Stores the last text that could be tokenized for a task; keeps the texts of at most MAX_FAMILIES tasks.
 
         Args:
             task: name of a task.
@@ -79,12 +79,12 @@ class History:
         self.do(returning(self.present, there, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
-        """Makes `state` the present one and adds an undo step, unless only the selection differs.
+        """Makes `state` the present state and adds an undo step, unless only the selection differs.
 
         Args:
-            state: the new state; no change if it equals the present one.
-            merge: name shared by successive changes that are one undo step, such as typed letters or the steps of a
-                slider; empty for a separate step.
+            state: the new state; if it equals the present state, nothing changes.
+            merge: a name. Successive changes with the same name are one undo step, for example typed letters or a
+                slider drag. Empty for a separate step.
         """
         if state == self.present:
             return
@@ -113,7 +113,7 @@ class History:
         self.present = replace(self.present, language=language)
 
     def undo(self) -> None:
-        """Returns to the state before the last step; keeps the current language."""
+        """Restores the state before the last step; keeps the current language."""
         if self.past:
             self._go(self.past, self.future)
 
@@ -138,7 +138,7 @@ class History:
         self.problems, self.push = problems, False
 
     def begin(self, state: LabState, problems: list[str]) -> None:
-        """Opens the state of a link as the first state of the visit and clears undo and redo.
+        """Opens the state of a link as the first state of the session and clears undo and redo.
 
         Args:
             state: the link's state.

@@ -1,4 +1,4 @@
-"""LabState: everything that a visitor can set, as one immutable value that a link contains (state/link.py)."""
+"""LabState: all settings of a visitor, as one immutable value. A link contains this value (app/state/link.py)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from models.storage.checkpoint import CheckpointError
 from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
-START = "start"  # key of a new visitor's first page
-TEACHERS = "teachers"  # key of the page for teachers, which the page Lessons links to
+START = "start"  # key of the start page, which a new visitor sees first
+TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a link to it
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
@@ -38,19 +38,19 @@ FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("
 FORMS = ("words", "matrix")  # forms of the large attention map
 # the words are tinted by the head's pattern, or by the mean of its layer or of all heads
 MEANS = ("head", "layer", "all")
-# the disagreement terms, in which heads can differ
+# the disagreement terms (Li et al. 2018), which measure how heads differ
 TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
 # parts of the Compare page below the heads; all models show the same part
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
-SHOWN = "shown"  # value of LabState.answer if the visitor requested the right answer without guessing
+SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
 LAST = -1  # value of LabState.asked for the last prediction of the text
 MAX_TEXT = 200_000  # largest number of characters of a text; a longer one is cut
-MAX_COMPARED = 3  # largest number of compared models, without the first
+MAX_COMPARED = 3  # largest number of compared models, not counting the page's model
 
 
 def default_model() -> str:
-    """Returns the name of the model for a first visit: DEFAULT_MODEL, or the first model that can be read.
+    """Returns the name of the model for a new visitor: DEFAULT_MODEL, or the first model that can be read.
 
     Raises:
         LookupError: no model can be read.
@@ -107,37 +107,38 @@ def unsaid_text(model: str) -> str:
 
 @dataclass(frozen=True)
 class LabState:
-    """The settings of a visitor; see the module's docstring.
+    """All settings of a visitor.
 
     Attributes:
         model: name of a model.
-        text: the complete typed text.
-        plan: interventions on heads; only heads that at least one of the models has.
-        selection: the selected head; at least one of the models has it.
-        view: matrix in the large map, one of shared.views_of(models).
-        asked: index of the shown prediction, from 0, or LAST.
-        compared: models of the same family beside `model`, on the Compare and Length pages.
-        length: tokens, the length selected on the Length page; 0 for the trained length.
-        budgets: tokens that each layer of a selective model keeps during generation; empty for all tokens.
-        section: section in place of the large map, a key of SECTIONS; empty for the map.
-        part: part of the Compare page below the heads, a key of PARTS.
-        claim: claim on the Results page, a key of CLAIMS.
-        page: open page, a key of PAGES.
-        form: form of the large map, one of FORMS.
-        mean: heads whose pattern tints the words, one of MEANS.
+        text: the complete input text.
+        plan: interventions on heads; each head exists in at least one of the models.
+        selection: the selected head, which exists in at least one of the models.
+        view: the matrix that the large map shows, one of shared.views_of(models).
+        asked: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
+        compared: the models of the same family that the pages Compare and Length show beside `model`.
+        length: the text length selected on the Length page, in tokens; 0 for the trained length.
+        budgets: number of tokens that each layer of a selective model keeps during generation; empty for all tokens.
+        section: the section that replaces the large map, a key of SECTIONS; empty for the map.
+        part: the part of the Compare page that is shown below the heads, a key of PARTS.
+        claim: the claim that the Results page shows, a key of CLAIMS.
+        page: the open page, a key of PAGES.
+        form: the form of the large map, one of FORMS.
+        mean: the heads whose (mean) pattern tints the words, one of MEANS.
         sampling: temperature, top-p and seed of the continuation.
-        lesson: open step of a lesson; None outside lessons.
+        lesson: the open step of a lesson; None outside lessons.
         answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
         teach: True for the display in a classroom: large type, and only the lesson, the map and the effect.
-        language: language of the interface, a key of texts.LANGUAGES; texts of models are not translated.
-        search: settings of the section `needs`.
+        language: language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not
+            translated.
+        search: settings of the section `needs` (minimal heads).
         heads: settings of the Heads page.
         constant: settings of the Constant page.
         pruning: settings of the Pruning page.
-        find: pattern of the heads that are marked on the Explore page, a key of FINDS; empty for none.
+        find: the attention pattern whose heads the Explore page marks, a key of FINDS; empty for none.
         term: the disagreement term of the Heads page, a key of TERMS.
-        source: the second prompt, which patched heads take their values from; empty for none.
-        asking: settings of the sections about the answer.
+        source: the second prompt, from which patched heads take their values; empty for none.
+        asking: settings of the sections that explain the prediction.
     """
 
     model: str = field(default_factory=default_model)
@@ -185,18 +186,18 @@ class LabState:
 
     @property
     def hides_answer(self) -> bool:
-        """True while a class must guess the prediction: classroom display, and a question without an answer."""
+        """True in the classroom display while the step's question is open: the class guesses the prediction first."""
         return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
     @property
     def offers_sections(self) -> bool:
-        """False in the classroom display if the lesson's step needs the map and not a section."""
+        """False in the classroom display if the lesson's step uses the map and no section."""
         if not self.teach or self.section or self.lesson is None:
             return True
         return step_at(self.lesson).done.asks("section")
 
     def for_model(self, name: str) -> LabState:
-        """Returns the state of one model, with the part of plan and selection whose heads it has.
+        """Returns the state of one model, with the parts of plan and selection that fit this model's heads.
 
         Args:
             name: one of `models`.

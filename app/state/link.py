@@ -4,7 +4,8 @@
 
 The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. Two short addresses
 have a special meaning: `lesson=constant.3` alone opens the initial state of this step, and an empty query opens the
-first visit. Parsing never fails: a field that cannot be parsed gets its default and a message for the visitor.
+start page of a new visitor. Parsing never fails: a field that cannot be parsed gets its default and a message for the
+visitor.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from models import catalogue
 
 # The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
-# State after skipping the first visit: the text contains the right prediction, and the selected head attends to it.
+# State after skipping the start page: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 
@@ -33,11 +34,11 @@ def returning(present: LabState, there: LabState | None, model: str) -> LabState
 
     Args:
         present: the current state.
-        there: the last state with a model of the new model's family; None on the first visit to the family.
+        there: the last state with a model of the new model's family; None if no model of this family was open before.
         model: name of the new model.
 
     Returns:
-        Within a family, `present` with the new model. Otherwise the experiment of `there`, with those fields of
+        Within a family, `present` with the new model. Otherwise `there` with the new model, and with those fields of
         `present` that do not depend on the model.
     """
     if there is None or catalogue.same_family(present.model, model):
@@ -51,7 +52,8 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
 
     Args:
         state: the state.
-        read_chars: number of characters that the model reads; a text over MAX_LINK_TEXT is cut there.
+        read_chars: number of characters that the model reads; a text of more than MAX_LINK_TEXT characters is cut after
+            this number.
 
     Returns:
         The query without `?`; empty for the default state.
@@ -64,7 +66,7 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
             if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
         said = {field: text for field, text in said.items() if field.is_setting}
-    # a query of settings alone would open another state, so it also names the page
+    # a query of presentation settings alone would open another state, so it also names the page
     elif all(field.is_setting for field in said):
         said = {FIELDS[0]: FIRST_PAGE} | said
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
@@ -72,8 +74,11 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
 
 
 def _linked(query: str) -> str:
-    """Returns a query that programs which find links in a text leave whole: it ends in a letter or a digit, has no sign
-    of emphasis in chats (_ * ~), and no two full stops or hyphens in a row."""
+    """Returns the query, encoded so that programs which detect links in a text do not cut it.
+
+    The query ends in a letter or a digit. It has no sign that formats text in chats (_ * ~), and no two full stops or
+    hyphens in a row.
+    """
     query = re.sub(r"\+$", "%20", query)
     query = re.sub(r"[_*~]|(?<=[-.])[-.]|[-.]$", lambda sign: f"%{ord(sign[0]):02X}", query)
     return f"{query}&view=used" if query.endswith("=") else query  # the default view, after an empty text
@@ -83,7 +88,7 @@ def opened_by(place: Place | None) -> LabState:
     """Returns the initial state of a lesson's step.
 
     Args:
-        place: the step; None for the first visit.
+        place: the step; None for the start page.
 
     Returns:
         The state; the default state if the step's model cannot be read.
@@ -98,28 +103,29 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
 
 
 def first_lab() -> LabState:
-    """Returns the state after skipping the first visit."""
+    """Returns the state after skipping the start page."""
     return _read(FIRST_LAB)[0]
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state that the header's links start from.
+    """Returns the state on which the links in the header are based.
 
     Args:
         state: the current state.
 
     Returns:
-        On the start page, the first visit's text without interventions, on the first page; otherwise `state`.
+        On the start page, the state of the page Explore with the start page's text and without interventions; otherwise
+        `state`.
     """
     return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:
-    """Returns `other` with the presentation of `state`.
+    """Returns `other` with the presentation settings of `state`.
 
     Args:
-        state: the state that language, lesson, answer and classroom display come from.
-        other: the state that all other fields come from.
+        state: provides language, lesson, answer and classroom display.
+        other: provides all other fields.
 
     Returns:
         The combined state.
@@ -128,14 +134,15 @@ def settled(state: LabState, other: LabState) -> LabState:
 
 
 def whole_brackets(cut_text: str, text: str) -> str:
-    """Returns a prefix of a text that does not end inside [brackets], because half a pair would reveal a hidden word.
+    """Returns a prefix of a text that does not end inside [brackets], because an unclosed bracket would reveal a hidden
+    word.
 
     Args:
         cut_text: a prefix of `text`.
         text: the whole text.
 
     Returns:
-        `cut_text`, shortened to before an open bracket.
+        `cut_text`; if its last bracket is not closed, only the text before this bracket.
     """
     opened = cut_text.rfind("[")
     if len(cut_text) < len(text) and opened > cut_text.rfind("]"):
@@ -159,7 +166,7 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
 
 
 def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
-    """Returns the state with these fields and the defaults for all others, and messages."""
+    """Returns the state with these fields and defaults for all others, and a message per field that is not valid."""
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:

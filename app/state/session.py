@@ -1,4 +1,4 @@
-"""Shortcuts to the current visit, the keys of Streamlit's widgets, and the browser's address."""
+"""Functions for the current session: its history, the keys of Streamlit's widgets, and the browser's address."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem
 FILES = ("npz", "json", "csv", "zip")  # formats of exports
 _DRAWN, _WHOLE = "library drawn", "whole library"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
-MAX_ADDRESSES = 300  # number of addresses of its states that a visit stores
+MAX_ADDRESSES = 300  # largest number of addresses that a session stores, each with its state
 
 
 P = ParamSpec("P")
 
 
 def history() -> History:
-    """Returns the history of the current visit."""
+    """Returns the history of the current session."""
     return visit.current().history
 
 
 def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
-    """Wraps a widget's callback so that it holds the visit's lock, and no other event of the visit runs meanwhile.
+    """Wraps a widget's callback so that it holds the session's lock; no other event of the session runs meanwhile.
 
     Args:
         handler: the callback.
@@ -64,7 +64,7 @@ def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
 
 
 def speak() -> None:
-    """Sets the visitor's language for this thread. Every fragment calls it first, because a fragment can run alone."""
+    """Sets the visitor's language for this thread. Every fragment calls this first: a fragment can run alone."""
     texts.speak(history().present.language)
 
 
@@ -97,10 +97,10 @@ def is_index(value: object, count: int) -> TypeGuard[int]:
 
 
 def ask_for(ending: object, number: object) -> None:
-    """Requests an export: the next drawn page has a download button for it. Ignores invalid arguments.
+    """Requests an export: the next page has a download button for the export. Ignores invalid arguments.
 
     Args:
-        ending: one of FILES.
+        ending: file format, one of FILES.
         number: sequence number of the event; distinguishes this button from buttons of earlier requests.
     """
     if isinstance(ending, str) and ending in FILES and isinstance(number, int):
@@ -121,7 +121,7 @@ def is_told(place: Place, answer: str) -> bool:
 
 
 def once(draw: Callable[[], None]) -> None:
-    """Calls a drawing function in the first run of a session only, because the browser keeps its result.
+    """Calls a drawing function only in the first run of a session, because the browser keeps the result.
 
     Args:
         draw: the function.
@@ -132,7 +132,7 @@ def once(draw: Callable[[], None]) -> None:
 
 
 def send_whole_library() -> None:
-    """Makes the next run send the component library itself, because the browser cannot import it from its address."""
+    """Makes the next run send the whole component library, because the browser could not import it from its address."""
     st.session_state[_WHOLE], st.session_state[_DRAWN] = True, False
 
 
@@ -142,10 +142,10 @@ def wants_whole_library() -> bool:
 
 
 def follow_address(page: str) -> None:
-    """Opens the state of the browser's address in the first run, after back or forward, and for an unknown address.
+    """Opens the state in the browser's address in the first run, after back or forward, and for an unknown address.
 
-    In all other runs the session's state is newer than the address: while a visitor types fast, the browser still sends
-    older addresses of the same session.
+    In all other runs the session's state is newer than the address: while a visitor types fast, the browser still
+    sends older addresses of the same session.
 
     Args:
         page: page in the path of the address; a page in the query takes precedence.
@@ -162,18 +162,18 @@ def follow_address(page: str) -> None:
             state = replace(known[asked], language=history().present.language)
         else:
             state, problems = _read(params)
-        if not params and first:  # without a link, which would set the language
-            chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier visit
+        if not params and first:  # a link would set the language
+            chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier session
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked, history().present)
 
 
 def begin_at(query: str) -> None:
-    """Opens the state of the browser's current address as the first state of this visit.
+    """Opens the state in the browser's current address as the first state of this session.
 
-    After a restart of the server or a long pause, Streamlit reports the address of the page load, but the browser shows
-    a newer one. Undo does not go back beyond this state.
+    After a restart of the server or a long pause, Streamlit reports the address at the time when the page was loaded,
+    but the browser shows a newer address. Undo does not go back beyond this state.
 
     Args:
         query: query of the browser's address, without `?`.
@@ -188,7 +188,7 @@ def begin_at(query: str) -> None:
 
 
 def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
-    """Returns read_query; for a foreign model that is not in memory, the page `Your model`, where it can be opened."""
+    """Returns the result of read_query, with the page `Your model` if an external model is not in memory."""
     state, problems = read_query(params)
     wanted = params.get("model", "")
     if is_foreign(wanted) and state.model != wanted:
@@ -198,7 +198,7 @@ def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
 
 
 def remember_address(query: str, state: LabState) -> None:
-    """Stores a state under its address, so that `follow_address` recognizes the address as one of this visit.
+    """Stores a state under its address, so that `follow_address` recognizes the address as one of this session.
 
     Args:
         query: query string of the address.

@@ -1,4 +1,4 @@
-"""Properties of several models together. A plan or selection is valid if at least one of the models has its heads."""
+"""Properties of a group of models. A plan or selection is valid if at least one model of the group has its heads."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def entries(models: Iterable[str]) -> list[ModelInfo]:
     """Returns the catalogue entries of models.
 
     Args:
-        models: names.
+        models: names of models.
 
     Returns:
-        One entry per name. The exceptions are those of catalogue.find.
+        One entry per name. Raises the same exceptions as catalogue.find.
     """
     return [catalogue.find(name) for name in models]
 
 
 def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Returns the range of valid selections.
+    """Returns the largest shape of several models, which limits the valid selections.
 
     Args:
         models: names.
@@ -54,13 +54,13 @@ def policies_of(models: Iterable[str]) -> frozenset[str]:
 
 
 def views_of(models: Iterable[str]) -> tuple[str, ...]:
-    """Returns the views of the large map.
+    """Returns the views that the large map offers for these models.
 
     Args:
         models: names.
 
     Returns:
-        VIEWS; without `mask` (F) if no model has selective attention.
+        VIEWS, without `mask` (the selective mask F) if no model has selective attention.
     """
     return VIEWS if any(entry.selects for entry in entries(models)) else VIEWS[:-1]
 
@@ -70,10 +70,10 @@ def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:
 
     Args:
         plan: interventions on heads.
-        models: names; the first is the page's model.
+        models: names of models; the first is the page's model.
 
     Returns:
-        The part whose heads and scale at least one model has, and a description of each omitted part.
+        The part of the plan whose heads and scale at least one model supports, and a description of each omitted part.
     """
     shape, *beside = (entry.shape for entry in entries(models))
     return plan.within(shape, policies_of(models), beside)

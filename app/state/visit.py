@@ -1,4 +1,7 @@
-"""Visit: the state of one visitor. It is separate from Streamlit's session, so that the events route can use it."""
+"""Visit: the server-side state of one browser session.
+
+It is separate from the state of Streamlit's session, so that the events route (app/route.py) can use it.
+"""
 
 from __future__ import annotations
 
@@ -19,35 +22,35 @@ from app.state.lessons.lesson_files import Place
 from components import channel
 from components.channel import Channel
 
-SESSION_KEY = "visit"  # the key in Streamlit's session
+SESSION_KEY = "visit"  # the key of the Visit in Streamlit's session state
 
-# Only Streamlit's sessions hold strong references to visits, so a visit ends with its session.
+# Only Streamlit's sessions have strong references to these objects, so a Visit ends with its Streamlit session.
 _visits: WeakValueDictionary[str, Visit] = WeakValueDictionary()
 _current: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
 @dataclass(eq=False)
 class Visit:
-    """One visitor's state.
+    """The state of one browser session.
 
     Attributes:
         history: the present state, undo and redo.
-        channel: events and payloads; its id names the visit, its lock guards the visit.
+        channel: events and payloads. The channel's id identifies the session, and its lock protects the session.
         answers: step of a lesson -> the visitor's answer, as LabState.answer.
         ticked: completed steps of lessons.
         aside: the state before the lesson, which is restored after it.
-        allowances: name of an allowance -> what is left of it, and since when (app/server/limits.py).
-        addresses: hash of an address of this visit -> its state.
+        allowances: name of an allowance -> (units left, time when they were counted); see app/server/limits.py.
+        addresses: hash of an address of this session -> the state of this address.
         download: format of the last requested export, and the sequence number of its event.
-        begin_writing: True if the continuation must start with the next drawing of the page.
-        continuation: the continuation on the page.
-        picked: (model, indices of its heads) picked in a scatter plot.
-        labs: name -> foreign model with constant matrices made by this visitor.
-        pictures: model -> file content of the chosen picture.
+        begin_writing: True if the continuation must start when the page is next displayed.
+        continuation: the generated continuation on the page.
+        picked: (model, indices of the heads that were picked in the scatter plot).
+        labs: name -> external model with the constant matrices that this visitor computed.
+        pictures: model -> content of the picture file that the visitor chose.
         job: the background job; None without one.
         address: IP address of the browser; None if Streamlit does not report it.
         is_embedded: True if the app is in a frame of another page.
-        layout: key of everything that the Streamlit elements on the page depend on; None before the page is drawn.
+        layout: key of everything that the Streamlit elements on the page depend on; None before the page is displayed.
     """
 
     history: History = field(default_factory=History)
@@ -73,19 +76,19 @@ class Visit:
 
 
 def find(visit_id: str) -> Visit | None:
-    """Returns a visit of this process.
+    """Returns a session of this process.
 
     Args:
-        visit_id: id of the visit's channel.
+        visit_id: id of the session's channel.
 
     Returns:
-        The visit; None if it has ended or is in another process.
+        The session; None if the session has ended or is in another process.
     """
     return _visits.get(visit_id)
 
 
 def current() -> Visit:
-    """Returns the visit of this thread: the visit of `use` on the events route, else that of Streamlit's session."""
+    """Returns the session of this thread: set by `use` on the events route, else taken from Streamlit's session."""
     visit = _current.get()
     if visit is not None:
         return visit
@@ -99,13 +102,13 @@ limits.charge(lambda: current())
 
 @contextlib.contextmanager
 def use(visit: Visit) -> Iterator[Visit]:
-    """Makes a visit the current one while the context is open, for a thread without a Streamlit session.
+    """Makes a session the current one while the context is open, for a thread without a Streamlit session.
 
     Args:
-        visit: the visit.
+        visit: the session.
 
     Yields:
-        The same visit.
+        The same session.
     """
     token = _current.set(visit)
     try:

@@ -1,4 +1,4 @@
-"""A visitor's data for foreign models, kept for the visit: constant matrices, pictures and the background job."""
+"""A visitor's data for external models during a session: constant matrices, pictures and the background job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def opened(name: str) -> Lab:
         name: name of the model.
 
     Returns:
-        The model. The exceptions are those of serving.load.
+        The model. Raises the same exceptions as serving.load.
     """
     return with_constants(serving.load(name))
 
@@ -46,15 +46,15 @@ def with_constants(lab: Lab) -> Lab:
         lab: the shared model.
 
     Returns:
-        The copy, else `lab`.
+        The copy; `lab` if there is none.
     """
     made = _labs().get(lab.name)
-    # Two folders can have the same name. The copy shares the task object with its own model only.
+    # Two model folders can have the same name. The copy shares its task object only with the model it was made from.
     return made if made is not None and made.task is lab.task else lab
 
 
 def keep_constants(lab: Lab) -> None:
-    """Stores a model with new constant matrices; above MOST_LABS models, the oldest is removed.
+    """Stores a model with new constant matrices. If there are more than MOST_LABS models, removes the oldest.
 
     Args:
         lab: the model.

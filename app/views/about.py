@@ -1,4 +1,4 @@
-"""The About page: the meaning of the controls, the models with their numbers, the data with their licences."""
+"""The About page: the meaning of the controls, the models with their metrics, the data with their licences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def _text() -> None:
 
 
 def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Returns the title of a card's held-out numbers, and each number by its column; a metric without lengths in words.
+    """Returns the title of a card's held-out metrics, and column -> formatted metric.
+
+    A metric that is not given by text length is one sentence in a single column.
     """
     metric = each["metric"]
     if "accuracy_by_events" in metric:

@@ -1,7 +1,7 @@
 """The Compare page: up to four models of a family on one text, with one selection and one plan for all.
 
-The results are at the top, beside the heads that the plan changes. Below them, one part of the results is shown, at
-the same height for all models.
+The results are at the top, beside the heads that the plan changes. Below the heads, one chosen part of the results is
+shown, at the same height for all models.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def page() -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """One of the models with the text as tokenized for it.
+    """One of the compared models, with the traces of the text.
 
     Attributes:
-        state: state with the part of the plan and the selection that this model has heads for.
+        state: the state with the parts of plan and selection that fit this model's heads.
         before, after: the baseline trace and the trace under the plan.
     """
 
@@ -60,8 +60,9 @@ class Compared:
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
-    answers.
+    """Returns a key of everything that the page's Streamlit elements depend on.
+
+    As long as the key is the same, the events route updates the page.
     """
     there = _readable(_read_all(reading, state))
     entropies = state.part == "entropy" and (state, reading.shown)
@@ -86,14 +87,14 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
 
 
 def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
-    """Returns functions that make the parts which take longer than the pictures: the translations."""
+    """Returns functions that create the components which take longer than the attention maps: the translations."""
     if state.part != "prediction":
         return []
     return [partial(translation.part, one.lab, one.state, one.before, one.after, key=f"written {index}")
             for index, one in enumerate(_readable(_read_all(reading, state))) if translation.is_offered(one.before)]
 
 
-# a link: the model with tables answers another value than the model with softmax attention
+# a link: the model with random tables predicts another value than the model with softmax attention
 EXAMPLE = {"page": "compare", "model": "assignment-softmax", "text": "x=1; x=7; y=3; x=?", "with": "assignment-random",
            "part": "prediction"}
 DIRECT = frame.Direct(depends, parts, late_parts)
@@ -143,7 +144,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _read_all(reading: Reading, state: LabState) -> dict[str, Compared | str]:
-    """Returns each model with the text, or the reason why it cannot read the text."""
+    """Returns name -> the model with the traces of the text, or the reason why it cannot read the text."""
     return {name: read(name, state, reading.shown) for name in state.models}
 
 
@@ -152,8 +153,7 @@ def _readable(found: Mapping[str, Compared | str]) -> list[Compared]:
 
 
 def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
-    """Returns a column for each model, and at least two, so that the first column keeps its width when a model is
-    added.
+    """Returns one column per model, but at least two, so that the first column keeps its width when a model is added.
 
     On a narrow screen style.css sets two columns in a row.
     """
@@ -162,9 +162,9 @@ def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
 
 
 def _name(one: Compared) -> None:
-    # a heading, because everything up to the next one is about this model
+    # a heading, because everything up to the next heading is about this model
     st.markdown(f"##### {literal(model_label(one.lab.name))}")
-    with contextlib.suppress(ValueError, CheckpointError):  # a foreign model has no card
+    with contextlib.suppress(ValueError, CheckpointError):  # an external model has no card
         st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
 
 
@@ -182,7 +182,7 @@ def _entropies(there: Sequence[Compared]) -> None:
 
 
 def read(name: str, state: LabState, shown: str) -> Compared | str:
-    """Returns a model with the text; or, in words, the reason why it cannot read the text."""
+    """Returns a model with the traces of the text, or a sentence why the model cannot read the text."""
     serving.give_way()
     try:
         lab = visitor_models.opened(name)
@@ -197,7 +197,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
 
 
 def trained_unequally(there: Sequence[Compared]) -> str:
-    """Returns the models' training steps in words if they differ; then attention is not the only difference."""
+    """Returns a sentence about the models' numbers of training steps; empty if all models have the same number."""
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
@@ -225,7 +225,7 @@ def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
 
 
 def answer(before: Output, after: Output) -> Answer:
-    """Returns the top-1 label before and after, and whether it is right if that is known."""
+    """Returns the top-1 labels without and with the plan, and whether each label is right, if this is known."""
     first, now = before.order[0], after.order[0]
     known = before.target >= 0
     return {"before": before.names[first], "p_before": float(before.distribution[first]),
@@ -235,7 +235,7 @@ def answer(before: Output, after: Output) -> Answer:
 
 
 def asked_of(one: Compared, seen: AnyTrace) -> Output | None:
-    """Returns the prediction on display, by default the last one."""
+    """Returns the prediction that is shown; by default the last prediction."""
     outputs = seen.outputs
     return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
 
@@ -250,7 +250,7 @@ def asked(there: Sequence[Compared]) -> str:
 
 
 def where(one: Compared) -> str:
-    """Returns the model and its selected head; a model of another shape has the nearest head selected."""
+    """Returns the model and its selected head in words. In a model of another shape, the nearest head is selected."""
     return _("{model}, layer {layer}, head {head}", model=model_label(one.lab.name),
              layer=one.state.selection.layer + 1, head=one.state.selection.head + 1)
 

@@ -1,7 +1,7 @@
-"""The Constant page: the score that a frozen encoder loses as more and more of its heads become constant.
+"""The Constant page: how the score of a frozen encoder drops as more and more of its heads become constant.
 
-The charts also show a random order, pruned heads, controls and the two numbers of the source. models/studies/papa
-measured everything except the input text, which is computed when the page is drawn.
+The charts also show a random order, pruned heads, controls and two numbers of the paper. models/studies/papa measured
+everything except the results for the input text, which are computed when the page is displayed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from models.studies.papa import results
 from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import KIND, Study, Task, deviation
 
-AVERAGE, MOST = 0.08, 0.2  # relative drops in the source: mean and largest (Hassid et al. 2022, abstract and section 4)
+AVERAGE, MOST = 0.08, 0.2  # relative drops in the paper: mean and largest (Hassid et al. 2022, abstract and section 4)
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
 ABOUT = N_("The encoder is frozen. Constant matrices are means over the training texts of each task. For each number "
            "of constant heads, new probes that read all layers are trained until their validation loss stops falling "
@@ -46,7 +46,7 @@ RULE = N_("A task counts towards the mean if each of the three probes on the unm
 
 
 def page() -> None:
-    """Draws the page; the text box only for a model whose measured probes can label the text."""
+    """Displays the page. The text box is shown only for a model whose measured probes can label the text."""
     frame.under_header(_draw, has_box=lambda lab, state: _reads(_whole(_studies()), lab, state.constant))
 
 
@@ -66,7 +66,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     _choose(studies, study, shown, reads)
     with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
         left, right = st.columns([60, 40], gap="medium")
-    with right:  # the right part is drawn first, because a new text changes it
+    with right:  # the right part is displayed first, because a new text changes it
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
         if reads:
@@ -81,7 +81,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _studies(tells: bool = False) -> dict[str, Study]:
-    """Returns all studies by name; `tells` draws a message for each damaged file."""
+    """Returns all studies by name; with `tells`, displays a message for each damaged file."""
     studies = {}
     for name in results.names():
         try:
@@ -98,8 +98,10 @@ def _studies(tells: bool = False) -> dict[str, Study]:
 
 
 def _whole(every: dict[str, Study]) -> dict[str, Study]:
-    """Returns the studies without training checkpoints that are measured only at the endpoints: these are points in the
-    chart of several models."""
+    """Returns the studies without those training checkpoints that are measured only at the endpoints.
+
+    These checkpoints are only points in the chart of several models.
+    """
     return {name: study for name, study in every.items() if study.is_whole or not study.moment}
 
 
@@ -121,7 +123,7 @@ def _there(name: str, stamp: tuple[int, ...]) -> Study:
 
 
 def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
-    """Returns the study in the link, that of the page's model, that of another model that is here, or the first."""
+    """Returns the study in the link, else of the page's model, else of another installed model, else the first."""
     if shown.study in studies:
         return studies[shown.study]
     own = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
@@ -130,11 +132,11 @@ def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
 
 
 def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
-    """Draws the choice of the measured model and of the task.
+    """Displays the choice of the measured model and of the task.
 
     Args:
-        studies: all of them, by name.
-        study: the chosen one.
+        studies: all studies, by name.
+        study: the chosen study.
         shown: the state of the page.
         reads: True if the page's model is the measured one, so that its probes can label the input text.
     """
@@ -238,7 +240,7 @@ def _score(scores: tuple[float, ...]) -> str:
 
 
 def _mean(scores: tuple[float, ...]) -> str:
-    """Returns the formatted mean without the deviation, which the charts show, because the column is narrow."""
+    """Returns the formatted mean. The standard deviation is only in the charts, because the column is narrow."""
     return number(fmean(scores), ".3f") if scores else "–"
 
 
@@ -249,7 +251,7 @@ def _table(study: Study, count: int) -> None:
 
 @caches.remembered(worded=True)
 def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
-    """Returns the columns, and a table for each number of heads."""
+    """Returns the names of the columns, and one table per number of constant heads."""
     study = _there(name, stamp)
     others = {mode: title for mode, title in {RANDOM: _("random order"), REMOVED: _("pruned")}.items()
               if study.has(mode)}

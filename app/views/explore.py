@@ -1,4 +1,4 @@
-"""The Explore page: the text above; all heads, one head or a section in its place, and the effect of the plan."""
+"""The Explore page: the text, all heads, the selected head (or a section in its place), and the plan's effect."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def page() -> None:
     drawn = frame.under_header(_draw, direct=DIRECT)
     if drawn is not None:
         place, lab = drawn
-        with place:  # the continuation is drawn last: during generation it ends the run to begin the next one
+        with place:  # the continuation is displayed last: during generation it ends the run to begin the next run
             continuation.draw(lab.name)
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
-    answers.
+    """Returns a key of everything that the page's Streamlit elements depend on.
+
+    As long as the key is the same, the events route updates the page.
     """
     now = visit.current()
     before, after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
@@ -62,7 +63,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
 
 
 def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
-    """Returns functions that make the parts which take longer than the pictures: the translation."""
+    """Returns functions that create the components which take longer than the attention maps: the translation."""
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     return [partial(translation.part, lab, state, before, after)] if translation.is_offered(before) else []
@@ -72,7 +73,7 @@ DIRECT = frame.Direct(depends, parts, late_parts)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:
-    """Draws everything but the continuation; returns the continuation's container and the model that generates it."""
+    """Displays everything except the continuation; returns the container for the continuation, and the model."""
     shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
@@ -108,14 +109,14 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
 
 
 def _with_prediction(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> LabState:
-    """Returns the state with the index of the prediction on display."""
+    """Returns the state with the index of the prediction that is shown."""
     if sections.present(lab, state, after) == "pair":
         state = replace(state, asked=pair.shown_index(lab, state, before))
     return replace(state, asked=effect.shown_index(state, before, after))
 
 
 def _overlay(lab: Lab, reading: Reading, state: LabState) -> None:
-    """Draws the picture of a vision model, below the map of the selected head."""
+    """Displays the picture of a vision model, below the map of the selected head."""
     if lab.task.sees:
         kind, layer, head = heads.selected(lab, state)
         after = compute.traces_of(lab, reading.prompt, state.plan)[1]

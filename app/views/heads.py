@@ -1,6 +1,6 @@
-"""The Heads page: measures of every head against each other, over a corpus and on the input text.
+"""The Heads page: compares measures of every head, over a corpus and on the input text.
 
-It also shows the roles of heads. Selecting points in the chart selects heads.
+The page also shows the roles of heads. Selecting points in the chart selects heads.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     _example(lab, found)
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    with st.container(key="heads-work"):  # peek.js: the effect in one line while its panel is not on the screen
+    with st.container(key="heads-work"):  # for peek.js: one line while the panel is off screen
         left, right = st.columns([38, 62], gap="medium")
     with left:
         heads.grid(lab, state, after, notes=roles.badges(found, state.heads.role))
@@ -63,7 +63,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _example(lab: Lab, found: dict[str, Any]) -> None:
-    """Draws a button that prunes the head whose removal costs most, if that was measured."""
+    """Displays a button that prunes the head whose removal increases the loss most, if the losses were measured."""
     losses = measures.of_corpus(lab, found).values.get("loss") if found else None
     if losses is None or not numpy.isfinite(losses).any():
         return
@@ -90,7 +90,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
 
 
 def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
-    """Draws one point per head; selecting points selects heads, which can then be changed together."""
+    """Displays one point per head. Selecting points picks heads, which can then be changed together."""
     x, y = state.heads.x, state.heads.y
     missing = [_(MEASURES[name]) for name in dict.fromkeys((x, y)) if name not in values]
     if missing:
@@ -134,7 +134,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
 
 
 def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> None:
-    """Draws the rank correlations of all measures, and offers the values as a file."""
+    """Displays the rank correlations of all measures, and a button that downloads the values."""
     names = [name for name in MEASURES if name in values]
     if len(names) > 1:
         st.markdown(_("**Rank correlations** (Spearman) of the measures over all {n} heads",

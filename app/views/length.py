@@ -1,6 +1,6 @@
 """The Length page: the effect of a longer text on loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/studies/corpus/lengths.py); the rings are values of the text in the box.
+Curves were measured on held-out text (models/studies/corpus/lengths.py); rings are values of the input text.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Quantity:
     """The quantity that a chart shows.
 
     Attributes:
-        key: key of models.studies.corpus.lengths.measure and facts.
-        title, unit: texts for the visitor.
-        percent: True if its values are shares.
+        key: key of the quantity in the results of models.studies.corpus.lengths.measure and facts.
+        title, unit: texts for the visitor, not translated yet.
+        percent: True if the values are fractions that are shown in percent.
     """
 
     key: str
@@ -68,9 +68,9 @@ class Curve:
     Attributes:
         model: name of the model.
         policy: one of READINGS.
-        by_length: tokens -> result of models.studies.corpus.lengths.measure.
-        spread: (quantity, tokens) -> standard error by the choice of texts, combined with the standard deviation over
-            seeds if there are several.
+        by_length: number of tokens -> result of models.studies.corpus.lengths.measure.
+        spread: (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard
+            deviation over seeds if there are several.
     """
 
     model: str
@@ -85,7 +85,7 @@ class Curve:
         return _("{model}, {reading}", model=model_label(self.model), reading=_(READINGS[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
-        """Returns a number at a length; the mean of numbers by layer and head; None if it was not measured."""
+        """Returns a quantity at a length, averaged over layers and heads if necessary; None if it was not measured."""
         found = self.by_length.get(length, {}).get(quantity)
         if isinstance(found, list):
             return fmean(value for layer in found for value in layer)
@@ -97,12 +97,12 @@ class Shown:
     """The content of the page.
 
     Attributes:
-        found: model -> its measured curves.
+        found: model -> the measured curves of this model.
         damaged: messages about files that cannot be read.
-        lengths: the measured lengths; without curves there are none.
-        length: the chosen one.
+        lengths: the measured lengths; empty if there are no curves.
+        length: the chosen length.
         points: values of the input text, as `_points` returns them.
-        unread: the models that read only a part of the text, with the number of tokens.
+        unread: (model, maximum number of tokens) of the models that read only a part of the text.
     """
 
     found: dict[str, tuple[Curve, ...]]
@@ -135,15 +135,16 @@ def _shown(lab: Lab, reading: Reading, state: LabState) -> Shown:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
-    answers.
+    """Returns a key of everything that the page's Streamlit elements depend on.
+
+    As long as the key is the same, the events route updates the page.
     """
     shown = _shown(lab, reading, state)
     return state.models, tuple(shown.damaged), shown.curves, tuple(shown.unread)
 
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
-    """Returns the page's components; none without curves."""
+    """Returns the page's components; an empty list if there are no curves."""
     shown = _shown(lab, reading, state)
     curves, length, models = shown.curves, shown.length, list(shown.found)
     if not curves:
@@ -187,7 +188,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
         left, right = st.columns([68, 32], gap="medium")
     charts, slider, heads = parts(lab, reading, state)
-    with right:  # drawn first: the browser has to load Vega for the charts
+    with right:  # displayed first, because the browser has to load Vega for the charts
         mount(slider)
     with left:
         mount(charts)
@@ -200,7 +201,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _trained(curves: Sequence[Curve]) -> tuple[int, ...]:
-    """Returns the lengths that the models were trained at, ascending."""
+    """Returns the text lengths with which the models were trained, in ascending order."""
     return tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
 
 
@@ -215,7 +216,7 @@ def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """Returns the measured curves of a model, that of the trained setting first; none if the model was not measured.
+    """Returns the measured curves of a model, the trained setting first; empty if the model was not measured.
 
     Raises:
         CheckpointError: a file is damaged.
@@ -234,7 +235,9 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
 
 
 def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
-    """Returns (quantity, tokens) -> the uncertainty by texts and, for the trained setting, by seeds, where it is known.
+    """Returns (quantity, number of tokens) -> the uncertainty, where it is known.
+
+    The uncertainty combines the sampling of texts and, for the trained setting, the seeds.
     """
     metrics = list(seeds.read_seeds(name).values()) if policy == "trained" else []
     result = {}
@@ -249,12 +252,12 @@ def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> di
 
 
 def _key(metric: str, tokens: str) -> str:
-    """Returns the key of a length in a metric: assignments count events of two tokens, without BOS."""
+    """Returns the key of a length in a metric. For assignments, lengths are events of two tokens, without BOS."""
     return str((int(tokens) - 1) // 2) if metric.endswith("events") else tokens
 
 
 def _predictions(curves: Sequence[Curve]) -> str:
-    """Returns how many predictions a loss is the mean of: `2,494 to 16,384`."""
+    """Returns the number of predictions in the mean of a loss, for example `2,494 to 16,384`."""
     counts = [values["predictions"] for curve in curves for values in curve.by_length.values()]
     least, most = min(counts), max(counts)
     return f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
@@ -315,7 +318,7 @@ def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
 
 
 def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
-    """Returns a chart in words."""
+    """Returns the values of a chart at one length, as a sentence."""
     known = [(curve.label, curve.value(length, quantity.key)) for curve in curves]
     values = "; ".join(f"{label} {value:.3f}" for label, value in known if value is not None)
     return _("{title} at {length} tokens, {unit}: {values}", title=_(quantity.title), length=length,
@@ -323,9 +326,10 @@ def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
 
 
 def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
-    """Returns the values of the input text for each model: n and every quantity.
+    """Returns two lists: the values of the input text for each model (n and every quantity), and `Shown.unread`.
 
-    It also returns the models that read only a part of the text, with the number of tokens; they have no point.
+    The second list contains the models that read only a part of the text, with their limits in tokens. These models
+    have no values in the first list.
     """
     points, unread = [], []
     for name in state.models:

@@ -1,4 +1,4 @@
-"""The Lessons page: lessons, each about one idea, with the steps that this visitor has completed."""
+"""The Lessons page: all lessons, with the steps that the visitor has completed."""
 
 from __future__ import annotations
 

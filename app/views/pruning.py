@@ -1,6 +1,6 @@
-"""The Pruning page: heads are pruned one after another, in a measured order.
+"""The Pruning page: prunes heads one after another, in a measured order.
 
-It shows the predictions without them, the loss on held-out texts, and the saved time.
+The page shows the predictions without the pruned heads, the loss on held-out texts, and the saved time.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _example(chosen: Choice, left: int) -> None:
-    """Draws a button that prunes half of the heads, while none is pruned."""
+    """Displays a button that prunes half of the heads, if no head is pruned yet."""
     if left == len(chosen.order):
         st.button(_("Example: prune {n} of {count} heads", n=left // 2, count=left), key="example-pruning",
                   on_click=head_events.prune_to, args=(chosen.order, left - left // 2))
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
-    """Draws the choice of the order, of the heads to prune, and of the number of heads left."""
+    """Displays the choice of the pruning order, of the heads to prune, and of the number of remaining heads."""
     count = len(chosen.order)
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -88,7 +88,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
 
 
 def _group(chosen: Choice) -> str:
-    """Returns the group of the slider and the charts; it includes the scope, because a position depends on it."""
+    """Returns the group of slider and charts. Its name includes the scope, because positions depend on it."""
     return f"pruning {chosen.scope}"
 
 
@@ -97,7 +97,7 @@ def _hear(chosen: Choice) -> OnEvent:
 
 
 def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
-    """Draws the roles of the heads that are left."""
+    """Displays the roles of the remaining heads."""
     its = [role for role in measured.get("roles", [])
            if chosen.scope in (ALL, role["kind"])]
     if not its:
@@ -111,7 +111,7 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
 
 
 def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], left: int) -> None:
-    """Draws the loss and the saving at each number of heads, on held-out texts and on the input text."""
+    """Displays the loss and the saving at each number of remaining heads, on held-out texts and the input text."""
     panels: list[tuple[str, bool, dict[str, Curve]]] = []
     if found:
         its = pruning.curves(found)
@@ -145,7 +145,7 @@ def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], l
 
 
 def _measured(found: dict[str, Any]) -> str:
-    """Returns the texts on which the curves were measured, in words."""
+    """Returns sentences about the texts on which the curves were measured."""
     told = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
              "time is saved. No model is trained again. Loss: {texts:,} held-out texts, {n:,} predictions. Bars: "
              "standard error of the loss difference; for the random order, standard deviation of {draws} draws.",
@@ -156,7 +156,7 @@ def _measured(found: dict[str, Any]) -> str:
 
 
 def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
-    """Returns the measured values at each number of heads, in words."""
+    """Returns sentences with the measured values, one string per number of remaining heads."""
     its, chance = ({point[0]: point[1] for point in found["curves"].get(name, [])} for name in (chosen.name, RANDOM))
     most = len(chosen.order)
     # an unfinished study lacks some points
@@ -166,7 +166,7 @@ def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
 
 
 def _lost(before: float, after: float, left: int, chance: float | None) -> str:
-    """Returns the loss on held-out texts in words: of all heads, in the chosen order, and in a random order."""
+    """Returns a sentence with the loss on held-out texts: all heads, the chosen order, and a random order."""
     told = {"before": before, "after": after, "left": left, "chance": chance}
     if chance is None:
         return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; all heads "
@@ -176,7 +176,7 @@ def _lost(before: float, after: float, left: int, chance: float | None) -> str:
 
 
 def _saving(found: dict[str, Any], left: int) -> str:
-    """Returns the saving at the nearest number of heads that was timed, in words."""
+    """Returns a sentence with the saving at the nearest number of heads that was timed."""
     near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
     if near is whole:
         return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
@@ -192,7 +192,7 @@ def _saving(found: dict[str, Any], left: int) -> str:
 
 
 def _told(found: dict[str, Any], typed: Curve, left: int) -> str:
-    """Returns the chart at the present number of heads, in words."""
+    """Returns the values of the chart at the present number of heads, as a sentence."""
     parts = []
     for name, points in found.get("curves", {}).items():
         parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=its[1])

@@ -1,4 +1,4 @@
-"""The Results page: every statement with the source's number, our number and a verdict; details can be unfolded."""
+"""The Results page: every statement with the paper's number, our number and a verdict; details can be unfolded."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _claims() -> None:
 
 
 def _summary(statements: Sequence[Statement]) -> None:
-    """Draws the number of statements per verdict, with a legend."""
+    """Displays the number of statements per verdict, with a legend."""
     words = [its.verdict.word for its in statements]
     with st.container(horizontal=True, gap="small", key="verdicts"):
         for word in dict.fromkeys(words):
@@ -101,7 +101,7 @@ def _summary(statements: Sequence[Statement]) -> None:
 
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
-    """Draws the training data, steps and seeds of the claim's models, and their learning curves."""
+    """Displays training data, steps, seeds and learning curves of the claim's models."""
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
         if spec is None:
@@ -126,17 +126,17 @@ _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minu
 
 
 def _unbroken(cell: str) -> str:
-    """Returns a cell with minus signs for hyphens, and without line breaks around ± or within a bracket."""
+    """Returns the text of a table cell with minus signs for hyphens, and no line breaks at ± or in brackets."""
     return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None, is_first: bool) -> None:
-    """Draws one statement: verdict, source and our number; details can be unfolded.
+    """Displays one statement: verdict, source and our number; details can be unfolded.
 
     Args:
         statement: the statement.
-        spec: its chart, or None.
-        above: an earlier statement with the same table, which is not shown again.
+        spec: the chart of the statement, or None.
+        above: an earlier statement with the same table; the table is not shown again. None if there is none.
         is_first: True for the first statement on the page, whose details are unfolded.
     """
     verdict = statement.verdict
@@ -149,7 +149,7 @@ def _statement(statement: Statement, spec: Spec | None, above: Statement | None,
                 st.badge(_("one training"), color="gray")
         st.markdown(linked(_("**Source**: {source}  \n**Here**: {ours}", source=plain(_(statement.sourced)),
                              ours=plain(_unbroken(_(statement.ours))))))
-        # the first statement is the example: its table and chart are seen without a click
+        # the first statement is an example: its table and chart are visible without a click
         with st.expander(_("Details: rule, reason, table, chart"), expanded=is_first):
             _details(statement, spec, above)
 
@@ -208,7 +208,7 @@ def as_csv(statement: Statement) -> str:
 
 
 def drawn(its: Chart, learning: bool = False) -> Spec:
-    """Returns the Vega-Lite specification of a chart; `learning` for learning curves."""
+    """Returns the Vega-Lite specification of a chart; `learning` is True for learning curves."""
     words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
     rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
     percent, title = its.form.endswith("%"), _(its.title)
@@ -223,7 +223,7 @@ def drawn(its: Chart, learning: bool = False) -> Spec:
 
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: int) -> dict[str, Spec]:
-    """Returns key of a statement of this claim -> its chart."""
+    """Returns key of a statement of this claim -> the specification of its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
     return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}

@@ -1,7 +1,7 @@
-"""The first page of a new visitor: one experiment.
+"""The start page, which a new visitor sees first: one experiment.
 
-A small model answers correctly; one press prunes a layer of heads, and the model answers incorrectly.
-tests/app/test_opening.py measures the page's claims.
+A small model predicts the right value; one click prunes a layer of heads, and the prediction becomes wrong.
+tests/app/test_opening.py tests the statements of the page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _draw() -> None:
     present = session.history().present
     state = replace(opened_by(None), plan=present.plan)
     lab = serving.load(state.model)
-    state = replace(state, plan=state.plan.within(lab.shape, frozenset({"trained"}))[0])  # it may be another model's
+    state = replace(state, plan=state.plan.within(lab.shape, frozenset({"trained"}))[0])  # it may be for another model
     before, after = compute.traces_of(lab, compute.read(lab, state.text), state.plan)
     old, new = before.output, after.output
     assert old is not None and new is not None  # the text ends with a question, so there is a prediction
@@ -46,7 +46,7 @@ def _draw() -> None:
 
 
 def tokens(lab: Lab, before: AnyTrace, after: AnyTrace, plan: HeadPlan) -> list[Token]:
-    """Returns the tokens with the attention of the last token to each, in the lookup layer, unmodified and now."""
+    """Returns the tokens, each with the last token's attention to it in the lookup layer, unmodified and now."""
     looks = (_looks(lab, before, HeadPlan()), _looks(lab, after, plan))
     return [Token(text=text, before=old, weight=new) for text, old, new in zip(after.tokens, *looks, strict=True)][1:]
 
@@ -60,7 +60,7 @@ def _looks(lab: Lab, seen: AnyTrace, plan: HeadPlan) -> list[float]:
 
 
 def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
-    """Returns the values in the text, in the order of digits."""
+    """Returns one bar per value that occurs in the text, in numerical order."""
     values = sorted({token for token in line if token.isdigit()})
     return [{"label": value, "before": float(before.distribution[before.names.index(value)]),
              "after": float(after.distribution[after.names.index(value)]),
@@ -68,7 +68,7 @@ def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
 
 
 def choices(plan: HeadPlan) -> list[Choice]:
-    """Returns the buttons: at first one, afterwards the other experiments."""
+    """Returns the buttons: one button at first; after a click also the other experiments."""
     named = [(WITHOUT_FIRST, _("Prune layer 1"))]
     if plan:
         named += [(WITHOUT_READER, _("Prune layer 2 instead")), (WITHOUT_ONE, _("Prune one head only")),
@@ -77,8 +77,9 @@ def choices(plan: HeadPlan) -> list[Choice]:
 
 
 def words(plan: HeadPlan, is_right: bool) -> Words:
-    """Returns the texts about a plan. For a plan of a link that is not on the page, they only say whether the answer is
-    right.
+    """Returns the texts about a plan.
+
+    For a plan from a link that the page does not offer, the texts only report whether the prediction is right.
     """
     verdict = _("✓ right") if is_right else _("✗ wrong")
     looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.") if plan else \

@@ -1,6 +1,6 @@
-"""The page for teachers: a class of 45 minutes that can be printed, with links, questions and answers.
+"""The page for teachers: a printable plan for a class of 45 minutes, with links, questions and answers.
 
-Questions, answers and tasks are read from the lessons, so that both always agree.
+Questions, answers and tasks are read from the lessons, so that the page always agrees with the lessons.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Part:
     """A part of the class.
 
     Attributes:
-        minutes: its length.
-        title: a few words.
+        minutes: duration in minutes.
+        title: the title, in a few words.
         what: what the teacher and the class do.
-        steps: the steps of lessons that it uses.
+        steps: the steps of lessons that this part uses.
     """
 
     minutes: int

@@ -1,6 +1,6 @@
-"""Your model: opens any model of `transformers`, from the Hub or, on the visitor's own machine, from a folder.
+"""The page Your model: opens a model of `transformers` from the Hub or, on the visitor's own machine, from a folder.
 
-Every page then shows the open model, and links can name it.
+Every page can then show this model, and links can contain the model's name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from models.messages import message
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
-# groups of suggested models: the type of prediction, the visible effects, and the models
+# groups of suggested models: (type of model, what can be observed, names of the models)
 GROUPS = (
     (N_("Language models"), N_("They predict the next token. See which earlier words each head looks at, and prune "
                                "heads while the model writes."),
@@ -65,7 +65,7 @@ def _draw() -> None:
 
 
 def _suggested() -> None:
-    """Draws the suggested models by type of prediction; a press writes a name into the field above."""
+    """Displays the suggested models by type; a click writes the name of a model into the field above."""
     st.markdown(_("#### Models to begin with"))
     with st.container(key="suggested"):  # style.css sets as many in a row as fit
         for number, (title, line, names) in enumerate(GROUPS):
@@ -91,7 +91,7 @@ def _about() -> None:
 
 
 def _forms() -> Lab | None:
-    """Draws the forms that open a model; returns the open model."""
+    """Displays the forms that open a model; returns the open model."""
     hosted = hub.access().hosted
     job = visitor_models.job()
     if job is not None:
@@ -132,10 +132,9 @@ def _from_hub(hosted: bool) -> None:
 
 
 def _look() -> None:
-    """Requests a model's size from the Hub and caches the answer, because it takes seconds and pages are drawn often.
-    """
+    """Requests a model's size from the Hub and stores the response, because a request takes seconds."""
     repo = session.widget(session.HUB_ID, str, "")
-    st.session_state[session.JOB_PROBLEM] = ""  # the problem of an earlier attempt is removed
+    st.session_state[session.JOB_PROBLEM] = ""  # removes the message of an earlier attempt
     try:
         limits.spend(limits.DOWNLOADS)
     except limits.LimitError as error:
@@ -145,7 +144,7 @@ def _look() -> None:
 
 
 def _size(name: str) -> tuple[str, bool]:
-    """Returns download size and memory in words, or the reason for a refusal; and whether the model can be opened."""
+    """Returns (download size and memory in words, or the reason for a refusal; True if the model can be opened)."""
     try:
         found = hub.estimate(name)
         return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
@@ -199,7 +198,7 @@ def _ended(job: Job[Any]) -> None:
 
 
 def _opened(lab: Lab) -> None:
-    """Draws the open model: its architecture, and the constant matrices that can be computed for it."""
+    """Displays the open model: its architecture, and the constant matrices that can be computed for it."""
     with st.container(border=True):
         st.markdown(f"**{literal(lab.name)}** · {literal(_(lab.task.title))}")
         st.table([{_("attention"): _(kind.title), _("layers"): kind.layers, _("heads"): kind.heads,

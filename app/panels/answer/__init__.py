@@ -1,1 +1,1 @@
-"""The sections about the answer: predictions by layer, who wrote it, and two prompts."""
+"""The sections that explain the prediction: by layer, contributions to a logit, two prompts, parts of a score."""

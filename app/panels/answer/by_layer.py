@@ -1,4 +1,4 @@
-"""Predictions by layer: the token that each layer's residual stream would give at every position (logit lens)."""
+"""Predictions by layer: the token predicted from each layer's residual stream at every position (logit lens)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models import HeadPlan, Lab, LogitLens
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the table of layers and positions.
+    """Returns the component: a table of layers and positions.
 
     Args:
         lab: the model.
@@ -39,7 +39,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
 
 
 def _words(*lenses: LogitLens | None) -> tuple[list[str], list[ndarray]]:
-    """The texts of all tokens that are shown, and each lens's tokens as indices of these."""
+    """Returns the labels of all shown tokens, and for each lens its tokens as indices of these labels."""
     given = [lens for lens in lenses if lens is not None]
     known: dict[int, str] = {}
     for one in given:

@@ -1,4 +1,7 @@
-"""Lens, attribution and patching of the page's prompt: cached, charged and computed in turns."""
+"""Computes logit lens, attribution, patching and score parts for the page's prompt.
+
+Results are cached. Each computation counts against the visitor's limit of passes and waits for a computing turn.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from models.nets.score_parts import ScoreParts
 from models.plan import Address
 from models.prompt import Prompt
 
-LIGHT = 128  # tokens of one unit of the limit of passes
+LIGHT = 128  # number of tokens that count as one pass against the limit
 
 
 def lens(lab: Lab, prompt: Prompt, plan: HeadPlan) -> LogitLens:
@@ -30,14 +33,14 @@ def attribution(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, aga
 
 
 def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadPatching:
-    """Returns the effect of patching each head alone; `prompt` has its second prompt."""
+    """Returns the effect of patching each head alone; `prompt.source` is the second prompt."""
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return _remembered("patching", lab, prompt, (what, position),
                        lambda: patching_of(lab, prompt, what, position=position), 2 + heads // 8)
 
 
 def why(lab: Lab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-    """Returns the parts of one score; see Lab.score_parts."""
+    """Returns the parts of one attention score; see Lab.score_parts."""
     return _remembered("why", lab, prompt, (plan, address, query, key),
                        lambda: lab.score_parts(prompt, plan, address, query, key), 1)
 

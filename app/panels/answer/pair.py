@@ -1,4 +1,4 @@
-"""Two prompts: each head alone takes its output from a second prompt, and the bars show what that restores."""
+"""Two prompts: each head alone takes its output from a second prompt; bars show the effect on the prediction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.analysis.answer.head_patching import HeadPatching
 from models.kind import TARGET
 from models.plan import OUTPUT, PATTERN
 
-# Pairs of prompts with as many tokens and other answers, by family.
+# Pairs of prompts with the same number of tokens and different predictions, by model family.
 PAIRS = {
     "assignment": (("x=7; y=2; x=?", "x=3; y=2; x=?"),),
     "stories": (("The girl was sad because", "The boy was sad because"),
@@ -35,7 +35,7 @@ PAIRS = {
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the field of the second prompt and the bars; arguments as of `by_layer.part`."""
+    """Returns the field of the second prompt and the bars. The arguments are those of `by_layer.part`."""
     shown: dict[str, Any] = {
         "key": "pair", "title": _("Two prompts"), "model": lab.name, "on_event": on_answer,
         "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained. A bar "
@@ -66,8 +66,9 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
 
 
 def shown_index(lab: Lab, state: LabState, before: AnyTrace) -> int:
-    """Returns the index of the prediction that the bars are about: of a translation, by default the first prediction
-    that differs between the prompts.
+    """Returns the index of the prediction that the bars explain.
+
+    For a translation, the default is the first prediction that differs between the prompts.
 
     Args:
         lab: the model.

@@ -1,4 +1,4 @@
-"""Why here: the score of one query and key of the selected head as a sum of parts."""
+"""Why here: splits the attention score of one query and key of the selected head into a sum of parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from models.nets.score_parts import ScoreParts
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the sorted bars of one score; arguments as of `by_layer.part`."""
+    """Returns the sorted bars of one score. The arguments are those of `by_layer.part`."""
     kind, layer, head = state.selection.kind, state.selection.layer, state.selection.head
     shown: dict[str, Any] = {"key": "why", "title": _("Why here: {head}", head=head_name(lab, kind, layer, head)),
                              "model": lab.name, "on_event": on_answer}

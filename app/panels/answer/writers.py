@@ -1,4 +1,4 @@
-"""Who wrote the answer: a logit, or the difference of two, as a sum over heads, MLPs and the embedding."""
+"""Contributions to the answer: splits a logit, or a difference of two, into a sum over heads, MLPs and embedding."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.texts import _, spelt
 from components import Part, contributions
 from models import Lab, Output
 
-CHOICES = 10  # tokens that can be chosen
+CHOICES = 10  # number of most probable tokens that can be chosen
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the sorted bars; arguments as of `by_layer.part`."""
+    """Returns the sorted bars. The arguments are those of `by_layer.part`."""
     there = -len(after.outputs) <= state.asked < len(after.outputs)
     output = after.outputs[state.asked if there else LAST]
     plan = compute.usable(lab, state.plan, before.prompt)
@@ -63,7 +63,7 @@ def head_name(lab: Lab, kind: str, layer: int, head: int) -> str:
 
 
 def rest_name(name: str) -> str:
-    """Returns the name of a part that is no head."""
+    """Returns the name of a contribution that is not a head."""
     if name.startswith("mlp "):
         return _("MLP of layer {layer}", layer=int(name.removeprefix("mlp ")) + 1)
     return _("biases") if name == "biases" else _("embedding")

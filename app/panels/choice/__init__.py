@@ -1,1 +1,1 @@
-"""The choice of models, and the panel of a model's card."""
+"""The choice of models, and the panel that shows a model card."""

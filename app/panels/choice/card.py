@@ -1,4 +1,4 @@
-"""The panel of a model's card: architecture, cost of attention, data, training, metrics, licence."""
+"""The panel that shows a model card: architecture, cost of attention, data, training, metrics, licence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.storage import checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
-    """Returns card.json of a model, which need not be loaded.
+    """Returns card.json of a model. The model need not be loaded.
 
     Args:
         name: name of the model.
@@ -93,7 +93,7 @@ def headline(card: Mapping[str, Any], metric: dict[str, Any] | None = None) -> s
 
     Args:
         card: card.json of a model.
-        metric: metrics of another seed; default: those of the card.
+        metric: metrics of another seed; default: the metrics of the card.
 
     Returns:
         The sentence.

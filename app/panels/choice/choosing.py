@@ -27,7 +27,7 @@ _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 
 
 def send_catalogue() -> None:
-    """Sends the model catalogue in all languages to the browser. Called once per visit and not at every click."""
+    """Sends the model catalogue in all languages to the browser. Called once per session, not at every click."""
     spoken, offered = language(), {}
     for key in LANGUAGES:
         speak(key)
@@ -42,7 +42,7 @@ def part(model: str) -> Part:
     """Returns the button that opens the choice of a model.
 
     Args:
-        model: name of the present model, which the button shows.
+        model: name of the page's model, which the button shows.
 
     Returns:
         The component.
@@ -95,7 +95,7 @@ def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
     for entry in sorted(family, key=lambda its: (its.attention.title != "Softmax", bool(its.base),
                                                  its.name)):
         found.setdefault(source_of(entry.attention.published), []).append(entry)
-    # The first source stays first. Sources with few models follow, because two of them fit in one row.
+    # The first source stays first. Then come the sources with few models, because two of these fit in one row.
     order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))
     found = {source: found[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry),
@@ -117,7 +117,7 @@ def source_of(published: str) -> str:
 
 
 def name_of(entry: ModelInfo) -> str:
-    """Returns a model's title: its attention type and its difference from the base model of that type.
+    """Returns a model's title: its attention type and its difference from the base model of this attention type.
 
     Args:
         entry: the catalogue entry.
@@ -134,7 +134,7 @@ def line_of(entry: ModelInfo, family: Sequence[ModelInfo], steps: int = 0) -> st
     Args:
         entry: the catalogue entry.
         family: all entries of the model's family.
-        steps: usual number of training steps; default: the maximum of the family.
+        steps: the usual number of training steps; default: the maximum of the family.
 
     Returns:
         The sentence in the visitor's language.

@@ -22,10 +22,10 @@ OFFERED = 3
 
 
 def choose(first: str) -> None:
-    """Draws the choice of up to three compared models; a fourth choice replaces the oldest one.
+    """Displays the choice of up to three compared models; a fourth choice replaces the first one.
 
     Args:
-        first: name of the page's model, whose family is offered.
+        first: name of the page's model. The models of its family are offered.
     """
     others = [name for name in catalogue.family(first) if name != first]
     if not others:
@@ -41,7 +41,7 @@ def choose(first: str) -> None:
 
 
 def offer(first: str) -> None:
-    """Draws suggestions for compared models, with one sentence each, while none is chosen.
+    """Displays suggested models for a comparison, each with one sentence.
 
     Args:
         first: name of the page's model.
@@ -62,14 +62,14 @@ def offer(first: str) -> None:
 
 
 def telling(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
-    """Returns the most informative comparisons for a model.
+    """Returns the models whose comparison with a model is most informative.
 
-    Models with the same number of training steps come first. Of the others, only those with another attention type are
-    included.
+    Models with the same number of training steps come first. Models with another number of steps are included only if
+    they have another attention type.
 
     Args:
         first: name of the page's model.
-        family: entries of its family.
+        family: catalogue entries of the family of this model.
 
     Returns:
         Entries in order of preference.

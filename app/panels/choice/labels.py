@@ -7,6 +7,6 @@ from models import catalogue
 
 
 def model_label(name: str) -> str:
-    """Returns a model's name among those of its family, in a word or two, in the visitor's language."""
+    """Returns a label of one or two words that distinguishes a model within its family, in the visitor's language."""
     info = catalogue.describe(name)
     return name if info is None else _(info.label)

@@ -1,1 +1,1 @@
-"""Panels of stored measurements over a corpus, and the same measures on the input text."""
+"""Panels that show measurements over a corpus, which are stored, and the same measures on the input text."""

@@ -25,21 +25,21 @@ from models.studies.transfer.results import cell, common, encoders_of
 ENCODERS = "python -m models.studies.transfer.encoders"
 RANKED = (f"{ENCODERS} small middle large", "python -m models.studies.papa masked-small-900 --endpoints")
 TRANSFER = (f"{ENCODERS} {' '.join(transfer_study.MODELS)}", "python -m models.studies.transfer.transfer_study")
-Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and a value that changes with its file
+Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # (name of a study, a value that changes with the study's file)
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Draws both sections, each as a sentence if there are not enough models to compare.
+    """Displays both sections. A section is only a sentence if there are not enough models to compare.
 
     Args:
-        studies: all that can be read.
+        studies: all studies that can be read.
     """
     _loss(studies, tuple((study.name, store.stamp(study.name, KIND)) for study in studies))
     _transfer(tuple((name, store.stamp(name, transfer_study.KIND)) for name in transfer_study.MODELS.values()))
 
 
 def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
-    """Draws one point per model or training checkpoint."""
+    """Displays one point per model or training checkpoint."""
     spec, alt, caption = _ranked(stamp)
     if spec is None:
         st.markdown(f"**{_('Do better models lose more?')}**")
@@ -52,7 +52,7 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
 
 @caches.remembered(4, worded=True)
 def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
-    """Returns the chart, its alternative text and its caption; no chart of a single point."""
+    """Returns the chart, its alternative text and its caption. The chart is None if there are fewer than two points."""
     ranked = results.ranked(study for name, _changed in stamp if (study := results.read(name)) is not None)
     caption = [_("A rank correlation needs {least} trainings, and the current version of this study has measured {n}. "
                  "Measure more with, for example: {command}", least=results.MODELS, n=ranked.trainings,
@@ -101,7 +101,7 @@ def _transfer(stamp: Stamp) -> None:
 
 @caches.remembered(4)
 def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
-    """Returns attention type and mean score in each mode; nothing if fewer than two types are measured."""
+    """Returns (attention type, mean probed score, mean fine-tuned score); empty if fewer than two are measured."""
     encoders = encoders_of(lambda moment: store.read(moment, transfer_study.KIND) or {})
     probed, tuned = ({attention: cell([*encoder.scores(mode, common(encoders, mode)).values()])
                       for attention, encoder in encoders.items()} for mode in transfer_study.WAYS)

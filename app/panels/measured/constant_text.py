@@ -1,4 +1,4 @@
-"""The input text on the Constant page: the labels before and after, and the distance of each head from its constant."""
+"""The input text on the Constant page: its labels, and the distance of each head from its constant matrix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from models.studies.papa.probes import Probe
 from models.studies.papa.prompt_study import LabelChange, PromptResult
 from models.studies.papa.results import Study
 
-FARTHEST = 5  # number of heads that are listed as nearest, and as farthest
+FARTHEST = 5  # number of heads that are listed as nearest to their constant, and as farthest
 
 
 def elsewhere(study: Study) -> str:
@@ -35,13 +35,13 @@ def elsewhere(study: Study) -> str:
 
 
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
-    """Draws the section.
+    """Displays the labels of the input text without and with constant heads, and the distances.
 
     Args:
         lab: the model of the study.
         study: the chosen study.
         text: input text.
-        task: a task of CORPORA.
+        task: a key of CORPORA.
         count: number of constant heads.
     """
     st.markdown(_("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",
@@ -64,7 +64,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
 
 
 def _order(lab: Lab, study: Study, task: str) -> list[Address]:
-    """Returns all heads in the order in which they become constant; a study of only the two ends has no order."""
+    """Returns all heads in the order in which they become constant; a study of only the endpoints has no order."""
     order = study.tasks[task].stored.get("order", lab.kinds[0].addresses)
     return [(str(kind), int(layer), int(head)) for kind, layer, head in order]
 
@@ -90,13 +90,13 @@ def _shipped(name: str, task: str, stamp: int) -> tuple[Tensor, dict[int, Probe]
 
 
 def _stamp(name: str, task: str) -> int:
-    """Returns a number that changes with the file; 0 if there is none."""
+    """Returns a number that changes with the file of the probes; 0 if there is no file."""
     path = shipped.path_of(name, task)
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def _labels(changes: tuple[LabelChange, ...]) -> None:
-    """Draws each word with its label before and after; changed labels are bold."""
+    """Displays each word with its labels without and with constant heads; changed labels are bold."""
     changed = sum(change.is_changed for change in changes)
     st.markdown(ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed
                 else _("No label has changed."))

@@ -1,4 +1,4 @@
-"""Computes constant matrices for a foreign model: each head's mean attention pattern over chosen texts (PAPA)."""
+"""Computes constant matrices for an external model: each head's mean attention pattern over chosen texts (PAPA)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_BYTES = 2 * 2**20  # largest number of bytes of an uploaded text
 
 
 def draw(lab: Lab) -> None:
-    """Draws the choice of texts and the button that starts the computation.
+    """Displays the choice of texts and the button that starts the computation.
 
     Args:
-        lab: the foreign model.
+        lab: the external model.
     """
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
@@ -45,7 +45,7 @@ def draw(lab: Lab) -> None:
 
 
 def _start(model: str, source: str, text: str) -> None:
-    """Starts the job. The argument is the model's name, because Streamlit stores button arguments with the session."""
+    """Starts the job. Takes the model's name instead of the model, because Streamlit stores button arguments."""
     # imported here, because they import torch and transformers, which are needed only for an open model
     from models.labs.foreign.lab import ForeignLab
     from models.labs.foreign.running.constants import mean_weights, passages

@@ -36,7 +36,7 @@ SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the he
 
 
 def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
-    """Draws the section: the choice of the term, the pairs of heads, and exp(D) of this and related models.
+    """Displays the choice of the term, the pairs of heads, and exp(D) of this model and related models.
 
     Args:
         lab: the page's model.
@@ -79,7 +79,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
 
 
 def counterpart(name: str, term: str) -> str | None:
-    """Returns the model that differs from this one only in the disagreement term of its training.
+    """Returns the model that differs from the given model only in the disagreement term of its training.
 
     Args:
         name: name of a model.
@@ -108,11 +108,11 @@ def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
-    """Returns rows of exp(D): on the typed text, and over the corpus for all evaluated models of the family.
+    """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family.
 
     Args:
         lab: the page's model.
-        found: model -> values on the typed text; the page's model is first.
+        found: model -> values on the input text; the page's model is first.
         terms: the terms to show.
 
     Returns:
@@ -133,7 +133,7 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
 
 
 def _of_text(lab: Lab, before: AnyTrace) -> Likeness:
-    """Returns the values on the typed text, cached; empty for a text over LONG tokens and for a sketch."""
+    """Returns the values on the input text, cached; empty for a text of more than LONG tokens and for a sketch."""
     if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
         return {}
     key = ("disagreement", lab.identity, before.prompt)

@@ -20,7 +20,7 @@ from models.prompt import Prompt
 from models.studies import store
 from models.trace import Trace
 
-# largest heads x tokens x parameters for which the loss without each head is computed at once; about a second
+# largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second
 QUICK = 12e9
 
 
@@ -42,7 +42,7 @@ def over_a_corpus(lab: Lab) -> dict[str, Any]:
         lab: the model.
 
     Returns:
-        Content of NAME.heads.json; empty without such a file.
+        Content of NAME.heads.json; empty if there is no such file.
     """
     return store.read(lab.name, "heads") or {}
 
@@ -86,7 +86,7 @@ def of_text(lab: Lab, before: AnyTrace) -> Measured:
         before: the baseline trace.
 
     Returns:
-        The measures; for a large model only those that need no further pass.
+        The measures; for a large model only the measures that need no further forward pass.
 
     Raises:
         LimitError: the visitor is over the limit of passes.
@@ -95,7 +95,7 @@ def of_text(lab: Lab, before: AnyTrace) -> Measured:
     found = caches.measured.find(key)
     if found is None:
         found = _of_text(lab, before)
-        if found.values:  # without values nothing is cached, because finding none takes no time
+        if found.values:  # an empty result is not cached, because it takes no time to compute
             caches.measured.keep(key, found)
     return found
 

@@ -1,4 +1,4 @@
-"""Pruning orders of a model's heads, and the loss per number of heads left, on held-out texts and the input text."""
+"""Pruning orders, and the loss by the number of remaining heads, on held-out texts and on the input text."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from models.studies import store
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The pruning orders of a model and the shown one.
+    """The pruning orders of a model, and the order that the page shows.
 
     Attributes:
         scope: attention block, or ALL.
         addresses: heads of the scope.
-        orders: key of ORDERS -> heads, the first one pruned first. The preferred order is the first entry.
-        name: key of the shown order.
+        orders: key of ORDERS -> heads in the order in which they are pruned. The preferred order is the first entry.
+        name: key of the order that the page shows.
     """
 
     scope: str
@@ -42,7 +42,7 @@ class Choice:
 
     @property
     def order(self) -> Order:
-        """The shown order."""
+        """The order that the page shows."""
         return self.orders[self.name]
 
 
@@ -67,7 +67,7 @@ def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
         before: the baseline trace.
 
     Returns:
-        The orders; an order without measurements is omitted.
+        The pruning orders; an order without measurements is omitted.
     """
     scope = view.scope if view.scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
@@ -92,7 +92,7 @@ def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
 
 
 def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray | None:
-    """Returns (heads,), the loss on the typed text when each head is pruned alone; None if that takes too long."""
+    """Returns (heads,), the loss on the input text when one head is pruned alone; None if this takes too long."""
     values = measures.of_text(lab, before).values.get("loss")
     if values is None:
         return None
@@ -106,11 +106,11 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
     Args:
         lab: the model.
-        chosen: the orders.
+        chosen: the pruning orders.
 
     Returns:
-        The results and their conditions; empty without results, and if the orders have changed since, because the
-        measures that they are based on were evaluated again.
+        The results and their conditions. Empty without results, or if the pruning orders have changed since, because
+        the measures that define the orders were evaluated again.
     """
     found = store.read(lab.name, "pruning") or {}
     its = found.get("scopes", {}).get(chosen.scope)
@@ -125,11 +125,11 @@ def trained_on(lab: Lab, chosen: Choice) -> Curve:
 
     Args:
         lab: the model.
-        chosen: the orders.
+        chosen: the pruning orders.
 
     Returns:
-        Rows [heads left, BLEU, standard deviation over the seeds with this number of heads, if there are several].
-        The row with all heads is the model without fine-tuning.
+        Rows [remaining heads, BLEU, standard deviation over seeds]. The standard deviation is None if there is only one
+        model with this number of heads. The row with all heads is the model without fine-tuning.
     """
     kinds = {kind for kind, _, _ in chosen.addresses}
     found = store.read(lab.name, "gates") or {}
@@ -147,8 +147,8 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
         found: the result of `over_texts`.
 
     Returns:
-        Name of a series of figures.pruning -> curve: the losses of each order, and the costs as shares of the whole
-        model's costs.
+        Name of a series of figures.pruning -> curve: the losses of each pruning order, and the costs as fractions of
+        the cost of the model with all heads.
     """
     whole = found["costs"][-1]
     return found["curves"] | {
@@ -157,15 +157,15 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
 
 
 def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
-    """Returns the KL divergence from the baseline prediction on the typed text, for the shown order, cached.
+    """Returns the KL divergence from the baseline prediction on the input text, for the shown order, cached.
 
     Args:
         lab: the model.
         before: the baseline trace.
-        chosen: the orders.
+        chosen: the pruning orders.
 
     Returns:
-        Rows [heads left, KL in nats]; empty if that takes too long or the model has no predictions.
+        Rows [remaining heads, KL in nats]; empty if this takes too long or the model has no predictions.
 
     Raises:
         LimitError: the visitor is over the limit of passes.
@@ -181,7 +181,7 @@ def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
 
 
 def _divergences(lab: Lab, before: AnyTrace, chosen: Choice) -> ndarray:
-    """Returns (heads + 1,), the KL divergence with 0, 1, ... heads of the order left."""
+    """Returns (heads + 1,), the KL divergence with 0, 1, ... remaining heads of the pruning order."""
     limits.spend(limits.PASSES, len(chosen.order) + 1)
     with serving.computing():
         gating = Gating.of(lab, before.prompt, Question.of(before))

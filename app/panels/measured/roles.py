@@ -55,7 +55,7 @@ def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, 
 
     Args:
         found: content of NAME.heads.json.
-        wanted: show only this role; empty for all roles.
+        wanted: the only role to show; empty for all roles.
 
     Returns:
         Address -> (abbreviations, roles in words).
@@ -69,7 +69,7 @@ def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, 
 
 
 def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
-    """Draws the filter by role, and the roles of the selected head with example sentences.
+    """Displays a filter by role, and the roles of the selected head with example sentences.
 
     Args:
         lab: the model.

@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class Direct(NamedTuple):
-    """The payloads that the events route sends for a page: the components of `under_header`, made without Streamlit.
+    """The payloads that the events route sends for a page: the components of `under_header`, created without Streamlit.
 
     Attributes:
-        depends: returns a key of everything that the page's Streamlit elements depend on; if it changes, Streamlit
-            draws the page.
-        parts: the components of the page.
-        late: functions that make the parts which take longer than the pictures.
+        depends: returns a key of everything that the page's Streamlit elements depend on. If the key changes, Streamlit
+            generates the page.
+        parts: returns the components of the page.
+        late: returns functions that create the components which take longer than the attention maps.
         limit: (model, plan) -> maximum number of tokens on the page; None for the model's limit.
     """
 
@@ -44,12 +44,12 @@ class Direct(NamedTuple):
 
 def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | None = None,
                  has_box: Callable[[Lab, LabState], bool] | None = None) -> T | None:
-    """Draws the header, the text box and the page.
+    """Displays the header, the text box and the page.
 
     Args:
-        draw: draws the page; gets the model, the tokenized text and the present state.
-        direct: parts for the events route; without it every event runs the Streamlit script.
-        has_box: whether the page uses the text with this model; default: True.
+        draw: displays the page; its arguments are the model, the tokenized text and the present state.
+        direct: the payloads for the events route; without this argument every event runs the Streamlit script.
+        has_box: returns True if the page uses the input text with this model; default: always True.
 
     Returns:
         The result of `draw`; None, with a message on the page, if the model cannot be loaded.
@@ -58,20 +58,20 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | N
     now.layout, now.channel.direct = None, direct is not None
     with serving.drawing():
         session.fill_widgets()
-        with now.channel.lock:  # an event that arrives later must not count as answered by this state
+        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
             answering()
             state, problems = now.history.present, now.history.problems
         try:
             lab = visitor_models.opened(state.model)
         except (CheckpointError, ForeignError) as error:
             header.draw()
-            # Messages of our own models contain Markdown with a command to copy. Messages of foreign models can contain
-            # a name chosen by the model's owner and are escaped.
+            # Messages about our own models contain Markdown with a command to copy. Messages about external models can
+            # contain a name chosen by the model's owner and are escaped.
             said = _(str(error))
             st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
             return None
         reading = _read(lab, state, direct)
-        with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the parts are made again
+        with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the components are created again
             lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars)
         try:
@@ -85,7 +85,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | N
             now.layout = direct and (_frame(lab, state), direct.depends(lab, reading, state))
             now.channel.end()
             return drawn
-        except LimitError as error:  # the elements drawn so far and the visitor's state are kept
+        except LimitError as error:  # the elements displayed so far and the visitor's state are kept
             st.warning(_(str(error)))
             return None
         except CheckpointError as error:  # a stored measurement is missing or damaged
@@ -94,7 +94,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | N
 
 
 def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[Part], list[Callable[[], Part]]] | None:
-    """Returns the parts of a page, for the events route.
+    """Returns the components of a page, for the events route.
 
     Args:
         page: the page.
@@ -102,7 +102,8 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
         problems: messages about parts of the opened link that could not be parsed.
 
     Returns:
-        The parts that are ready, and functions that compute the late ones; None if Streamlit has to draw the page.
+        The components that are ready, and functions that compute the late components; None if Streamlit must generate
+        the page.
 
     Raises:
         CheckpointError, ForeignError, LimitError: the reason why the page shows nothing.
@@ -131,16 +132,16 @@ def _frame(lab: Lab, state: LabState) -> Hashable:
 
 
 def _report(problems: Sequence[str]) -> None:
-    """Draws a message for each part of the opened link that could not be parsed."""
+    """Displays a message for each part of the opened link that could not be parsed."""
     for problem in problems:
         st.warning(literal(_(problem)))
 
 
 def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
-    """Draws a page without the text box and the choice of a model; reports invalid parts of the opened link first.
+    """Displays a page without text box and choice of a model; reports invalid parts of the opened link first.
 
     Args:
-        draw: draws the page.
+        draw: displays the page.
         width: pixels, or "stretch".
     """
     now = visit.current()

@@ -1,4 +1,4 @@
-"""The page's header: name, navigation, choice of the model, undo, redo, reset and language."""
+"""The header of the pages: name, navigation, choice of the model, undo, redo, reset and language."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose 
 
 
 def draw(read_chars: int = MAX_LINK_TEXT) -> None:
-    """Draws the header. Call it inside the fragment, because its links contain the present state.
+    """Displays the header. Call this inside the fragment, because the links in the header contain the present state.
 
     Args:
-        read_chars: number of characters of a long text that the model reads; the link contains as many.
+        read_chars: number of characters of a long text that the model reads; the links contain only these characters.
     """
     now = visit.current()
     now.is_embedded = bool(st.context.is_embedded)
@@ -39,10 +39,10 @@ def draw(read_chars: int = MAX_LINK_TEXT) -> None:
 
 
 def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[Part]:
-    """Returns the components of the header, and stores the state's address as one of this visit.
+    """Returns the components of the header, and stores the state's address as an address of this session.
 
     Args:
-        now: the visit.
+        now: the visitor's session.
         state: the visitor's state.
         read_chars: as in `draw`.
     """

@@ -1,4 +1,4 @@
-"""Hiding words of a masked model's text by choosing them: `sat` becomes `[sat]`, and back."""
+"""Buttons that hide words from a masked model: a click turns `sat` into `[sat]`, another click restores the word."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # largest number of words with a button; the other words can be hidden by typing brackets
 
-# Accents and vowel signs that follow their letter, which `\w` does not match, and the joiners between them.
+# Combining accents and vowel signs, which `\w` does not match. _WORD also contains the joiners between these signs.
 _MARKS = "".join(sign for sign in map(chr, range(0x300, 0x11FFF)) if unicodedata.category(sign).startswith("M"))
 _WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
 
 
 def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str, bool]]:
-    """Returns (start, stop, word, whether it is hidden) of each word, without `[MASK]`, whose word is unknown.
+    """Returns (start, stop, word, True if hidden) of each word, without `[MASK]`, which hides an unknown word.
 
     Args:
         text: input text.
-        controls: words that the model's tokenizer reads as control tokens, `[SEP]` for example; they hide nothing.
+        controls: words that the model's tokenizer reads as control tokens, for example `[SEP]`; these hide no word.
     """
     known = (m for m in _WORD.finditer(text) if m[0] != MASK and m[0] not in controls)
     return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
@@ -41,7 +41,7 @@ def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = 
     """Returns the text with exactly the chosen words in brackets.
 
     Args:
-        text: as it was typed.
+        text: the input text.
         chosen: indices into the result of `words`.
         controls: as in `words`.
 
@@ -59,8 +59,8 @@ def part(text: str, offered: bool, controls: Collection[str] = ()) -> Part:
     """Returns the buttons.
 
     Args:
-        text: as it was typed.
-        offered: False for no buttons.
+        text: the input text.
+        offered: False to show no buttons.
         controls: as in `words`.
 
     Returns:
@@ -74,8 +74,8 @@ def on_hide(event: dict[str, Any]) -> None:
     """Handles a click on a button.
 
     Args:
-        event: the component's event, untrusted. It names the word, because the text can have changed since the buttons
-            were drawn; the last word can have grown.
+        event: the component's event, untrusted. The event contains the word, because the text can have changed since
+            the buttons were displayed; the last word can have become longer.
     """
     text, reader = session.history().present.text, catalogue.find(session.history().present.model).task
     found = words(text, reader.controls)
@@ -90,7 +90,7 @@ def on_hide(event: dict[str, Any]) -> None:
 
 
 def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
-    """Returns the index of the prediction for the newly hidden word.
+    """Returns the index of the prediction of the newly hidden word.
 
     Args:
         reader: tokenizes the text for the model's task.

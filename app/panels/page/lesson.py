@@ -36,7 +36,7 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
     Args:
         place: the step.
         state: the visitor's state.
-        came: the results of this state.
+        came: the results of this state that conditions can test.
 
     Returns:
         The component.
@@ -56,7 +56,7 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
 
 
 def _goes(done: Condition, state: LabState) -> Goes | None:
-    """Returns the page that the step's condition requires, for a button in the panel, if another page is open."""
+    """Returns the page that the step's condition requires, for a button in the panel; None if this page is open."""
     page = done.value_of("page")
     return {"page": page, "title": _(PAGES[page])} if page and page != state.page else None
 
@@ -97,7 +97,7 @@ def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Aske
     """Returns the question for the browser.
 
     The right answer and the explanation are sent only after the step is completed or the visitor has requested them.
-    A wrong answer can be corrected if the right answer is the step's only condition.
+    After a wrong answer the visitor can choose again, if the right answer is the step's only condition.
     """
     is_told = session.is_told(place, answer)
     again = came.is_right is False and not is_told and step_at(place).done == Condition("right", True)

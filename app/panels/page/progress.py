@@ -16,11 +16,11 @@ PACE = 0.5  # seconds between two updates of the bar
 
 
 def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
-    """Draws the bar, which updates itself; when the job has ended, calls `on_end` and runs the page again.
+    """Displays the progress bar, which updates itself. When the job has ended, calls `on_end` and reruns the page.
 
     Args:
         job: the job.
-        on_end: handles the ended job.
+        on_end: called with the job when it has ended.
     """
     @st.fragment(run_every=PACE if job.running else None)
     def bar() -> None:
@@ -35,7 +35,7 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 
 def _amounts(job: Job[Any]) -> list[str]:
-    """Returns the done amount and the remaining time in words, as far as they are known."""
+    """Returns the completed amount and the remaining time in words, if they are known."""
     found = []
     if job.of > 10_000:  # large numbers are bytes
         found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))

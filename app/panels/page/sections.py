@@ -23,11 +23,11 @@ from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
 LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
-        "why": why.part}  # answered by the events route
+        "why": why.part}  # sections that the events route can update
 
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
-    """Returns the section in place of the large map.
+    """Returns the section that replaces the large map.
 
     Args:
         lab: the page's model.
@@ -48,7 +48,7 @@ def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
 
 
 def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
-    """Draws the choice of the section.
+    """Displays the choice of the section.
 
     Args:
         lab: the page's model.
@@ -56,7 +56,7 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
         trace: the trace under the plan.
 
     Returns:
-        The section, as `present`.
+        The chosen section, as `present` returns it.
     """
     sections = _offered(lab, trace)
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
@@ -70,12 +70,12 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 
 
 def part(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part | None:
-    """Returns a section that is one component; None for a section that Streamlit draws. Arguments as of `draw`."""
+    """Returns a section as one component; None if it consists of Streamlit elements. Arguments as in `draw`."""
     return LIVE[section](lab, state, before, after) if section in LIVE else None
 
 
 def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
-    """Draws a section.
+    """Displays a section.
 
     Args:
         section: a key of SECTIONS.

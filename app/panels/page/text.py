@@ -23,9 +23,9 @@ from models.errors import InputError
 from models.messages import cut
 from models.prompt import LONGEST_TEXT, Prompt
 
-EXCERPT = 28  # characters shown on either side of a mistake
-MOST_LETTERS = 2000  # letters that are checked for their script
-OTHER_LETTERS = 0.2  # share of letters outside the Latin script above which a text counts as another script
+EXCERPT = 28  # number of characters shown on either side of an error
+MOST_LETTERS = 2000  # largest number of characters whose script is checked
+OTHER_LETTERS = 0.2  # fraction of non-Latin letters above which a text counts as another script
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
@@ -37,7 +37,7 @@ class Reading:
         prompt: tokens of the text in the box, or of the last text that could be tokenized.
         shown: the text that `prompt` was tokenized from.
         limit: maximum number of tokens on the page.
-        error: why the text in the box could not be tokenized; None if it could.
+        error: the reason why the text in the box could not be tokenized; None if there was no error.
     """
 
     prompt: Prompt
@@ -56,7 +56,7 @@ def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Rea
         limit: maximum number of tokens; default: the model's limit.
 
     Returns:
-        The tokens and the error, if any.
+        The tokenized text and the error, if any.
     """
     limit = limit or lab.limit
     if lab.task.sees:
@@ -71,7 +71,7 @@ def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Rea
 
 
 def _with_source(lab: Lab, prompt: Prompt, state: LabState, limit: int) -> Prompt:
-    """Adds the second prompt if the plan patches heads; without one that fits, pages leave the patches out."""
+    """Adds the second prompt if the plan patches heads. Without a fitting second prompt, pages ignore the patches."""
     if not (state.source and state.plan.patches):
         return prompt
     try:
@@ -89,7 +89,7 @@ def _picture(lab: Lab, limit: int) -> Reading:
 
 
 def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> None:
-    """Draws the box, the examples and the line below them.
+    """Displays the text box, the examples and the line below.
 
     Args:
         lab: as in `part`.
@@ -113,14 +113,14 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
 
 
 def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> list[Part]:
-    """Returns the box, if the model reads text, the line below it and the words to hide; arguments as of `part`."""
+    """Returns the text box (for text models), the line below it and the words to hide; arguments as in `part`."""
     box = [] if lab.task.sees else [box_part(reading, state)]
     words = [hiding_part(lab, reading, state)] if lab.task.hides else []
     return [*box, part(lab, reading, state, problems), *words]
 
 
 def layout(lab: Lab, state: LabState) -> Hashable:
-    """Returns a key of everything that the Streamlit elements around the box depend on; arguments as of `part`."""
+    """Returns a key of everything that the Streamlit elements around the box depend on; arguments as in `part`."""
     return state if lab.task.sees else None
 
 
@@ -139,10 +139,10 @@ def box_part(reading: Reading, state: LabState) -> Part:
 
 
 def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
-    """Returns one button per word that hides the word from the model.
+    """Returns one button per word; the button hides the word from the model.
 
     Args:
-        lab: the page's model, of a task that hides words.
+        lab: the page's model, whose task hides words.
         reading: the tokenized text.
         state: the visitor's state.
 
@@ -154,7 +154,7 @@ def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
 
 
 def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
-    """Returns the line below the box.
+    """Returns the line below the text box.
 
     Args:
         lab: the page's model.
@@ -184,7 +184,7 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
-    """Returns an error's place in the text, short enough for one line.
+    """Returns an excerpt around an error in the text, short enough for one line.
 
     Args:
         text: the text.
@@ -231,10 +231,10 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
 
 
 def is_capitals(text: str) -> bool:
-    """Returns True if two words or more are written in capitals, and no other.
+    """Returns True if the text is entirely in capitals and has two or more words of several letters.
 
     Args:
-        text: as it was typed.
+        text: the input text.
     """
     return text.isupper() and sum(len(word) > 1 for word in text.split()) > 1
 
@@ -243,7 +243,7 @@ def is_foreign(text: str) -> bool:
     """Returns True if more than OTHER_LETTERS of a text's letters are not Latin.
 
     Args:
-        text: as it was typed.
+        text: the input text.
 
     Returns:
         True or False.

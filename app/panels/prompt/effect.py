@@ -15,11 +15,11 @@ from models import Lab
 from models.kind import TEXT
 from models.trace import divergence
 
-SENTENCE = 160  # characters of the text in the picture
+SENTENCE = 160  # number of characters of the text in the downloaded picture
 
 
 def draw(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "effect") -> None:
-    """Draws the panel, or a message if a class must guess the prediction first.
+    """Displays the effect panel, or a message if a class must guess the prediction first.
 
     Args:
         lab: the model.
@@ -35,7 +35,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "effect") -> Part:
-    """Returns the panel; for a model without predictions, it shows the shift of the output vectors.
+    """Returns the effect panel. For a model without predictions, the panel shows the shift of the output vectors.
 
     Args:
         lab: the model.
@@ -63,8 +63,9 @@ def shown_index(state: LabState, before: AnyTrace, after: AnyTrace) -> int:
         after: the trace under the plan.
 
     Returns:
-        The chosen prediction. If none is chosen, the last one; of a translation under a plan, the prediction with the
-        largest KL divergence, because the last one is the end of the sentence.
+        The index of the chosen prediction. If none is chosen, the index of the last prediction. For a translation under
+        a plan, the index of the prediction with the largest KL divergence, because the last prediction is the end of
+        the sentence.
     """
     if 0 <= state.asked < len(before.outputs):
         return state.asked

@@ -1,7 +1,6 @@
-"""Exports of the attention patterns of all heads, and of an imported model under the plan, made on the server.
+"""Exports the attention patterns of all heads, and a model under the plan, as files that the server generates.
 
-The menu beside the grid requests a file. Then the page gets a download button, and the menu clicks it
-(components/take_away.js)."""
+The menu beside the grid requests a file. The page then gets a download button, and the menu clicks this button."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
 
 
 def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
-    """Draws the download button if an export was requested. The data are computed, or taken from the cache, on a click.
+    """Displays the download button if an export was requested. A click computes the data, or takes them from the cache.
 
     Args:
         lab: the model.
@@ -54,8 +53,8 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
 
 
 def _draw_model(lab: Lab, state: LabState, number: int) -> None:
-    """Draws the download button of the model under the plan, or the reason why it cannot be saved."""
-    if saved_model.refusal(lab, state.plan) != "":  # the menu shows the reason, and requests nothing
+    """Displays the download button of the model under the plan, or the reason why it cannot be saved."""
+    if saved_model.refusal(lab, state.plan) != "":  # the menu shows the reason and makes no request
         return
     try:
         limits.spend(limits.PASSES)
@@ -87,11 +86,11 @@ def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadP
     """Returns the content of the file.
 
     Args:
-        ending: one of session.FILES.
-        ref: returns the model; None if it is no longer in memory.
+        ending: file format, one of session.FILES.
+        ref: returns the model, or None if the model is no longer in memory.
         prompt: the tokenized input.
         plan: interventions on heads.
-        of_layer: (attention block, layer) to export if all layers are too large; None for all layers.
+        of_layer: (attention block, layer) to export if the maps of all layers are too large; None for all layers.
         link: address that opens the same state.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The search for heads with a pattern on the input text; found heads have their score below their tile."""
+"""Finds the heads that have a chosen attention pattern on the input text. A found head shows its score on its tile."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from models import Lab
 from models.analysis.patterns import pattern_scores
 from models.plan import Address
 
-LEAST = 0.4  # smallest mean weight of a found head
+LEAST = 0.4  # smallest mean weight on the pattern for a found head
 
 Notes = dict[Address, tuple[str, str]]
 
 
 def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any]]:
-    """Returns the heads with the pattern of the link.
+    """Returns the heads that have the pattern `state.find`.
 
     Args:
         lab: the model.
@@ -28,10 +28,10 @@ def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, 
         trace: trace or sketch under the plan.
 
     Returns:
-        Head -> its score, short and in words; and the content of the choice above the grids.
+        Head -> (its score, the score in words); and the content of the choice above the grids.
 
     Raises:
-        LimitError: the visitor is over the limit of passes; a sketch needs one for each layer.
+        LimitError: the visitor is over the limit of passes; a sketch needs one pass per layer.
     """
     offered = [[key, _(title)] for key, title in FINDS.items()]
     if not state.find:

@@ -22,17 +22,17 @@ from models.storage.checkpoint import CheckpointError
 from models.studies import series, store
 from models.studies.corpus.forgetting import largest_factor
 
-BUDGETS = (64, 32, 16, 8, 4)  # numbers of tokens per layer that a visitor can choose
-# window -> the softmax model to which generation with limited memory is compared
+BUDGETS = (64, 32, 16, 8, 4)  # choices for the number of tokens that each layer keeps in memory
+# window in tokens -> the softmax model with which generation with limited memory is compared
 CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
          "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
 _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
-    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # a model without F drops the oldest tokens
+    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # without the selective mask F
 
 
 def choose(lab: Lab, state: LabState) -> None:
-    """Draws the choice of the memory budget for a selective model; a choice starts the continuation.
+    """Displays the choice of the memory budget for a selective model. A choice starts the continuation.
 
     Args:
         lab: the model.
@@ -58,13 +58,13 @@ def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
-    """Returns the offered budgets.
+    """Returns the memory budgets that a visitor can choose.
 
     Args:
         lab: the model.
 
     Returns:
-        Label -> tokens that each layer keeps; empty for all tokens.
+        Label -> number of tokens that each layer keeps; empty for all tokens.
     """
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...]] = {_("Keep all tokens while writing"): ()}
@@ -115,14 +115,14 @@ def struck(steps: Sequence[Step], layer: int) -> str:
 
 
 def _forgotten(text: str) -> str:
-    """Returns struck-through Markdown; outer spaces stay outside, because Markdown does not strike text with them."""
+    """Returns struck-through Markdown; outer spaces stay outside, because Markdown requires it."""
     words = text.strip()
     before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
     return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
 
 
 def section(lab: Lab) -> None:
-    """Draws the curve of perplexity against memory on held-out text.
+    """Displays the perplexity on held-out text as a function of the memory.
 
     Args:
         lab: the model.
@@ -154,7 +154,7 @@ def section(lab: Lab) -> None:
 
 
 def _measured(name: str) -> dict | None:
-    """Returns the stored results; None without a file and for a damaged file, which `section` reports."""
+    """Returns the stored results; None if the file is missing or damaged (`section` reports a damaged file)."""
     try:
         return store.read(name, "memory")
     except CheckpointError:

@@ -1,4 +1,4 @@
-"""Gates computed by the model (models/nets/attention/gated.py), and their effect on attention to the first token."""
+"""Gates computed by the model (models/nets/attention/gated.py), and the attention to the first token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from models.trace import sink
 
 
 def offered(trace: AnyTrace) -> bool:
-    """Returns True if the model computes gates.
+    """Returns True if the model of a trace computes gates.
 
     Args:
         trace: trace or sketch.
@@ -35,7 +35,7 @@ def offered(trace: AnyTrace) -> bool:
 
 
 def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
-    """Draws the gates (tokens by heads), and the attention to the first token compared with softmax attention.
+    """Displays the gates (tokens by heads), and the attention to the first token compared with softmax attention.
 
     Args:
         lab: the model.
@@ -75,7 +75,7 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
 
 
 def _over_texts(name: str) -> float | None:
-    """Returns the share of attention to the first token over all heads (models/studies/corpus/sinks.py)."""
+    """Returns the mean attention to the first token over all heads (models/studies/corpus/sinks.py)."""
     try:
         measured = store.read(name, "sink")
     except CheckpointError:  # the Results page reports the damaged file

@@ -16,12 +16,12 @@ from components import Part, head_map, heads, mount
 from models import Kind, Lab, Output
 from models.plan import Address, HeadPlan
 
-SENTENCE = 160  # characters of the text in the picture of all heads
+SENTENCE = 160  # number of characters of the text in the downloaded picture of all heads
 
 
 def grid(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,
          files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
-    """Draws all heads, one grid per attention block; arguments as of `grid_part`."""
+    """Displays all heads, one grid per attention block; arguments as in `grid_part`."""
     mount(grid_part(lab, state, trace, key, bare, led, files, notes))
 
 
@@ -35,11 +35,11 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         state: the visitor's state.
         trace: the trace under the plan.
         key: key of the component.
-        bare: True for no controls.
-        led: True for a sentence above that explains the tiles.
-        files: True if the page also offers files of all numbers (export.py).
-        notes: head -> a short text in the corner of its tile, and the same in words.
-        find: the choice of a pattern to search for, as finding.found returns it.
+        bare: True to omit the controls.
+        led: True to show a sentence above the grids that explains the tiles.
+        files: True if the page also offers exports of all numbers (export.py).
+        notes: head -> (a short text in the corner of its tile, the same information in words).
+        find: the choice of the attention pattern to search for, as returned by finding.found.
     """
     selection = state.selection
     return heads.part(
@@ -81,14 +81,14 @@ def _asked(trace: AnyTrace, state: LabState) -> Output | None:
 
 
 def remarks(lab: Lab, state: LabState) -> list[str]:
-    """Returns sentences below the large map, for properties that the map does not show.
+    """Returns sentences about properties that the large map does not show; they are displayed below the map.
 
     Args:
         lab: the model.
         state: the visitor's state.
 
     Returns:
-        Sentences; names of controls are between stars.
+        Sentences; names of controls are between asterisks.
     """
     found = []
     kind, layer, head = selected(lab, state)
@@ -119,7 +119,7 @@ def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:
     """Returns a sentence about the layers without attention maps.
 
     Args:
-        types: the type of every layer of the model, and whether it has maps.
+        types: for every layer of the model, (layer type, True if the layer has attention maps).
     """
     others = [_("{n} ({type})", n=i, type=name.replace("_", " ")) for i, (name, has) in enumerate(types, 1) if not has]
     rows = [str(i) for i, (_name, has) in enumerate(types, 1) if has]

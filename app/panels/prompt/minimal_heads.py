@@ -1,6 +1,6 @@
-"""Minimal heads: a search for the fewest heads that keep the prediction, and for three groups of heads.
+"""Minimal heads: searches for the smallest set of heads that keeps the prediction, and for three groups of heads.
 
-The search learns gates on frozen weights. Its result is a plan.
+The search learns gates while the weights are frozen. The result is a plan.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from models.trace import Trace
 TITLES = {"fewest": N_("Smallest set"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE = N_("Learning gates, step")
-# passes that a search counts as against the visitor's limit; its real time is that of 600 passes (18 tokens) to 1,200
-# (23 tokens)
+# passes that one search counts against the visitor's limit. A search takes as long as 600 passes (18 tokens) to 1,200
+# passes (23 tokens).
 SEARCH = 250
 BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
@@ -54,11 +54,11 @@ MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Fewest:
-    """The sets of heads found by the search, and the curves of simpler orders.
+    """The sets of heads that the search found, and curves of simpler pruning orders for comparison.
 
     Attributes:
-        plans: number of heads left -> (KL divergence in nats, the plan that prunes all other heads).
-        orders: name of an order -> (heads left, KL divergence in nats).
+        plans: number of remaining heads -> (KL divergence in nats, the plan that prunes all other heads).
+        orders: name of a pruning order -> list of (remaining heads, KL divergence in nats).
         heads: number of heads of the model.
     """
 
@@ -80,7 +80,13 @@ class Fewest:
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The three groups of heads, the addresses of the heads in the same order, and the plans that prune a group."""
+    """The three groups of heads and the addresses of the heads, in the same order.
+
+    Attributes:
+        groups: the fitted groups.
+        heads: addresses of the heads.
+        known: True if the gates were fitted to right answers, False if to the model's own answers.
+    """
 
     groups: head_groups.Groups
     heads: list[tuple[str, int, int]]
@@ -100,14 +106,14 @@ class Grouped:
 
 @dataclass
 class Under:
-    """A running or completed search and the key of its input."""
+    """A running or completed search, and a key of everything that the search depends on."""
 
     key: tuple[Any, ...]
     job: Job[Any]
 
 
 def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
-    """Draws the section: settings, the start button, and the results.
+    """Displays the settings, the start button, and the results.
 
     Args:
         lab: the model.
@@ -147,7 +153,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
 
 
 def _choose(search: Search) -> DeltaGenerator:
-    """Draws the settings and returns their row."""
+    """Displays the settings and returns their container."""
     st.session_state[session.WANTED] = search.wanted
     st.session_state[session.WHOLE] = search.whole
     st.session_state[session.BOUND] = search.bound

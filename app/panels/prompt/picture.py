@@ -27,7 +27,7 @@ def read(lab: Lab, of: str = "") -> Prompt:
 
     Args:
         lab: the vision model.
-        of: name of the model that the picture was chosen for; default: this model.
+        of: name of the model for which the picture was chosen; default: this model.
 
     Returns:
         The prompt.
@@ -39,7 +39,7 @@ def read(lab: Lab, of: str = "") -> Prompt:
 
 
 def choose(lab: Lab) -> None:
-    """Draws the upload. Links do not contain the picture, so a link opens the example picture.
+    """Displays the upload field. Links do not contain the picture; a link opens the example picture.
 
     Args:
         lab: the vision model.
@@ -63,7 +63,7 @@ def _on_picture(model: str) -> None:
 
 
 def overlay(prompt: Prompt, weights: ndarray) -> None:
-    """Draws the attention of one query over the picture.
+    """Displays the attention of one query over the picture.
 
     Args:
         prompt: the picture.

@@ -1,4 +1,4 @@
-"""The model under the plan as a file: a ZIP of the folder that save_pretrained of transformers reads."""
+"""Exports the model under the plan: a ZIP file of a folder that from_pretrained of transformers can load."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from models.labs.foreign import is_foreign
 from models.labs.foreign.opening import hub
 
 MB = 1_000_000
-LARGEST, LARGEST_HOSTED = 2_000 * MB, 200 * MB  # bytes of weights that a browser downloads from this server
+LARGEST, LARGEST_HOSTED = 2_000 * MB, 200 * MB  # most bytes of a download
 
 
 def refusal(lab: Lab, plan: HeadPlan) -> str | None:
-    """Returns why the model under the plan cannot be downloaded: a sentence in the visitor's language, empty if it can
-    be. None for a model of ours on a host, where transformers would be imported only for this.
+    """Returns the reason why the model under the plan cannot be downloaded.
+
+    The reason is a sentence in the visitor's language, or empty if the model can be downloaded. The result is None for
+    our own models in hosted mode, where transformers would be imported only for this download.
 
     Args:
         lab: the model.
@@ -47,7 +49,7 @@ def check(lab: Lab, plan: HeadPlan) -> None:
     """Raises StructureError if the model under the plan cannot be saved, after one short pass.
 
     Args:
-        lab: an imported model.
+        lab: the model.
         plan: gates of heads.
     """
     saving.check(lab, usable(lab, plan))
@@ -57,7 +59,7 @@ def zipped(lab: Lab, plan: HeadPlan) -> bytes:
     """Returns the folder of the saved model as a ZIP file, without compression, because weights do not compress.
 
     Args:
-        lab: an imported model.
+        lab: the model.
         plan: gates of heads.
     """
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The output text of an encoder-decoder model; drawn last, because generation takes longer than the attention maps."""
+"""The output text of an encoder-decoder model. Displayed last, because it takes longer than the attention maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_offered(before: AnyTrace) -> bool:
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "written") -> Part:
-    """Returns the panel with the output text of the unmodified model and under the plan.
+    """Returns the panel with the output texts of the unmodified model and of the model under the plan.
 
     Args:
         lab: the model.

@@ -1,1 +1,1 @@
-"""Event handlers: each turns a visitor's event into a new History."""
+"""Event handlers: each handler changes the visitor's History according to an event."""

@@ -1,4 +1,4 @@
-"""Event handlers of the sections about the answer: its tokens, the second prompt, and patches."""
+"""Event handlers of the sections that explain the model's prediction: choice of tokens, second prompt, patches."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from models.plan import OUTPUT, PATTERN
 
 
 def on_answer(event: dict[str, Any]) -> None:
-    """Handles an event of a section about the answer.
+    """Handles an event of a section that explains the prediction.
 
     Args:
-        event: the component's event, untrusted: `select` a head, `patch` a head, `choose` a token or what a patch
-            takes, or type the second prompt (`source`).
+        event: the component's event, untrusted: `select` a head, `patch` a head, `choose` a token, a position or the
+            patched value, or type the second prompt (`source`).
     """
     past = history()
     present = past.present

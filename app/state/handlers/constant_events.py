@@ -13,7 +13,7 @@ from app.state.session import history
 
 @session.exclusive
 def on_constant() -> None:
-    """Handles a change of the task or the study."""
+    """Handles the choice of the task or of the measured model (study)."""
     present, asked = history().present, session.widget
     shown = present.constant
     task, study = asked(session.CONSTANT_TASK, str, shown.task), asked(session.STUDY, str, shown.study)
@@ -26,7 +26,7 @@ def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
 
     Args:
         event: the component's event, untrusted.
-        counts: valid numbers of heads of the study.
+        counts: the numbers of constant heads that the study has measured.
     """
     if event.get("type") == "at" and event.get("x") in [*counts]:
         present = history().present

@@ -35,8 +35,8 @@ from models.generate.sampling import MAX_SEED, Sampling
 from models.messages import message
 from models.plan import HeadPlan
 
-MAX_COUNT = 2**53  # characters of a text that the browser cut
-MAX_PROGRESS = 200  # steps of lessons in an event
+MAX_COUNT = 2**53  # largest accepted number of characters of a text that the browser cut
+MAX_PROGRESS = 200  # largest number of lesson steps in an event
 
 
 def on_text(event: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
     Args:
         text: the new text; cut after MAX_TEXT characters.
         merge: as in History.do.
-        asked: index of the shown prediction, or LAST.
+        asked: index of the prediction that is shown, counted in the order of the text, or LAST.
     """
     history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
 
@@ -82,7 +82,7 @@ def on_chooser(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def take_model(name: str) -> None:
-    """Changes to a model of the catalogue and keeps the page.
+    """Switches to a model of the catalogue without changing the page.
 
     Args:
         name: name of the model.
@@ -92,7 +92,7 @@ def take_model(name: str) -> None:
 
 @session.exclusive
 def open_model(name: str) -> None:
-    """Changes to a foreign model that was just loaded, with the state of the link that requested it, if any.
+    """Switches to an external model that was just loaded. If a link requested the model, applies the link's state.
 
     Args:
         name: name of the model.
@@ -108,10 +108,10 @@ def open_model(name: str) -> None:
 
 @session.exclusive
 def open_link(fields: dict[str, str]) -> None:
-    """Opens a link of the page's own, such as an example, as one step that can be undone.
+    """Opens a link that the page offers, such as an example, as one undo step.
 
     Args:
-        fields: key -> value of the address.
+        fields: key -> value, as in the query of an address.
     """
     past = history()
     state, _problems = read_query(fields)
@@ -140,7 +140,7 @@ def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
-    # the models in the order in which they were chosen, because one too many replaces the first
+    # the models in the order in which they were chosen, because a fourth model replaces the first one
     order = [name for name in present.compared if name in chosen]
     order += [name for name in chosen if name not in order]
     history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
@@ -148,7 +148,7 @@ def on_compared() -> None:
 
 @session.exclusive
 def compare_with(name: str) -> None:
-    """Adds a compared model.
+    """Selects one model for the comparison.
 
     Args:
         name: name of the model.
@@ -158,7 +158,7 @@ def compare_with(name: str) -> None:
 
 
 def on_length(event: dict[str, Any]) -> None:
-    """Handles the choice of a length on the Length page, by the slider or in a chart.
+    """Handles the choice of a text length on the Length page, with the slider or in a chart.
 
     Args:
         event: the component's event, untrusted.
@@ -169,7 +169,7 @@ def on_length(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def on_section() -> None:
-    """Handles the choice of the section in place of the large map."""
+    """Handles the choice of the section that replaces the large map."""
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
@@ -195,7 +195,7 @@ def set_budgets(budgets: tuple[int, ...]) -> None:
     """Changes the memory budgets of the continuation.
 
     Args:
-        budgets: tokens that each layer keeps; empty for all tokens.
+        budgets: number of tokens that each layer keeps; empty for all tokens.
     """
     history().do(replace(history().present, budgets=budgets))
 
@@ -219,7 +219,7 @@ def on_sampling() -> None:
 
 @session.exclusive
 def draw_another() -> None:
-    """Changes to the next seed and starts a continuation with it."""
+    """Selects the next seed and starts a continuation with this seed."""
     sampling = history().present.sampling
     _sample(replace(sampling, seed=(sampling.seed + 1) % (MAX_SEED + 1)))
     visit.current().begin_writing = True
@@ -230,7 +230,7 @@ def _sample(sampling: Sampling) -> None:
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
-    """Handles undo, redo, reset, pages, the language, stored progress in lessons and the browser's address.
+    """Handles undo, redo, reset, page, language, stored progress in lessons and the browser's address.
 
     Args:
         event: the component's event, untrusted.
@@ -241,7 +241,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.undo()
         case "redo":
             past.redo()
-        case "reset":  # a reset changes plan, selection and view, and keeps the text and the settings of the pages
+        case "reset":  # a reset restores plan, selection and view, and keeps the text and the settings of the pages
             cleared = LabState(past.present.model)
             past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
                             view="used", asked=LAST, budgets=()))
@@ -264,7 +264,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
 
 
 def on_effect(event: dict[str, Any]) -> None:
-    """Handles the choice of a prediction of the text, and of a token whose logit is explained.
+    """Handles the choice of a prediction of the text, or of a token whose logit is explained.
 
     Args:
         event: the component's event, untrusted.

@@ -51,10 +51,10 @@ def on_heads(event: dict[str, Any]) -> None:
     elif event.get("type") == "heads":
         gate, constant = event.get("gate"), event.get("constant")
         if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
-            patch = "" if constant is False and gate == 1 else None  # a live head takes nothing from a second prompt
+            patch = "" if constant is False and gate == 1 else None  # resets the patch as well
             plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate, patch=patch)
             plan = fit(plan, present.models)[0]
-            # All steps of one slider drag are one undo step.
+            # All events of one slider drag are one undo step.
             past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
             if event.get("drag") is False:
                 past.settle()
@@ -88,7 +88,7 @@ def set_plan(plan: HeadPlan) -> None:
     """Replaces the plan, for example by the result of a search.
 
     Args:
-        plan: the new plan; heads that no model has are removed.
+        plan: the new plan; heads that none of the models has are removed.
     """
     present = history().present
     history().do(replace(present, plan=fit(plan, present.models)[0]))
@@ -99,7 +99,7 @@ def prune_alone(head: Address) -> None:
     """Prunes one head, selects it, and restores all other heads.
 
     Args:
-        head: its address.
+        head: the address of the head.
     """
     present, (kind, layer, index) = history().present, head
     history().do(replace(present, plan=HeadPlan().with_heads([head], gate=0.0),
@@ -108,11 +108,11 @@ def prune_alone(head: Address) -> None:
 
 @session.exclusive
 def on_scatter(model: str, addresses: Sequence[Address]) -> None:
-    """Handles a selection in the scatter plot: a click selects a head, a rectangle or a lasso picks heads.
+    """Handles a selection in the scatter plot: a click selects a head, a rectangle or a lasso picks several heads.
 
     Args:
         model: the plot's model; the selection is ignored if it is not the present model.
-        addresses: heads in the order of the plot's points.
+        addresses: addresses of the heads, in the order of the plot's points.
     """
     if history().present.model != model:
         return
@@ -141,17 +141,17 @@ def _selected(value: object, count: int) -> tuple[list[int], bool]:
 
 
 def _index(point: Mapping[str, Any]) -> object:
-    """Returns the index that a point carries; the rings carry none."""
+    """Returns the index of the head that a point represents; None for the rings, which have no index."""
     its = point.get("customdata")
     return its[0] if isinstance(its, list) and its else its
 
 
 @session.exclusive
 def on_picked(addresses: Sequence[Address]) -> None:
-    """Handles a change of the list of picked heads.
+    """Handles a change in the list of picked heads.
 
     Args:
-        addresses: heads in the order of the list.
+        addresses: addresses of the heads, in the order of the list.
     """
     found = [its for its in session.widget(session.PICKED, list, []) if is_index(its, len(addresses))]
     visit.current().picked = history().present.model, found
@@ -195,11 +195,12 @@ def on_search() -> None:
 def on_order(orders: Mapping[str, Order], shown: str) -> None:
     """Handles a change of the pruning order.
 
-    If the plan follows the old order, it is replaced by a plan of the new order with as many heads left.
+    If the plan prunes the first heads of the old order, it is replaced by a plan that prunes as many heads of the new
+    order.
 
     Args:
-        orders: name -> order, for the orders that exist.
-        shown: name of the old order.
+        orders: name -> pruning order, for the orders that are available.
+        shown: name of the old pruning order.
     """
     present, name = history().present, widget(session.ORDER, str, "")
     if name not in ORDERS or name not in orders:
@@ -212,7 +213,7 @@ def on_order(orders: Mapping[str, Order], shown: str) -> None:
 
 @session.exclusive
 def on_term() -> None:
-    """Handles a change of the term in which the Heads page compares heads."""
+    """Handles the choice of the disagreement term by which the Heads page compares heads."""
     if widget(session.TERM, str) in TERMS:
         history().do(replace(history().present, term=widget(session.TERM, str)), merge="viewing")
 
@@ -226,7 +227,7 @@ def on_scope() -> None:
 
 
 def on_left(event: dict[str, Any], order: Order) -> None:
-    """Handles a new number of heads that are left, from the slider or a click in the chart.
+    """Handles a new number of remaining heads, from the slider or a click in the chart.
 
     Args:
         event: the component's event, untrusted.
@@ -237,7 +238,7 @@ def on_left(event: dict[str, Any], order: Order) -> None:
         return
     past = history()
     plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
-    # one merge name, so that the steps of a drag and repeated keys are one undo step
+    # one merge name, so that the steps of a drag, or repeated key presses, are one undo step
     past.do(replace(past.present, plan=plan), merge="pruning")
     if event.get("drag") is False:
         past.settle()
@@ -245,11 +246,11 @@ def on_left(event: dict[str, Any], order: Order) -> None:
 
 @session.exclusive
 def prune_to(order: Order, left: int) -> None:
-    """Prunes heads in an order until so many are left.
+    """Prunes heads in the given order until `left` heads remain.
 
     Args:
         order: the pruning order.
-        left: number of heads left.
+        left: number of remaining heads.
     """
     on_left({"type": "at", "x": left}, order)
 

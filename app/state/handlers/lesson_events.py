@@ -1,4 +1,4 @@
-"""Event handlers of lessons and of the first visit."""
+"""Event handlers of lessons and of the start page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def on_lesson(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def take_step(place: Place) -> None:
-    """Opens a step. The state before the first step is stored; `leave_lesson` restores it.
+    """Opens a step of a lesson. The state before the lesson is stored; `leave_lesson` restores it.
 
     Args:
         place: the step.
@@ -58,7 +58,7 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson() -> None:
-    """Leaves the lesson and restores the state before it; without such a state, keeps the lesson's experiment."""
+    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present one."""
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
@@ -67,7 +67,7 @@ def leave_lesson() -> None:
 
 @session.exclusive
 def restart() -> None:
-    """Opens the experiment of the first visit again."""
+    """Opens the experiment of the start page again."""
     first = settled(history().present, opened_by(None))
     history().do(replace(first, lesson=None, answer="", teach=False))
 

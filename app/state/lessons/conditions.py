@@ -1,7 +1,7 @@
-"""Conditions that complete a step of a lesson; they test the visitor's state and the model's predictions.
+"""Conditions that complete a step of a lesson: tests of the visitor's state and the model's predictions.
 
 A condition is written in JSON: {"constant": 1}, {"all": [{"page": "length"}, {"not": {"length": 64}}]}. Only all, any,
-not and the keys of WORDS are valid, so a lesson's file cannot run code.
+not and the keys of WORDS are valid, so a lesson file cannot run code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.plan import HeadPlan
 
-if TYPE_CHECKING:  # only for types, because LabState imports this module through lesson_files
+if TYPE_CHECKING:  # only for types, because lab_state imports this module through lesson_files
     from app.state.lab_state import LabState
 
 
@@ -21,7 +21,7 @@ class Outcome:
     """Results of a state that conditions can test.
 
     Attributes:
-        label: top-1 token of the shown prediction under the plan; empty for a model without predictions.
+        label: top-1 token, under the plan, of the prediction that is shown; empty for a model without predictions.
         trained: top-1 token of the same prediction in the unmodified model.
         is_right: True if the visitor chose the right answer to the step's question; None without an answer.
     """
@@ -33,11 +33,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Condition:
-    """One valid condition.
+    """One valid condition, or a combination of conditions.
 
     Attributes:
         word: a key of WORDS, or all, any, not.
-        value: the word's argument; conditions for all, any and not.
+        value: the argument of the word; for all, any and not, the combined conditions.
     """
 
     word: str
@@ -63,7 +63,7 @@ class Condition:
         return WORDS[self.word].holds(self.value, state, outcome)
 
     def asks(self, word: str) -> bool:
-        """Returns True if the condition or one of its parts uses a word.
+        """Returns True if the condition, or a condition combined in it, uses a word.
 
         Args:
             word: a key of WORDS.
@@ -76,13 +76,13 @@ class Condition:
 
 
     def value_of(self, word: str) -> Any:
-        """Returns the first value of a word in the condition, outside of `not`; None without it."""
+        """Returns the first value of a word in the condition, not inside `not`; None if the word does not occur."""
         if self.word in ("all", "any"):
             return next((value for part in self.value if (value := part.value_of(word)) is not None), None)
         return self.value if self.word == word else None
 
     def count(self, state: LabState) -> tuple[int, int] | None:
-        """Returns the changed heads and the required number, if the condition requires several."""
+        """Returns (number of changed heads, required number) if the condition requires several heads, else None."""
         for word, counted in COUNTED.items():
             wanted = self.value_of(word)
             if wanted is not None and wanted > 1:
@@ -138,13 +138,13 @@ def check(entry: Any, where: str) -> Condition:
 
     Args:
         entry: decoded JSON.
-        where: place in the lesson's file, for messages.
+        where: position in the lesson file, for error messages.
 
     Returns:
         The condition.
 
     Raises:
-        ValueError: the value is not a valid condition; the message names the fault and the place.
+        ValueError: the value is not a valid condition; the message names the error and its position.
     """
     if not isinstance(entry, dict) or len(entry) != 1:
         raise ValueError(f"{where}: expected one word with its value, got {entry!r}")

@@ -1,7 +1,7 @@
 """Reads the lessons in assets/lessons and checks their format strictly.
 
-A step has an initial state, a text, a question, a condition that completes it, and the facts that its text is based on.
-tests/app/test_lesson_facts.py checks these facts with the models.
+A step has an initial state, a text, a question, a condition that completes the step, and the facts that the text is
+based on. tests/app/test_lesson_facts.py checks these facts with the models.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
 ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles",
          "normalisation")  # file names in teaching order
 LEVELS = {"everyone": N_("for everyone"), "mathematics": N_("with mathematics")}
-# The steps of a former lesson, which is now two; old links open them.
+# The steps of a former lesson, which was split into two lessons; old links open the new steps.
 MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
                      ("normalisation", 4))}
 CHOICES = "abcd"  # letters of a question's choices in links
 
 _PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
 
-Words = str  # a text that gettext translates; *text between stars* is the name of a control
+Words = str  # a text that gettext translates; *text between asterisks* is the name of a control
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Returns the step for a text; the inverse of str().
+        """Parses a step such as `constant.3`; the inverse of str().
 
         Args:
-            text: like `constant.3`.
+            text: for example `constant.3`.
 
         Returns:
             The step.
@@ -84,14 +84,15 @@ class Step:
     """One step of a lesson.
 
     Attributes:
-        title: a few words.
+        title: the title, in a few words.
         text: the explanation.
-        task: the instruction.
+        task: the instruction for the visitor.
         opens: the initial state, as fields of a link.
         question: the question; None without one.
         done: the condition that completes the step.
-        does: changes of `opens`, as fields of a link, that meet `done` together with the right answer; for tests.
-        facts: measurable facts that the text is based on; tests measure each one.
+        does: changes of `opens`, as fields of a link, which together with the right answer meet the condition `done`;
+            for tests.
+        facts: measurable facts that the text is based on; a test measures each fact.
     """
 
     title: Words
@@ -111,11 +112,11 @@ class Lesson:
     Attributes:
         key: name of the lesson's file and of the lesson in links.
         title: the title.
-        about: one sentence about the content.
+        about: one sentence that describes the content.
         source: authors of the idea.
         arxiv: arXiv numbers of the papers.
         level: a key of LEVELS.
-        minutes: how long a newcomer takes.
+        minutes: the time that a beginner needs.
         steps: four to nine steps; the last one has a question about the whole lesson.
     """
 
@@ -163,14 +164,14 @@ def step_at(place: Place) -> Step:
 
 
 def after(place: Place, by: int = 1) -> Place | None:
-    """Returns a neighbour of a step in the sequence of all steps of all lessons.
+    """Returns the next or previous step in the sequence of all steps of all lessons.
 
     Args:
         place: the step.
         by: 1 for the next step, -1 for the previous one.
 
     Returns:
-        The neighbour; None before the first and after the last step.
+        The next or previous step; None if there is none.
     """
     places = [Place(its.key, number) for its in lessons() for number in range(1, len(its.steps) + 1)]
     index = places.index(place) + by
@@ -178,17 +179,17 @@ def after(place: Place, by: int = 1) -> Place | None:
 
 
 def read(key: str, text: str) -> Lesson:
-    """Returns the lesson in a file's text.
+    """Parses the content of a lesson file.
 
     Args:
         key: name of the lesson.
-        text: JSON.
+        text: content of the file, JSON.
 
     Returns:
         The lesson.
 
     Raises:
-        ValueError: a part is missing, unknown, or of a wrong type; the message names it.
+        ValueError: a part is missing, unknown, or of a wrong type; the message names the part.
     """
     try:
         its = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",

@@ -1,1 +1,1 @@
-"""Settings of single pages, as parts of LabState: selection, pruning, constants, heads, search."""
+"""Settings of single pages, as fields of LabState: selection, pruning, constants, heads, search."""

@@ -1,4 +1,4 @@
-"""AnswerView: the settings of the sections about the answer: the token, the token it is compared with, the patch."""
+"""AnswerView: the settings of the sections that explain the prediction (token, compared token, patched value)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass, replace
 from models.plan import OUTPUT, PATTERN
 
 NONE = -1  # no token was chosen
-MOST_TOKENS = 10**7  # ids of any vocabulary are below
+MOST_TOKENS = 10**7  # upper bound of the token ids of any vocabulary
 KEY, QUERY, DIMENSIONS, POSITION = "key", "query", "dimensions", "position"
-SPLITS = {"": KEY, "q": QUERY, "d": DIMENSIONS, "p": POSITION}  # letter in the link -> the parts of a score
-MOST_PLACES = 1000  # positions of any text are below
+SPLITS = {"": KEY, "q": QUERY, "d": DIMENSIONS, "p": POSITION}  # letter in the link -> how a score is split into parts
+MOST_PLACES = 1000  # upper bound of the positions of any text
 _FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)(?:-(\d{0,3})\.(\d{0,3})([qdp]?))?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AnswerView:
-    """See the module's docstring.
+    """The settings of the sections that explain the prediction.
 
     Attributes:
-        token: id of the token whose logit is attributed; NONE for the most probable one.
-        against: id of the token it is compared with; NONE for none.
-        what: what patched heads take from the second prompt, OUTPUT or PATTERN.
-        query, key: positions whose score is explained; NONE for the last query, and for its strongest key.
-        split: the parts of the score, KEY or QUERY for what wrote it, DIMENSIONS or POSITION.
+        token: id of the token whose logit is attributed; NONE for the most probable token.
+        against: id of the token whose logit is subtracted; NONE for no subtraction.
+        what: the value that patched heads take from the second prompt, OUTPUT or PATTERN.
+        query, key: the two positions whose score is explained; NONE for the last query, and for the key with the
+            largest weight of this query.
+        split: how the score is split: by the components that wrote the key (KEY) or the query (QUERY), by head
+            dimensions (DIMENSIONS), or into content and distance (POSITION).
     """
 
     token: int = NONE
@@ -35,8 +37,9 @@ class AnswerView:
     split: str = KEY
 
     def __str__(self) -> str:
-        """Returns the link's field: `262.17`, `.` for the default, an `a` for attention patterns, then `-9.3d` for a
-        score and its parts.
+        """Returns the link's field: for example `262.17` for two tokens, or `.` for the defaults.
+
+        An `a` follows if patches take attention patterns. Then `-9.3d` names query, key and split of a score.
         """
         ids, places = (".".join("" if its == NONE else str(its) for its in pair)
                        for pair in ((self.token, self.against), (self.query, self.key)))
@@ -44,8 +47,10 @@ class AnswerView:
         return ids + ("a" if self.what == PATTERN else "") + (f"-{places}{letter}" if places + letter != "." else "")
 
     def toggled(self, token: int) -> AnswerView:
-        """Returns the settings after a click on a token: the first is explained, the second is compared with it, and a
-        chosen one is released.
+        """Returns the settings after a click on a token.
+
+        The first clicked token is explained, the second is compared with the first. A click on a chosen token releases
+        it.
         """
         if token == self.token:
             return replace(self, token=self.against, against=NONE)

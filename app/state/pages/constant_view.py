@@ -1,4 +1,4 @@
-"""The state of the Constant page: number of modified heads, task and measured model."""
+"""ConstantView: the settings of the Constant page (number of constant heads, task, measured model)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
 
 @dataclass(frozen=True)
 class ConstantView:
-    """The state of the page.
+    """The settings of the Constant page.
 
     Attributes:
-        step: index of FRACTIONS, the share of heads that stays dynamic.
+        step: index in FRACTIONS, the fractions of heads that stay dynamic.
         task: one of TASKS, whose probe labels the input text.
-        study: name of the measured model; empty for the page's own model, or the first if that is not measured.
+        study: name of the measured model; empty for the page's own model, or for the first measured model if the page's
+            own model is not measured.
     """
 
     step: int = 2

@@ -8,19 +8,19 @@ from app.texts import N_
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
 from models.plan import KINDS
 
-ALL = "all"  # the scope with the heads of all attention blocks
-TEXT = "text"  # the order by the loss on the input text when each head alone is pruned
-BEST = ""  # the first of ORDERS that exists for the model
+ALL = "all"  # the scope that contains the heads of all attention blocks
+TEXT = "text"  # the pruning order by the loss on the input text when each head alone is pruned
+BEST = ""  # the first order of ORDERS that is available for the model
 ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Loss when pruned alone"), CONFIDENCE: N_("Confidence"),
           TEXT: N_("Loss when pruned alone, on this text"), RANDOM: N_("Random order")}
 
 
 @dataclass(frozen=True)
 class PruningView:
-    """See the module's docstring.
+    """The settings of the Pruning page.
 
     Attributes:
-        order: a key of ORDERS, or BEST.
+        order: the pruning order, a key of ORDERS, or BEST.
         scope: attention block whose heads are pruned, or ALL.
     """
 

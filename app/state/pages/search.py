@@ -11,11 +11,11 @@ _WHOLE = "text"
 
 @dataclass(frozen=True)
 class Search:
-    """See the module's docstring.
+    """The settings of the search for minimal heads.
 
     Attributes:
         wanted: FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads.
-        whole: False for the shown prediction, True for all predictions of the text.
+        whole: False for the prediction that is shown, True for all predictions of the text.
         bound: maximum KL divergence of the minimal set in nats, one of BOUNDS.
     """
 

@@ -1,4 +1,4 @@
-"""Selection: the head of the large map, and the heads that a control changes."""
+"""Selection: the head that the large map shows, and the heads that a control changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from models.kind import Shape
 from models.plan import KINDS, Address, HeadPlan
 
 SCOPES = ("head", "row", "column", "all")
-FIRST_KIND, CROSS = "self", "cross"  # attention block of a link that names none; the block for an encoder-decoder
+FIRST_KIND, CROSS = "self", "cross"  # default attention block of a link; default block of an encoder-decoder model
 
-MOST = 400  # heads that can be added to a selection one by one
+MOST = 400  # largest number of heads that can be added to a selection one by one
 _SOME = rf"and(?:\.\d{{1,3}}\.\d{{1,3}}){{1,{MOST}}}"
 _SCOPE = rf"{'|'.join(SCOPES[1:])}|{_SOME}"
 _TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({_SCOPE}))?", re.ASCII)
@@ -20,7 +20,7 @@ _TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({_S
 
 @dataclass(frozen=True)
 class Selection:
-    """A head and the scope of controls, within one attention block.
+    """A head, and the scope of the controls within its attention block.
 
     Attributes:
         layer: layer of the head, from 0.
@@ -59,13 +59,13 @@ class Selection:
         return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
     def within(self, shape: Shape) -> Selection:
-        """Returns the nearest selection that exists in a model.
+        """Returns the nearest selection whose heads exist in a model.
 
         Args:
             shape: attention block -> (layers, heads).
 
         Returns:
-            A selection within the shape.
+            A selection whose heads are within the shape.
         """
         # The cross-attention of a translation model has the clearest patterns: it aligns the words of both languages.
         kind = self.kind if self.kind in shape else CROSS if CROSS in shape else next(iter(shape))
@@ -78,14 +78,14 @@ class Selection:
 
     @classmethod
     def default(cls, plan: HeadPlan, shape: Shape) -> Selection:
-        """Returns the selection of a link that names none.
+        """Returns the default selection, for a link without a selection.
 
         Args:
             plan: the link's plan.
             shape: attention block -> (layers, heads).
 
         Returns:
-            The first head that the plan changes; without one, the model's first head.
+            The first head that the plan changes; if the plan changes no head, the model's first head.
         """
         for kind, layer, head in plan.heads:
             return cls(layer, head, "head", kind)
@@ -116,7 +116,7 @@ class Selection:
 
 
 def is_scope(scope: object) -> TypeGuard[str]:
-    """Returns True if a value is the scope of a selection.
+    """Returns True if a value is a valid scope of a selection.
 
     Args:
         scope: untrusted value.
