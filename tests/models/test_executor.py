@@ -38,25 +38,27 @@ def fails_at_2(job: int) -> int:
 
 
 def on_a_node(folder_and_job: tuple[str, int]) -> list[float]:
-    """Returns product(job) after a pause.
+    """Returns product(job) after a pause, which does not end while the file hold-NODE exists.
 
-    Writes the file JOB-NODE at the beginning of the job, and JOB-NODE-end at the end.
+    Writes the file JOB-NODE at the beginning of the job, and held-JOB if the job waits.
     """
     import ray
 
     folder, job = folder_and_job
-    file = Path(folder) / f"{job}-{ray.get_runtime_context().get_node_id()}"
-    file.touch()
-    time.sleep(1)
-    numbers = product(job)
-    Path(f"{file}-end").touch()
-    return numbers
+    node = ray.get_runtime_context().get_node_id()
+    Path(folder, f"{job}-{node}").touch()
+    time.sleep(0.5)
+    while Path(folder, f"hold-{node}").exists():
+        Path(folder, f"held-{job}").touch()
+        time.sleep(0.05)
+    return product(job)
 
 
-def wait_until_busy(folder: Path, node: str) -> None:
-    """Waits until the node has started a job and not yet finished it."""
+def hold(folder: Path, node: str) -> None:
+    """Returns once a job on the node has started and waits."""
+    (folder / f"hold-{node}").touch()
     for _ in range(600):
-        if any(not Path(f"{file}-end").exists() for file in folder.glob(f"*-{node}")):
+        if any(folder.glob("held-*")):
             return
         time.sleep(0.05)
     raise AssertionError("the node did nothing in 30 seconds")
@@ -149,8 +151,8 @@ def test_a_cluster_that_loses_a_node_gives_the_same_numbers_bit_by_bit(
         for i, numbers in executor.map(on_a_node, jobs):
             results[i] = numbers
             if len(results) == 2:
-                wait_until_busy(tmp_path, nodes[0].node_id)
+                hold(tmp_path, nodes[0].node_id)
                 cluster.remove_node(nodes[0], allow_graceful=False)  # type: ignore[attr-defined]
     assert results == dict(LocalExecutor().map(product, range(len(jobs))))
-    begun = [file for file in tmp_path.iterdir() if not file.name.endswith("-end")]
+    begun = [*tmp_path.glob("[0-9]*-*")]
     assert len(begun) > len(jobs)  # a job of the lost node was started again on the other node
