@@ -254,8 +254,8 @@ def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [message("There is no lesson step “{step}”, "
-                              "which the link opens. Choose another lesson.", step=cut(text))]
+        return None, [message("The link points to lesson step “{step}”, which does not exist. "
+                              "Choose another lesson.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:

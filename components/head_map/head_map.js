@@ -17,7 +17,7 @@ import { pointTogether } from './shared_pointer.js';
 import { createWordsPanel } from './words_panel.js';
 
 const WEIGHTS = {
-  used: N_('Used weights, {name}: move with the arrow keys'),
+  used: N_('Attention weights after your changes, {name}: move with the arrow keys'),
   live: N_('Live weights, {name}: move with the arrow keys'),
   constant: N_('Constant weights, {name}: move with the arrow keys'),
   difference: N_('Difference between constant and live weights, {name}: move with the arrow keys'),

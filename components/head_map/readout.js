@@ -11,7 +11,7 @@ import { termElement } from '../widgets/tip.js';
 const LOOKS = {
   used: N_('A row shows how one query spreads its weight over the keys.'),
   live: N_('The pattern that this head computes from your text, before any change.'),
-  constant: N_('The mean of this head over many texts, cut to the length of yours.'),
+  constant: N_('Mean attention pattern of this head over many texts, cropped to the length of your text.'),
   difference: N_('Orange: more attention if this head were constant. Blue: less.'),
   change: N_('Orange: this head passes on more than in the unmodified model. Blue: less.'),
 };

@@ -84,9 +84,10 @@ def unknown(name: str, there: Iterable[str]) -> str:
         there: names of the models that have files here.
     """
     if name in digests():
-        return message("{name} is released, but not part of this installation, which has {names}. {setting} can name a "
-                    "folder of checkpoints, like models/checkpoints of a clone, or a Hub repository with a commit, "
-                    "like ORG/NAME@COMMIT.", name=name, names=", ".join(there), setting=SETTING)
+        return message("The model {name} is released, but this installation does not contain it. Installed models: "
+                    "{names}. {setting} can name a folder of checkpoints (for example models/checkpoints in a clone of "
+                    "the Git repository) or a Hub repository with a commit (ORG/NAME@COMMIT).", name=name,
+                    names=", ".join(there), setting=SETTING)
     folder = checkpoints()
     if not folder.is_dir():
         return message("{setting} names {folder}, which is neither a folder nor a Hub repository with a commit of 40 "

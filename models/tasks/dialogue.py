@@ -58,8 +58,8 @@ class DialogueReader(PairReader):
         (N_("Not in the profile"), "I live in a small town. I play the guitar. | Hi! What is your favorite food?"),
         (N_("Agreement"), "I love to swim in the ocean. My favorite color is green. | Hi! | Hello! What do you like "
          "to do for fun? | I like to swim. I go to the beach every day."),
-        (N_("Where the other lives"), "I have a big family. I work in a bank. | Hi, how are you? | I'm great! Where "
-         "are you from? | I'm from Canada. I live near a lake."),
+        (N_("Where the other person lives"), "I have a big family. I work in a bank. | Hi, how are you? | I'm great! "
+         "Where are you from? | I'm from Canada. I live near a lake."),
     )
     data = (
         {"name": N_("Synthetic-Persona-Chat: small talk written by a language model, 1,648 conversations of its "

@@ -78,7 +78,7 @@ def test_a_name_that_is_not_released_asks_the_hub_nothing(hub: Path, monkeypatch
 @pytest.mark.parametrize("place", ["", "/nowhere", "ORG/models@main", f"ORG/models@{COMMIT[1:]}"])
 def test_without_a_repository_the_message_says_what_to_set(hub: Path, monkeypatch: pytest.MonkeyPatch, place: str):
     monkeypatch.setenv(released.SETTING, place)
-    with pytest.raises(ValueError, match="is released, but not part of this installation.*ATTENTION_LAB_MODELS can"):
+    with pytest.raises(ValueError, match="this installation does not contain it.*ATTENTION_LAB_MODELS can"):
         catalogue.find(NAME)
 
 

@@ -93,7 +93,7 @@ def _transfer(stamp: Stamp) -> None:
         return
     st.markdown(_("**Transfer of pretrained encoders**: mean score on these tasks, probed and fine-tuned, of encoders "
                   "with the same pretraining and different attention types."))
-    table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
+    table(key="constant transfer", columns=[_("attention"), _("with a probe"), _("fine-tuned")],
           rows=[[model_label(attention), probed, tuned] for attention, probed, tuned in rows])
     st.caption(_("± one standard deviation over three seeds; one pretraining each. The page *Results* shows every task "
                  "and the verdict, under Synthesizer."))

@@ -77,7 +77,7 @@ def _own_sense(evidence: Evidence) -> Statement:
         "disagreement-own", message("Each term makes heads differ in its own sense."),
         message("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
                 "(outputs)"),
-        message("exp(D): {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
+        message("exp(D), D = disagreement term: {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
             by_name[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
         message("notes on the paper; its positions are summed over the text, ours a mean over queries"),

@@ -65,11 +65,11 @@ def _sink(evidence: Evidence) -> Statement:
     even = _even(CONTEXT)
     less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
         evidence, {name: study["by_window"] for name, study in by_name.items()})]
-    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
+    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("attention weight on the first token, here"):
              f"{statistics.fmean(study['by_window']):.1%}" if (study := by_name.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
     rows.append({"attention": message("even weights"), "source": tables.NOTHING,
-                 "here, weight of the first token": f"{even:.1%}"})
+                 "attention weight on the first token, here": f"{even:.1%}"})
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]}
               for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]

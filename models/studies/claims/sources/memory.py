@@ -119,12 +119,12 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
     for title, reach in reached.items():
         if reach is not None and (factor := reach.factor or 1.0) in curves[title]:
             value = curves[title][factor]
-            parts.append(message("{title} with 1/{factor:g} of the memory {value:.2f}", title=message(title),
+            parts.append(message("{title} with 1/{factor:g} of the memory: {value:.2f}", title=message(title),
                                  factor=factor,
                                  value=value) if factor > 1 else
-                         message("{title} with all of its memory {value:.2f}", title=message(title), value=value))
+                         message("{title} with all of its memory: {value:.2f}", title=message(title), value=value))
     if limit is not None:
-        parts.append(message("{title} with all of its memory {value:.2f}", title=message("softmax"), value=limit))
+        parts.append(message("{title} with all of its memory: {value:.2f}", title=message("softmax"), value=limit))
     return message("perplexity: {values}", values=listed(parts)) if parts else tables.NOTHING
 
 

@@ -224,7 +224,7 @@ def _entropy(evidence: Evidence) -> Statement:
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
         means = {name: abs(statistics.fmean(values)) for name, values in grown.items()}
         checks = [fact(message("the mean grows less"), means["log n"] < means["1/√d"]),
-                  fact(message("in {heads:.0%} of the heads (here {steadier:.0%})", heads=HEADS,
+                  fact(message("in at least {heads:.0%} of the heads (measured: {steadier:.0%})", heads=HEADS,
                                steadier=statistics.fmean(steadier)),
                        statistics.fmean(steadier) >= HEADS)]
     else:

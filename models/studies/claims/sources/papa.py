@@ -174,7 +174,7 @@ def _most(studies: Sequence[Study]) -> Statement:
               for study in studies for task in study.tasks.values()
               for value in task.drops(LEARNED, study.heads, study.heads)]
     chart = Chart("dots", points, message("relative drop with all heads constant"),
-                  rule=(MOST, message("source, most")),
+                  rule=(MOST, message("maximum in the paper")),
                   alt="; ".join(f"{point['name']} {point['value']:.1%}" for point in points),
                   form=".0%") if points else None
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),

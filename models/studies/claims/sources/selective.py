@@ -100,7 +100,8 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     helps, texts_of_help = compared(evidence, "softmax-wide")
     between, texts = compared(evidence, "selective", "softmax-wide")
     checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
-              no_worse(message("selective not above softmax with twice the heads"), between, texts=texts)]
+              no_worse(message("perplexity of selective attention not above that of softmax with twice the heads"),
+                       between, texts=texts)]
     return _pair(samples, "selective", checks, message("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
                  "softmax", key="selective-wide",
                  text=message("Selective attention reads as well as softmax with twice the heads."),

@@ -253,7 +253,7 @@ def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         message("40.60 and 40.88 on LM1B"),
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in names])), TABLES,
-        message("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
+        message("the difference of their perplexities is significantly below {alike:.0%}", alike=ALIKE - 1),
         conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
         message("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "

@@ -27,7 +27,7 @@ from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, 
 
 GLUE = {"softmax": "83.5", "random": "75.1", "dense": "72.0", "dense-softmax": "82.6", "random-softmax": "84.1"}
 ALONE, MIXED = ("random", "dense"), ("dense-softmax", "random-softmax")
-WAY_WORDS = {PROBED: N_("probed"), TUNED: N_("fine-tuned")}
+WAY_WORDS = {PROBED: N_("with a probe"), TUNED: N_("fine-tuned")}
 BASIS = message("tables, in a copy of the paper")
 COMMAND = "\n".join((f"python -m models.studies.transfer.encoders {' '.join(MODELS)}",
                      "python -m models.studies.transfer.transfer_study",
