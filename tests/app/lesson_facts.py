@@ -1,7 +1,7 @@
-"""Measures the facts that lessons claim. Each fact names a measure and the expected value.
+"""Measures the facts that lessons state. Each fact names a measure and the expected value.
 
-A fact is {"says": the claim in the lesson's words, "measure": one of MEASURES, ...arguments of the measure, "with":
-fields of a link that replace those of the step, and the expected value: "is", or "at least" and "at most"}.
+A fact is a dictionary: "says" is the claim in the lesson's words, and "measure" is one of MEASURES, with its arguments.
+"with" has fields of a link that replace those of the step. The expected value is "is", or "at least" and "at most".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Fact = Mapping[str, Any]
 
 
 def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
-    """Returns the experiment that a fact is about."""
+    """Returns the state of the app that a fact is about."""
     state, problems = read_query({"page": "explore", **opens, **fact.get("with", {})})
     assert not problems, problems
     return state
@@ -34,7 +34,7 @@ def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
 
 @functools.lru_cache(64)
 def run(state: LabState) -> Trace:
-    """Returns the trace of the experiment's forward pass."""
+    """Returns the trace of the forward pass for this state."""
     return models.run(models.load(state.model), state.text, state.plan)
 
 
@@ -49,7 +49,9 @@ def _probability(state: LabState, fact: Fact) -> float:
 
 
 def _weight(state: LabState, fact: Fact) -> float:
-    """Returns the attention weight of the head `head`, or the layer's mean, from one token to another (counted from 0).
+    """Returns an attention weight from token `query` to token `key`, both counted from 0.
+
+    It is that of the head `head`, or the mean over the layer's heads if no head is named.
     """
     maps = run(state).weights[fact.get("kind", "self")][fact["layer"]]
     row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
@@ -57,42 +59,43 @@ def _weight(state: LabState, fact: Fact) -> float:
 
 
 def _offset(state: LabState, fact: Fact) -> float:
-    """Returns the mean weight of the head on the token that is `offset` positions away."""
+    """Returns the head's mean weight on the token at distance `offset` from the query."""
     maps = run(state).weights["self"][fact["layer"], fact["head"]]
     queries = [i for i in range(len(maps)) if 0 <= i + fact["offset"] < len(maps)]
     return float(numpy.mean([maps[i, i + fact["offset"]] for i in queries]))
 
 
 def _moves(state: LabState, fact: Fact) -> float:
-    """Returns the largest change of one weight of the head when the text is replaced by `to`, which has as many tokens.
+    """Returns the largest change of any weight of the head if the text is replaced by `to`.
+
+    Both texts have the same number of tokens.
     """
     one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
     return float(numpy.abs(one - two).max())
 
 
 def _row_moves(state: LabState, fact: Fact) -> numpy.ndarray:
-    """Returns, for each row (N,), the largest change of a weight over the layer's heads when the text is replaced by
-    `to`.
-    """
+    """Returns, for each row (N,), the largest change of any weight in the layer if the text is replaced by `to`."""
     one, two = (run(each).weights["self"][fact["layer"]] for each in (state, _other(state, fact)))
     return numpy.abs(one - two).max((0, 2))
 
 
 def _other(state: LabState, fact: Fact) -> LabState:
-    """Returns the same experiment with the text `to`."""
+    """Returns the same state with the text `to`."""
     return replace(state, text=fact["to"]["text"])
 
 
 def _heads_at_offset(state: LabState, fact: Fact) -> int:
-    """Returns the number of heads with a mean weight above `above` on the token that is `offset` positions away."""
+    """Returns the number of heads whose mean weight on the token at distance `offset` is above `above`."""
     layers, heads = models.load(state.model).shape["self"]
     return sum(_offset(state, {**fact, "layer": layer, "head": head}) > fact["above"]
                for layer in range(layers) for head in range(heads))
 
 
 def _least_by_head(state: LabState, fact: Fact) -> float:
-    """Returns the lowest probability of the answer `of` when each head in turn is set to `state` (c constant, g0
-    pruned).
+    """Returns the lowest probability of the answer `of` over all plans that modify a single head.
+
+    `state` is the modification: c for a constant head, g0 for a pruned head.
     """
     layers, heads = models.load(state.model).shape["self"]
     plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
@@ -100,14 +103,16 @@ def _least_by_head(state: LabState, fact: Fact) -> float:
 
 
 def _translations_kept(state: LabState, fact: Fact) -> int:
-    """Returns how many heads of the block `kind` can be pruned alone without a change of the translation."""
+    """Returns the number of heads in the block `kind` that can be pruned one at a time without changing the
+    translation.
+    """
     layers, heads = models.load(state.model).shape[fact["kind"]]
     plans = [HeadPlan().gate(fact["kind"], layer, head, 0.0) for layer in range(layers) for head in range(heads)]
     return sum(run(replace(state, plan=plan)).written == run(state).written for plan in plans)
 
 
 def _entropy_share(state: LabState, fact: Fact) -> float:
-    """Returns the mean entropy of a layer's rows, divided by ln n."""
+    """Returns the mean entropy of the rows of a layer, divided by ln n."""
     maps = run(state).weights["self"][fact["layer"]]
     return float(row_entropy(maps).mean() / numpy.log(maps.shape[-1]))
 
@@ -157,7 +162,9 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
 
 
 def check(step: Step, fact: Fact) -> str:
-    """Returns an empty text if the fact holds; otherwise the measured value and the lesson's claim."""
+    """Returns "" if the fact holds, and otherwise a message with the lesson's claim, the measured and the expected
+    value.
+    """
     value = MEASURES[fact["measure"]](state_of(step.opens, fact), fact)
     expected = {name: fact[name] for name in ("is", "at least", "at most") if name in fact}
     assert expected, f"{fact} expects nothing"

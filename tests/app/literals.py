@@ -1,4 +1,4 @@
-"""Finds interface texts in the code that are not marked for translation."""
+"""Finds interface strings in the code that are not marked for translation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-# the arguments of each Streamlit call that a visitor sees, by position and name
+# Streamlit call -> its arguments whose text a visitor sees, by position or name
 SHOWN: dict[str, tuple[int | str, ...]] = dict.fromkeys(
     ("markdown", "caption", "text", "error", "info", "warning", "success", "title", "header", "subheader", "badge",
      "expander", "popover", "button", "download_button", "link_button", "checkbox", "toggle", "radio", "selectbox",
@@ -22,13 +22,16 @@ LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 def in_python(source: str, shown: Mapping[str, tuple[int | str, ...]] = SHOWN) -> Iterator[str]:
-    """Yields literals, and f-strings with words, that a call shows without looking them up in a catalogue."""
+    """Yields string literals that a call displays without a lookup in the catalogue.
+
+    f-strings count if they contain words.
+    """
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if isinstance(node.func, ast.Attribute) and re.match(r"_?log(ger|ging)?\b", ast.unparse(node.func.value), re.I):
-            continue  # texts for the person who runs a host stay English
+            continue  # log messages, for the operator of a host, stay English
         for place in shown.get(called, ()):
             given = node.args[place:place + 1] if isinstance(place, int) else \
                 [its.value for its in node.keywords if its.arg == place]
@@ -37,7 +40,7 @@ def in_python(source: str, shown: Mapping[str, tuple[int | str, ...]] = SHOWN) -
 
 
 def _texts(node: ast.AST) -> Iterator[str]:
-    """Yields the literals of an expression, except those inside calls, which have their own rules."""
+    """Yields the string literals of an expression, except those inside calls, which are checked separately."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str):
             yield node.value
@@ -48,15 +51,15 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.$])(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
-# literals that are code: selectors, fonts, media queries, classes, markup, style sheets; also the code between the
-# quotes of two regular expressions
+# literals that are code: selectors, fonts, media queries, classes, markup, style sheets; also code that looks like a
+# literal, because two regular expressions contain quotation marks
 _CODE = re.compile(r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
                    r"^\(prefers-|^tick fine$|^\s*<[!?\w]|^\s*\w+ \{|;\n")
 _WORDS = re.compile(r"[A-Za-z’]{2,}[,:]? [A-Za-z]{2,}|^[A-Z][a-z]+$|^[A-Z][a-z]+ ")
 
 
 def in_javascript(source: str) -> Iterator[str]:
-    """Yields literals that look like words for visitors and are not looked up in a catalogue."""
+    """Yields string literals that look like words for visitors and are not looked up in a catalogue."""
     for match in _TOKEN.finditer(source):
         token = match[0]
         if token.startswith(("//", "/*")) or _CALL.search(source[max(0, match.start() - 300):match.start()]):

@@ -1,6 +1,6 @@
-"""Tests of the sections about the answer: by layer, who wrote it, two prompts.
+"""Tests of the sections about the answer: prediction by layer, contributions of heads, and two prompts.
 
-    pytest tests/app/test_answer_sections.py
+pytest tests/app/test_answer_sections.py
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def test_the_strip_has_the_prediction_at_every_position():
     app = opened(model="stories-softmax", text=TEXT, plan=str(PLAN))
     lens = models.logit_lens(models.load("stories-softmax"), TEXT, PLAN, k=3)
     tokens = mounted(app)["effect"][0]["tokens"]
-    assert "top" not in tokens[0]  # nothing is before the first token
-    for place, token in enumerate(tokens[1:]):  # the token after each position
+    assert "top" not in tokens[0]  # the first token has no prediction, because no token precedes it
+    for place, token in enumerate(tokens[1:]):  # each token has the prediction of the position before it
         assert [label for label, _ in token["top"]] == [str(label) for label in lens.labels[-1, place]]
         for (_, shown), probability in zip(token["top"], lens.probabilities[-1, place], strict=True):
             assert shown == pytest.approx(float(probability), abs=1e-4)
@@ -143,7 +143,7 @@ def test_why_here_sums_to_the_score_for_every_split():
         assert sum(bar["value"] for bar in parts["why"][0]["bars"]) == pytest.approx(score, abs=1e-3)
     _, parts = post(now, [event("why", 9, type="choose", name="query", value=2)])
     assert now.history.present.asking.query == 2
-    assert len(parts["why"][0]["choices"][1]["options"]) == 3  # a query sees itself and the tokens before it
+    assert len(parts["why"][0]["choices"][1]["options"]) == 3  # query 2 sees keys 0 to 2
 
 
 def test_why_here_of_a_synthesizer_names_the_table():

@@ -1,6 +1,6 @@
-"""Tests of the choice of a model: it offers all released models, and its events are checked.
+"""Tests of the choice of a model: it offers all released models, and its events are validated.
 
-    pytest tests/app/test_choosing.py
+pytest tests/app/test_choosing.py
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
     told = {name for name, line in lines.items() if "Trained for" in line}
     assert lines["translation-dense"].endswith("from itself alone. Trained for 800 steps, not 4,000.")
     assert "translation-softmax-one-pass" in told
-    # translation-pruned-60 counts as fully trained, because its gates were learned on a fully trained model
+    # translation-pruned-60 counts as fully trained, because its gates were learned from a fully trained model
     assert not told & {"translation-softmax", "translation-pruned-60"}
     assert all(name.startswith("translation-") for name in told)
 
@@ -56,7 +56,7 @@ def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such(
 
     assert beside("translation-dense")[:3] == [("translation-softmax-one-pass", 800), ("translation-random", 800),
                                            ("translation-softmax", 4000)]
-    # the list includes plain softmax after 800 steps
+    # the suggestions include softmax trained for 800 steps
     assert {steps for _, steps in beside("translation-disagreement-out")} == {800}
     assert [name for name, _ in beside("translation-softmax")][:2] == ["translation-random", "translation-dense"]
     assert [name for name, _ in beside("assignment-random")][:2] == ["assignment-softmax", "assignment-selective"]
@@ -100,7 +100,7 @@ def test_models_stand_by_task_and_by_source():
     assert stories["Leviathan et al. 2024"] == [
         "stories-selective", "stories-selective-512", "stories-selective-memory", "stories-selective-memory-512"]
     assert len(stories["Tay et al. 2020"]) == 8
-    # the plain model comes first, then the models with additions to its name
+    # softmax without additions comes first, then the models with an addition in the title
     translation = tasks[3]["groups"][0]["models"]
     assert translation[0]["title"] == "Softmax" and all(" · " in model["title"] for model in translation[1:])
     assert {"Softmax · one pass", "Softmax · outputs disagree", "Softmax · 60 heads left"} <= {
@@ -124,7 +124,7 @@ def test_every_model_has_a_picture_of_its_present_weights():
 
 
 def test_the_catalogue_is_sent_once_in_all_languages(monkeypatch):
-    monkeypatch.setattr(foreign, "in_memory", list)  # models that other tests have opened are hidden
+    monkeypatch.setattr(foreign, "in_memory", list)  # hides models that other tests have opened
     app = opened()
     header, _ = sent(app, "catalogue")
     assert set(header["offered"]) == set(texts.LANGUAGES)

@@ -1,6 +1,6 @@
-"""Tests of app/compute.py: cached traces, sketches of large maps, models without constant matrices, equal folder names.
+"""Tests of app/compute.py: cached traces, sketches of large maps, missing constant matrices, equal folder names.
 
-    pytest tests/app/test_compute.py
+pytest tests/app/test_compute.py
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0).gate("self", 2,
 
 @pytest.fixture
 def empty(monkeypatch):
-    """Gives the test empty caches, as large as the app's."""
+    """Replaces the caches by empty ones with the size limits of the app."""
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     monkeypatch.setattr(caches, "layers", ByteCache(caches.LAYER_BYTES))
 
@@ -91,7 +91,7 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
         assert (sketch.loss, sketch.tokens, sketch.rows) == (pytest.approx(trace.loss), trace.tokens, trace.rows)
     assert effect.predictions(lab, *sketched)[0]["kl"] == pytest.approx(effect.predictions(lab, *whole)[0]["kl"])
     again = compute.layer_of(lab, sketched[1], PLAN, "self", 2)
-    assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # the second call returns the cached layer
+    assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # the second call returns the same cached layer
 
 
 @pytest.mark.parametrize("section", ["entropy", ""])
@@ -102,7 +102,7 @@ def test_explore_shows_a_sketch_as_it_shows_a_trace(section: str, empty, monkeyp
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     app = opened(**link)
     assert not app.exception and not app.error
-    # an open section replaces the map, so the page has no map then
+    # with an open section the page has no map
     for name, tolerance in (("heads", 0), *([] if section else [("head_map", 1e-5)])):
         (ours, arrays), (its, expected) = sent(app, name), sent(whole, name)
         assert {**ours, "visit": 0} == {**its, "visit": 0}
@@ -126,12 +126,12 @@ def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
     assert sent(alone, "effect")[0]["predictions"] == sent(app, "effect")[0]["predictions"]
     assert not any("matrices have not been made yet" in remark for remark in sent(alone, "head_map")[0]["remarks"])
     only = opened(**link | {"plan": "self-0.1c"})
-    assert not sent(only, "effect")[0]["changed"]  # the effect panel reports no change before the first edit
+    assert not sent(only, "effect")[0]["changed"]  # the plan has no effect, so the effect panel reports no change
 
 
 @pytest.fixture
 def twins(tmp_path: Path) -> tuple[Path, Path]:
-    """Returns two folders with the same name, whose models give different results."""
+    """Returns two folders with the same name whose models give different results."""
     for place, name in (("one", "bert"), ("other", "gpt2")):
         shutil.copytree(folder_of(name), tmp_path / place / "twin")
     return tmp_path / "one" / "twin", tmp_path / "other" / "twin"
@@ -159,7 +159,9 @@ def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
 
 
 def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
-    """Compared vision models use the first model's picture, whichever model it was chosen for; otherwise the example.
+    """Compared vision models run on the image of the page, whichever of them it was uploaded for.
+
+    Without an upload they run on the example image.
     """
     visiting(monkeypatch)
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))

@@ -30,7 +30,10 @@ LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on t
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Writes two invented measurements, one of them of a released model with random probes."""
+    """Writes two synthetic measurements and returns their folder.
+
+    One of them is for a released model, with random probes.
+    """
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     lab = models.load("masked-softmax")
@@ -60,7 +63,7 @@ def words(app) -> str:
 
 
 def shown(app) -> tuple[str, list[list[str]]]:
-    """Returns the verdict and the table for the selected number of heads."""
+    """Returns the verdict and the table for the number of heads at the slider."""
     slider, table = (header for header, _ in all_sent(app, "dial") if header["group"])
     assert slider["group"] == table["group"] and slider["at"] == table["at"]
     index = slider["places"].index(slider["at"])
@@ -73,7 +76,7 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     said, rows = shown(app)
     assert said.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
-    assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, and a constant answer
+    assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
     assert "All tasks count." in words(app)
     headers = {header["what"]: header for header, _ in all_sent(app, "figure")}
     charts = {what: header["spec"] for what, header in headers.items()}
@@ -87,7 +90,7 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
 
 
 def test_one_model_is_not_compared(measured: Path):
-    """With a single model a sentence replaces the chart, which would have one point."""
+    """With a single measured model a sentence replaces the chart, which would have only one point."""
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
     assert not app.exception and "has measured 1. Measure more" in words(app)
@@ -102,7 +105,7 @@ def test_another_number_of_heads_is_another_verdict(measured: Path):
 
 
 def test_tasks_that_do_not_count_are_named(measured: Path):
-    """Tasks that the page's rule excludes are named; if no task counts, no mean is shown."""
+    """The page names the tasks that its rule excludes. If no task counts, it shows no mean."""
     path = measured / "masked-softmax.papa.json"
     found = json.loads(path.read_text())
     found["tasks"]["pos"]["constant_answer"] = 0.9
@@ -140,7 +143,7 @@ def test_the_typed_text_is_read(measured: Path):
     app.button(key="constant plan").click().run()
     assert not app.exception
     grid = opened(**LINK | {"page": "explore"})
-    # this test checks only that the page is still drawn; the plan is checked by the tests of links
+    # only checks that the page has a grid; the tests of links check the plan
     assert sent(grid, "heads")
 
 
@@ -152,7 +155,10 @@ def test_of_another_model_it_says_so(measured: Path):
 
 
 def test_a_text_box_is_shown_where_it_does_something(measured: Path):
-    """With another model there is a button in its place, which chooses the measured model."""
+    """On the page of a model without measurements, a button replaces the text box.
+
+    The button selects the measured model.
+    """
     app = opened(page="constant", model="stories-softmax")
     assert not all_sent(app, "text_box")
     app.button(key="label").click().run()
@@ -160,7 +166,10 @@ def test_a_text_box_is_shown_where_it_does_something(measured: Path):
 
 
 def test_moments_are_points_beside_the_models(measured: Path):
-    """Checkpoints during training are points of the scatter, by their steps, not studies. One alone has no rank."""
+    """Checkpoints stored during training are points of the scatter chart, labelled with their steps.
+
+    They are not offered as measured models. The rank correlation uses the last checkpoint of each training.
+    """
     for steps, base in ((300, 0.6), (100, 0.4)):
         found = made(0.02, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
         for its in found["tasks"].values():
@@ -181,7 +190,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
 
 
 def test_transfer_stands_beside(measured: Path):
-    """The transfer results appear once two attention types were measured; softmax comes first."""
+    """The transfer results appear once two attention types have been measured. Softmax is in the first row."""
     def write(name: str, score: float) -> None:
         found = {"name": name, "elsewhere": True, "weights": "0", "version": store.version("transfer"),
                  "moment": {"validation_loss": 5.0}, "tasks": {"pos": {"constant_answer": 0.2, "pruned": {"0": 0.1}} | {

@@ -1,6 +1,6 @@
-"""Damaged files: the page names the file and a command that restores it; other models and pages keep working.
+"""Damaged files: the page names the file and a command that restores it; other models and pages still work.
 
-    pytest tests/app/test_damage.py
+pytest tests/app/test_damage.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ OTHER_FAMILY = "assignment-softmax"
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copies the files that pages read, with three models, and clears all caches."""
+    """Copies the files that the pages read, with three models, and clears all caches. Returns the folder of the copy.
+    """
     root = tmp_path / "models"
     for name in (DAMAGED, SOUND, OTHER_FAMILY):
         shutil.copytree(checkpoint.CHECKPOINTS / name, root / "checkpoints" / name)
@@ -64,7 +65,7 @@ def edited(change: Callable[[Any], Any]) -> Callable[[Path], None]:
 
 
 def without(*keys: str) -> Callable[[Path], None]:
-    """Returns a function that removes the value at these keys from a JSON file."""
+    """Returns a function that removes the value at this path of keys from a JSON file."""
     def change(value: Any) -> Any:
         place = value
         for key in keys[:-1]:
@@ -75,7 +76,7 @@ def without(*keys: str) -> Callable[[Path], None]:
 
 
 def flipped(path: Path) -> None:
-    """Flips 64 bytes in the middle of the weights."""
+    """Inverts 64 bytes in the middle of a file of weights."""
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     content[middle:middle + 64] = bytes(byte ^ 0xff for byte in content[middle:middle + 64])

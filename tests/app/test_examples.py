@@ -1,6 +1,6 @@
-"""Each page has an example: one press that shows its point.
+"""Every page has an example: one button that demonstrates the purpose of the page.
 
-    pytest tests/app/test_examples.py
+pytest tests/app/test_examples.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tests of exports: the files contain the values of the trace.
+"""Tests of exported files: they contain the values of the trace.
 
-    pytest tests/app/test_exports.py
+pytest tests/app/test_exports.py
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_files_have_the_effect_of_the_plan(lab):
 
 
 def test_files_have_the_state_the_measures_and_the_roles_of_every_head(lab):
-    """Layers and heads count from 1 in all three files, as on the screen."""
+    """In all three file formats layers and heads are counted from 1, as on the screen."""
     heads = json.loads(made(lab, "json"))["heads"]
     assert heads == json.loads(str(numpy.load(io.BytesIO(made(lab, "npz")))["about"]))["heads"]
     assert [(one["layer"], one["head"]) for one in heads] == [(i, j) for i in range(1, 5) for j in range(1, 9)]
@@ -102,7 +102,7 @@ def test_files_have_the_state_the_measures_and_the_roles_of_every_head(lab):
 
 def test_csv_is_the_trace_to_the_printed_digits(lab):
     trace = models.run(lab, TEXT, PLAN)
-    assert made(lab, "csv").startswith(codecs.BOM_UTF8)  # without a byte order mark Excel shows wrong letters
+    assert made(lab, "csv").startswith(codecs.BOM_UTF8)  # without this mark Excel shows wrong letters
     first, *lines = made(lab, "csv").decode("utf-8-sig").splitlines()
     assert first.startswith("# ") and LINK in first
     rows = list(csv.DictReader(lines))

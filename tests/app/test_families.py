@@ -1,4 +1,4 @@
-"""Tests of Compare, Length and About without a browser: valid and invalid links, models that cannot read a text."""
+"""Tests of Compare, Length and About without a browser: valid and invalid links, and texts that a model cannot read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.browser import ROOT
 from tests.figures.specs import panels, parts, rows, table
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
-# a text of 82 tokens; the tables of assignment-random have 49
+# a text of 82 tokens; the tables of assignment-random have 49 positions
 LONG = "; ".join(f"a={i % 10}" for i in range(40)) + "; a=?"
 
 
@@ -62,7 +62,7 @@ def test_compare_shows_each_model_with_its_own_numbers():
         assert row["answer"]["right_after"] == (trace.output.target == trace.output.order[0])
         apart = None if name == PAIR["model"] else pytest.approx(divergence(first.output, trace.output), abs=1e-6)
         assert row["apart"] == apart
-    assert maps[0][0]["rows"] == maps[1][0]["rows"]  # both maps have the same tokens
+    assert maps[0][0]["rows"] == maps[1][0]["rows"]  # both maps have the same row labels
 
 
 def test_a_plan_and_a_selection_hold_for_all():
@@ -95,9 +95,9 @@ def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
 
 
 def test_models_of_other_shapes_share_what_they_can():
-    """One plan serves models of different shapes: each model applies the part for the heads that it has.
+    """If compared models have different shapes, each model applies the part of the plan for the heads that it has.
 
-    A gated attention unit has 8 layers of one head, the others have 4 layers of 8 heads.
+    A model of gated attention units has 8 layers of one head. The other models have 4 layers of 8 heads.
     """
     app = opened("compare", model="masked-softmax", plan="self-1.5c-6.0g0_scale-length", at="6.0",
                  **{"with": "masked-gau-relu2"})
@@ -151,7 +151,7 @@ def test_length_draws_what_was_measured():
     assert slider["at"] == 49
     now = app.session_state["visit"]
     about, answer = post(now, [{"key": "length", "type": "at", "x": 193, "drag": False, "sequence": 1}])
-    # the route answers, and what it answers is what Streamlit mounts
+    # the events route responds, with the same payloads that Streamlit mounts
     assert not about["layout"] and {"length", "length charts", "length heads"} <= set(answer)
     app.run()
     assert not app.exception
@@ -187,7 +187,11 @@ def test_length_marks_where_each_was_trained():
 
 
 def test_a_translators_effect_is_shown_where_it_is_largest():
-    """With all cross-attention pruned the translation is nonsense, while its last token, the full stop, stays."""
+    """The effect panel of a translation shows the token with the largest KL divergence, unless the link selects another
+    one.
+
+    The last token would show little, because a full stop remains even if all cross-attention is pruned.
+    """
     link = {"model": "translation-softmax", "text": "I am here."}
     heads = [("cross", layer, head) for layer in range(3) for head in range(8)]
     pruned = str(models.HeadPlan().with_heads(heads, gate=0.0))
@@ -209,7 +213,7 @@ def test_the_change_of_a_map_is_against_the_unmodified_model():
     numpy.testing.assert_allclose(arrays["base"], base, atol=1e-6)
     assert numpy.abs(arrays["live"] - base).max() > 0.01
     header, _ = sent(opened("explore", **link, plan="self-3.0g0.5"), "head_map")[0]
-    assert header["base"] == "live" and header["gate"] == 0.5  # the gate comes after the pattern
+    assert header["base"] == "live" and header["gate"] == 0.5  # the gate does not change the pattern
 
 
 def test_heads_with_a_pattern_are_found_and_marked():
@@ -226,7 +230,7 @@ def test_heads_with_a_pattern_are_found_and_marked():
 
 def test_length_says_of_a_translation_why_there_is_nothing():
     app = opened("length", model="translation-softmax", text="I am here.")
-    assert not app.get("button_group")  # a choice of companions would compare nothing
+    assert not app.get("button_group")  # without measurements there is nothing to compare
     assert not app.exception and not app.error
     told = " ".join(info.value for info in app.info)
     assert "An encoder-decoder was not evaluated at other lengths" in told and not sent(app, "figure")
@@ -281,7 +285,10 @@ def test_links_with_odd_companions(given: str, kept: tuple[str, ...]):
 
 @pytest.mark.parametrize(("head", "is_closed"), [("0.0", True), ("0.1", False)])
 def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: str, is_closed: bool):
-    """A head that training pruned looks pruned without any plan; a gate in the plan changes nothing."""
+    """A head that training pruned is displayed as pruned without any plan.
+
+    A gate of the plan on this head changes nothing.
+    """
     lab = models.load("translation-pruned-60")
     app = opened("explore", model=lab.name, text="I am here.", at=f"encoder-{head}")
     assert not app.exception

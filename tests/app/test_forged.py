@@ -27,7 +27,7 @@ TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
                      set(), object(), LabState, "no such thing", "\x00", "x" * 100_000, 7.0]
 
-# widget key -> the function that Streamlit calls when the widget changes
+# widget key -> callback that Streamlit calls when the widget changes
 WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.SECTION: events.on_section,
@@ -35,7 +35,7 @@ WIDGETS: dict[str, Callable[[], object]] = {
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),
 }
-# forged values of the right type have an effect: any text is an input, and a list of unknown names selects nothing
+# values of the right type do have an effect: any string is an input, and a list of unknown names selects nothing
 MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
     (session.GREEDY, bool): lambda value: {"sampling": replace(Sampling(), temperature=0.0)},
     (session.TEMPERATURE, float): lambda value: {"sampling": _sampled(temperature=value)},
@@ -52,13 +52,13 @@ def _sampled(**changes: float) -> Sampling:
 
 
 def named(value: object) -> str:
-    """Returns a short form of a value for the name of a test."""
+    """Returns a short form of a value, for the name of a test."""
     return f"{type(value).__name__} {str(value)[:12]!r}"
 
 
 @pytest.fixture
 def visitor(monkeypatch) -> dict[str, Any]:
-    """Yields a session without Streamlit, which has its own state."""
+    """Yields the state of a session without Streamlit."""
     now = visiting(monkeypatch, History(LabState("stories-softmax", TEXT, compared=("stories-log-n",))))
     state: dict[str, Any] = {"visit": now}
     for module in (session, picture, yours):
@@ -107,7 +107,7 @@ def test_a_widgets_value_has_its_type_or_is_the_default(kind: type, value: Any, 
                          ids=named)
 @pytest.mark.parametrize("hosted", ["", "1"])
 def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visitor, monkeypatch):
-    """A text that is no model id causes no request to the network; a missing folder is reported by the job."""
+    """A string that is not a model id causes no network request. A missing folder is reported by the background job."""
     from models.labs.foreign.opening import hub
 
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
@@ -127,9 +127,7 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):
-    """A model in the local cache is offered only while the Hub is unreachable. A model that the Hub refuses is not
-    offered.
-    """
+    """A model in the local cache is offered only if the Hub cannot be reached, and not if the Hub refuses it."""
     from models.labs.foreign import ForeignError
     from models.labs.foreign.opening import hub
 

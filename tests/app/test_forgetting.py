@@ -38,7 +38,7 @@ CONTROL = {"name": "stories-softmax", "points": points_of("chosen", 1, 2, 4, wor
 
 @pytest.fixture
 def measurements(tmp_path, monkeypatch):
-    """Writes measurements of a selective model and of the control, which is slightly worse with full memory."""
+    """Writes measurements of a selective model and of the softmax control, which is slightly worse with full memory."""
     for curves in (SELECTIVE, CONTROL):
         name = str(curves["name"])
         write_json(tmp_path / f"{name}.memory.json", curves | {
@@ -138,7 +138,7 @@ def test_the_curves_points():
     assert len(lines) == 5
     for name, points in lines.items():
         assert points == [(row["factor"], row["perplexity"]) for row in rows if row["line"] == name]
-        assert points[0][0] == 1  # every line starts at full memory
+        assert points[0][0] == 1  # every line starts at full memory, factor 1
 
 
 def test_a_model_that_was_never_measured(monkeypatch, tmp_path):

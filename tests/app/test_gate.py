@@ -1,6 +1,6 @@
-"""Tests of hosted mode: request filter, security headers, health check and log.
+"""Tests of hosted mode: filter of requests, security headers, health check and log.
 
-    pytest tests/app/test_gate.py
+pytest tests/app/test_gate.py
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ OWN = {"host": "lab.example.org"}
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
-    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in this one."""
+    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in the current thread."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Replaces Streamlit: a request that reaches this function has passed the gate."""
+    """Stands for Streamlit: a request that reaches this function has passed the gate."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
         return
@@ -47,7 +47,7 @@ async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, method: str = "GET",
           kind: str = "http") -> list[dict[str, Any]]:
-    """Sends one request to the gate and returns the messages of its answer."""
+    """Sends one request to the gate and returns the messages of the response."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -107,7 +107,10 @@ def test_without_names_every_name_is_known_but_none_that_is_no_name():
     (f"{socket.gethostname()}:8501", True), ("named.test", True), ("evil.example:8501", False),
     ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("[::1].evil.example", False)])
 def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
-    """A site whose name resolves to this machine (DNS rebinding) sends its own name as Host and as Origin."""
+    """The local app accepts only this machine's names and addresses as Host and Origin.
+
+    In DNS rebinding, another site's name resolves to this machine, and the site sends this name in both headers.
+    """
     guard, rebound = Gate(inner, hosts=["named.test"], local=True), {"host": host, "origin": f"http://{host}"}
     assert status(guard, headers={"host": host}) == (200 if known else 400)
     accepted = asked(guard, "/_stcore/stream", rebound, kind="websocket")[0]["type"] == "websocket.accept"
@@ -120,7 +123,7 @@ def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
                                              ("https://evil.test", False), ("null", False), ("", False),
                                              ("http://lab.example.org:81", False)])
 def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monkeypatch):
-    """Pages of other sites open no visit, and Streamlit does not request its own address from the internet."""
+    """Pages of other sites cannot open a session or upload files. Static files are available to them."""
     asking = OWN | ({} if origin is None else {"origin": origin})
     accepted = asked(Gate(inner), "/_stcore/stream", asking, kind="websocket")[0]["type"] == "websocket.accept"
     assert accepted == own
@@ -141,7 +144,7 @@ def test_one_visit_holds_no_more_than_its_share(monkeypatch):
     monkeypatch.setattr(uploads, "held", lambda session=None: uploads.PER_VISIT - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
-    # a request with an invalid length is treated as the largest
+    # a request with an invalid length is refused like one that is too large
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "x"}, "PUT") == 413
 
 
@@ -173,7 +176,7 @@ def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
 
 
 def back(**fields: Any) -> BackMsg:
-    """Returns a message from a browser."""
+    """Returns a message from the browser to Streamlit."""
     message = BackMsg()
     for name, value in fields.items():
         setattr(message, name, value)
@@ -257,7 +260,7 @@ def test_descriptors_are_raised_to_what_the_system_allows():
 
 
 def policy(*args: Any, **named: Any) -> dict[str, list[str]]:
-    """Returns the Content-Security-Policy: directive -> its values."""
+    """Returns the Content-Security-Policy as a mapping of directives to values."""
     parts = (part.split() for part in headers(*args, **named)["content-security-policy"].split("; "))
     return {name: values for name, *values in parts}
 
@@ -358,7 +361,10 @@ def test_an_error_of_a_thread_is_written_too(writing, caplog):
     ("x" * 3_000_000, "x" * logs.LONGEST + "…"), ("a 中文 \u202e", "a 中文 \\u202e"),
     ("session 0f8fad5b-d9cb-469f-a165-70867728950e gone", "session (id) gone"), ("100% of %s", "100% of %s")])
 def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
-    """A log line contains no session id, with which somebody could take a visit over."""
+    """A log message is one short line without control characters or session ids.
+
+    With a session id somebody could take over the session.
+    """
     logging.getLogger("streamlit").warning(message)
     logging.getLogger("streamlit").warning("%s", message)
     assert [record.getMessage() for record in caplog.records] == [line, line]

@@ -1,6 +1,6 @@
-"""Tests of the panel with the gates that a model computes itself.
+"""Tests of the panel that shows the gates computed by the model itself.
 
-    pytest tests/app/test_gates_panel.py
+pytest tests/app/test_gates_panel.py
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def test_a_traces_gates_are_those_that_multiplied():
     assert trace.gates["self"].shape == (*lab.shape["self"], len(trace.tokens))
     assert trace.gates["self"].min() > 0 and trace.gates["self"].max() < 1
     assert run(make_lab("softmax"), TEXT).gates == {}
-    # a gate of the plan multiplies the computed gate, it does not replace it
+    # a gate of the plan applies in addition to the computed gate, whose recorded value does not change
     closed = run(lab, TEXT, HeadPlan().gate("self", 0, 1, 0.0))
     numpy.testing.assert_allclose(closed.gates["self"][0], expected[0], atol=1e-6)
     assert closed.norms["self"][0, 1].max() == 0
@@ -56,7 +56,7 @@ def test_the_picture_has_every_gate_and_tokens_are_text():
     spec = gate_squares(values.tolist(), tokens, 1).to_dict()
     for layer in range(2):
         found = {(row["down"], row["across"]): row["value"] for row in rows(spec, layer)}
-        # the tokens are plain text; Vega draws them as text
+        # tokens are plain strings, which Vega draws as text and not as markup
         assert found == {(f"{n} {token}", head): values[layer, head - 1, n - 1]
                          for n, token in enumerate(tokens, 1) for head in (1, 2, 3)}
     assert [panel["title"]["text"] for panel in panels(spec)] == ["layer 1", "layer 2 (selected)"]

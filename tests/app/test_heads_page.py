@@ -1,6 +1,6 @@
-"""Tests of the Heads page: measures over a corpus and on the input text, roles as badges, points that select heads.
+"""Tests of the Heads page: measurements over a corpus and on the input text, role badges, points that select heads.
 
-    pytest tests/app/test_heads_page.py
+pytest tests/app/test_heads_page.py
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TYPED = "Once upon a time there was a little girl"
 
 
 def points(app: AppTest) -> list[tuple[float, float]]:
-    """Returns (x, y) of every head in the scatter."""
+    """Returns the coordinates (x, y) of every head in the scatter chart."""
     (spec,) = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "heads")
     return [(row["x"], row["y"]) for row in rows(spec)]
 
 
 def test_on_this_text():
-    """The chart shows values that the model computes: each head's confidence, and the loss when it alone is pruned."""
+    """The chart has the confidence of each head, and the loss difference when only this head is pruned."""
     app = opened(page="heads", model="stories-softmax", text=TYPED, show="confidence.loss.text")
     assert not app.exception
     lab = models.load("stories-softmax")
@@ -55,13 +55,16 @@ def test_on_this_text():
 
 
 def traces(app: AppTest) -> list[dict[str, Any]]:
-    """Returns the traces of the plotly chart."""
+    """Returns the traces (data series) of the plotly chart."""
     (chart,) = app.get("plotly_chart")
     return json.loads(chart.proto.spec)["data"]
 
 
 def test_points_carry_their_heads_and_rings_none():
-    """Each layer is a trace whose points carry the index of their head; rings mark the selected and picked heads."""
+    """Each layer is a trace of the chart, and its points carry the index of their head.
+
+    Rings mark the selected and the picked heads, and carry no index.
+    """
     plan = HeadPlan().gate("self", 1, 2, 0.0)
     app = opened(page="heads", model="stories-softmax", text=TYPED, at="1.2", plan=str(plan))
     *layers, picked, selected = traces(app)
@@ -140,7 +143,7 @@ def test_other_models_show_what_applies(name: str):
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replaces the model's measurements over a corpus by invented numbers."""
+    """Replaces the model's measurements over a corpus by synthetic numbers, and returns these."""
     values = {name: numpy.arange(32).reshape(4, 8).tolist() for name in ("confidence", "relevance", "loss")}
     role = {"kind": "self", "layer": 1, "head": 2, "share": 0.95, "examples": [
         {"text": "The cat *sat*.", "from": [8, 13], "to": [4, 7]}]}
@@ -170,7 +173,7 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
 
 @pytest.mark.parametrize("term", ["out", "sub", "pos"])
 def test_disagreement(term: str):
-    """Pairs of heads are computed on the text as the model tokenizes it; the table shows exp(D) of the same pairs."""
+    """Similarities of head pairs are computed on the input text. The table shows exp(D) of the same pairs."""
     app = opened(page="heads", model="stories-softmax", text=TYPED, term=term)
     assert not app.exception
     lab = models.load("stories-softmax")
@@ -184,9 +187,9 @@ def test_disagreement(term: str):
 
 
 def test_a_regularised_model_stands_beside_the_plain_one(monkeypatch: pytest.MonkeyPatch):
-    """A regularised model is compared with the plain one, and the plain model with one that has the selected term.
+    """A model trained with a disagreement term is compared with the model without one, and the reverse.
 
-    The two models have the same number of steps and differ in nothing else.
+    Both models have the same number of steps and differ in nothing else.
     """
     def card(steps: int, *terms: str, attention: str = "Softmax") -> dict[str, Any]:
         training = {"steps": steps, "tokens_per_step": 64} | ({"disagreement": [*terms]} if terms else {})

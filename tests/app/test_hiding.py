@@ -1,4 +1,4 @@
-"""Tests of hiding words: brackets are added and removed, and the rest of the text does not change."""
+"""Tests of hiding words: brackets are added and removed, and all other text is unchanged."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_word_that_is_shown_again_leaves_the_last_prediction():
 
 
 def hide(now: Visit, word: str, hidden: Any = True, index: Any = None) -> None:
-    """Sends the event of a click on a word's button."""
+    """Sends the event of a click on the button of a word."""
     found = [its for *_at, its, _hidden in words(now.history.present.text)]
     with visit.use(now):
         now.channel.receive([("hiding", {"type": "hide", "index": found.index(word) if index is None else index,
@@ -92,7 +92,10 @@ def test_hiding_a_second_word_before_the_first_shows_the_second():
 
 
 def test_the_text_may_have_changed_since_the_buttons_were_drawn():
-    """The last word may have grown; a click on a word that is no longer there changes nothing."""
+    """If the text changed after the buttons were drawn, a click applies to the word that the clicked word has become.
+
+    A click on a word that no longer exists changes nothing.
+    """
     now = opened(model="masked-softmax", text="The cat sat.").session_state["visit"]
     now.history.do(replace(now.history.present, text="The cats sat on a [mat]."))
     hide(now, "cat", index=1)
@@ -119,5 +122,5 @@ def test_a_letter_and_a_hidden_word_are_answered_by_the_route():
     click = {"key": "hiding", "type": "hide", "sequence": 2}
     about, parts = post(now, [click | {"index": 3, "word": "time", "hidden": True}])
     assert not about["layout"] and parts["text"][0]["text"] == "There was a [time] in the [house]. So"
-    about, parts = post(now, [typed | {"text": "", "sequence": 3}])  # a text without tokens
+    about, parts = post(now, [typed | {"text": "", "sequence": 3}])  # an empty text
     assert not about["layout"] and parts["hiding"][0]["words"] == []

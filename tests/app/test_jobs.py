@@ -1,6 +1,6 @@
-"""Tests of background jobs: progress, end, and error messages.
+"""Tests of background jobs: progress, completion, and error messages.
 
-    pytest tests/app/test_jobs.py
+pytest tests/app/test_jobs.py
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def test_progress_and_result():
     go_on.set()
     ended(job)
     assert (job.share, job.result, job.problem) == (1.0, "all of it", "")
-    assert job.work is None  # a finished job releases its function and everything that the function refers to
+    assert job.work is None  # a finished job releases its function, and thereby all objects of this function
 
 
 def test_a_share_is_never_more_than_all():
@@ -81,7 +81,7 @@ def test_what_nobody_expected_is_told_by_its_kind_and_no_more():
         raise KeyError("/home/somebody/secret")
 
     job = Job("Opening", work)
-    with pytest.raises(KeyError):  # the error that the end of the thread logs
+    with pytest.raises(KeyError):  # the thread raises the error again, so that it is logged
         job._run()
     assert ended(job).problem == ("This could not be computed, because of an error in the program "
                                   "(KeyError). Try again; if it fails again, change the text or the heads.")

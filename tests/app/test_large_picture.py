@@ -1,6 +1,6 @@
-"""Tests of the data for the large map and for the scale of all heads, from links and from events.
+"""Tests of the data for the large map, and of the scale that applies to all heads, from links and from events.
 
-    pytest tests/app/test_large_picture.py
+pytest tests/app/test_large_picture.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_the_choice_is_in_the_link_and_sends_no_more(form: str, mean: str):
     header, arrays = sent(app, "head_map")
     assert (header["form"], header["mean"]) == (form, mean)
     n = len(header["rows"])
-    # drawing the words needs no additional payload: these triangles and the thumbnails of the grids are sent anyway
+    # the Words view needs no additional payload: these triangles and the thumbnails are sent anyway
     assert {name: array.nbytes for name, array in arrays.items()} == dict.fromkeys(
         ("live", "constant", "scores", "selected"), 4 * n * (n + 1) // 2)
     (name, tiles), = sent(app, "heads")[1].items()

@@ -1,6 +1,6 @@
 """Measures every claim of the lessons.
 
-A retrained model that contradicts a lesson fails here, and the failure quotes the lesson's words.
+If a retrained model contradicts a lesson, a test fails and quotes the lesson's words.
 
     pytest tests/app/test_lesson_facts.py
 """
@@ -21,7 +21,7 @@ FACTS = [(place, fact) for place in PLACES for fact in lesson_files.step_at(plac
 
 @pytest.mark.parametrize(("place", "fact"), FACTS, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
 def test_a_lesson_says_what_is_so(place: Place, fact: dict):
-    if fact["measure"] == "source":  # a number from the paper, which our models cannot confirm
+    if fact["measure"] == "source":  # a number from the paper, not from the models of this project
         assert fact["paper"] in lesson_files.lesson(place.lesson).arxiv
         return
     wrong = check(lesson_files.step_at(place), fact)
@@ -36,9 +36,9 @@ def test_a_fact_that_is_not_so_is_told():
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_every_number_rests_on_a_fact(place: Place):
-    """Every percentage and decimal in a step's text is part of a measured fact.
+    """Every percentage and decimal number in the text of a step is part of a measured fact.
 
-    Of a question only the right answer and its reason are checked, because wrong choices are wrong.
+    In a question only the right answer and its reason are checked, because the other choices are intentionally wrong.
     """
     step = lesson_files.step_at(place)
     wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \

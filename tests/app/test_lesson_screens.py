@@ -1,9 +1,9 @@
-"""A number that a step quotes is on the screen that the step leads to.
+"""A number that a lesson step quotes is visible on the page that the step opens.
 
-    pytest tests/app/test_lesson_screens.py
+pytest tests/app/test_lesson_screens.py
 
-Numbers of cards, of studies and of predictions are looked up in the texts and in the payloads of the page, before and
-after the task is done. Weights are read off the map, and numbers of the papers are on no screen.
+Numbers from model cards, studies and predictions are searched in the texts and payloads of the page, before and after
+the task is done. Attention weights are read off the map, and numbers from papers are not on the page.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ COMPONENTS = ("effect", "comparison", "figure", "written")
 
 @functools.cache
 def screen(fields: tuple[tuple[str, str], ...]) -> tuple[str, tuple[float, ...]]:
-    """Returns the texts of a page and the numbers that its components draw."""
+    """Returns the visible texts of a page and the numbers in the payloads of its components."""
     app = opened(**dict(fields))
     assert not app.exception
     texts = [its.value for group in (app.markdown, app.caption, app.info) for its in group]
     texts += [str(table.value.to_dict()) for table in app.table]
     headers = [header for name in COMPONENTS for header, _ in all_sent(app, name)]
-    texts = [re.sub("[\\\\\u2060]", "", text) for text in texts]  # escapes of Markdown
+    texts = [re.sub("[\\\\\u2060]", "", text) for text in texts]  # removes escapes of Markdown
     return "\n".join([*texts, *(str(header) for header in headers)]), tuple(number for header in headers
                                                                              for number in numbers(header))
 
@@ -54,7 +54,10 @@ def numbers(value: Any) -> Iterator[float]:
 
 
 def is_shown(said: str, text: str, values: tuple[float, ...]) -> bool:
-    """Returns whether a page shows a number, like `29.1%` or `2.87`, as text or as a value that rounds to it."""
+    """Returns whether a page displays a number such as `29.1%` or `2.87`.
+
+    The number is displayed if it is in the text, or if a value rounds to it.
+    """
     if said in text:
         return True
     digits = len(said.rstrip("%").partition(".")[2])

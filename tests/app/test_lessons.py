@@ -1,6 +1,6 @@
-"""Tests of lessons: file format, conditions, opening and completing steps, and leaving without loss of state.
+"""Tests of lessons: file format, conditions, opening and completing steps, and leaving a lesson without loss of state.
 
-    pytest tests/app/test_lessons.py
+pytest tests/app/test_lessons.py
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def words_of(step: Step) -> list[Words]:
 
 
 def after(place: Place) -> LabState:
-    """Returns the visitor's state after a step, with the right answer."""
+    """Returns the state of the app after a step was completed with the right answer."""
     step = lesson_files.step_at(place)
     state, problems = read_query({"page": "explore", **step.opens, **step.does})
     assert not problems
@@ -141,7 +141,7 @@ def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
 
 
 def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
-    """Returns the file's text with the value at one path replaced; None removes it."""
+    """Returns the content of a lesson file in which the value at `path` is replaced; None removes the value."""
     entry = copy.deepcopy(entry)
     at = entry
     for part in path[:-1]:
@@ -248,7 +248,7 @@ def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: Hi
     place = next(place for place in PLACES if lesson_files.step_at(place).question)
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
-    # the question has not been shown yet, so an answer to it is ignored
+    # the question is already answered, so a second answer is ignored
     lesson_events.on_lesson({"type": "answer", "choice": 1})
     assert visitor.present.answer == "b"
     visit.current().ticked.add(place)
@@ -338,5 +338,5 @@ def test_in_large_type_sections_stand_only_where_a_step_asks_for_one():
     taken = LabState(lesson=Place("constant", 2), teach=True)
     assert not taken.offers_sections
     assert replace(taken, teach=False).offers_sections
-    assert replace(taken, section="entropy").offers_sections  # the link that leads back shows the section again
+    assert replace(taken, section="entropy").offers_sections  # a link can open a section in large type
     assert replace(taken, lesson=Place("roles", 3)).offers_sections

@@ -1,6 +1,6 @@
-"""Tests of the limits per minute in hosted mode; without hosted mode nothing is limited.
+"""Tests of the limits per minute in hosted mode. Outside hosted mode nothing is limited.
 
-    pytest tests/app/test_limits.py
+pytest tests/app/test_limits.py
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.app.visitors import visiting
 
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
-    """Replaces the clock; the test sets its time."""
+    """Replaces the clock by a list whose first number is the time."""
     now = [1000.0]
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
@@ -30,7 +30,7 @@ def clock(monkeypatch) -> list[float]:
 
 @pytest.fixture
 def visitor(monkeypatch, clock) -> dict:
-    """Yields a session without Streamlit, on a host."""
+    """Yields a session without Streamlit, in hosted mode."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     return visiting(monkeypatch).allowances
 
@@ -44,8 +44,8 @@ def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, c
     assert f"{what.most:,}" in str(error.value) and "You can go on in " in str(error.value)
     seconds = int(str(error.value).split(" go on in ")[1].split(" s")[0])
     clock[0] += seconds
-    spend(what)  # after the wait that the message states
-    for _ in range(3 * what.most):  # one request whenever one unit is refilled, for three minutes
+    spend(what)  # allowed after the waiting time that the message states
+    for _ in range(3 * what.most):  # for three minutes: one request each time one unit is refilled
         clock[0] += 60 / what.most
         spend(what)
     with pytest.raises(LimitError):
@@ -66,7 +66,7 @@ def test_visitors_have_each_their_own(visitor, monkeypatch):
 def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
     monkeypatch.setattr(limits, "_addresses", OrderedDict())
     for _ in range(limits.PER_ADDRESS):
-        visiting(monkeypatch).address = "192.0.2.1"  # a reload is a new visit
+        visiting(monkeypatch).address = "192.0.2.1"  # a reload of the page starts a new session
         spend(GENERATIONS, GENERATIONS.most)
     fresh = visiting(monkeypatch)
     fresh.address = "192.0.2.1"
@@ -87,8 +87,9 @@ def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
 
 
 def test_a_download_is_counted_and_never_refused(visitor):
-    """A download is counted and never refused, because its thread has no session and all visitors would share one
-    allowance.
+    """A download is counted and never refused.
+
+    Its thread has no session, so all visitors would share one limit.
     """
     asked = limits.asked[PASSES.name]
     with limits.counted_alone():
@@ -120,7 +121,7 @@ def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
 
 
 def meets(monkeypatch, what: limits.Allowance, least: int = 1) -> None:
-    """Uses the allowance up, for requests that count as at least `least` units."""
+    """Replaces `spend`: requests of at least `least` units of this limit are refused."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     spend = limits.spend
 

@@ -1,6 +1,6 @@
-"""Tests of links of older versions, and of links to models that are not installed.
+"""Tests of links that older versions wrote, and of links to models that are not installed.
 
-    pytest tests/app/test_links.py
+pytest tests/app/test_links.py
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_heads_are_added_one_by_one():
     assert is_scope("and.0.3") and not is_scope("and.0") and not is_scope(["row"]) and not is_scope("rows")
 
 
-# links from before a head's address contained its block, each with the state that it opens
+# links written before the address of a head contained its block, each with the state that it opens
 OLD = [
     ({"model": "assignment-selective", "text": "x=1; x=?", "plan": "self-0.3c", "at": "0.3", "view": "mask"},
      LabState("assignment-selective", "x=1; x=?", HeadPlan().constant("self", 0, 3), Selection(0, 3), "mask")),
@@ -108,7 +108,7 @@ def visitor(monkeypatch) -> Any:
                                 context=SimpleNamespace(locale=None, cookies={}))
     for module in (session, visit):
         monkeypatch.setattr(module, "st", streamlit)
-    monkeypatch.setattr("streamlit.session_state", streamlit.session_state)  # components.channel imports it late
+    monkeypatch.setattr("streamlit.session_state", streamlit.session_state)  # imported inside a function of channel
     return streamlit
 
 
@@ -131,7 +131,7 @@ def test_the_address_of_the_first_page_is_no_page(visitor):
     assert session.history().present == opened_by(None)
     session.history().do(LabState(page="about"))
     session.remember_address("page=about", session.history().present)
-    session.follow_address("explore")  # the browser's address lags behind: it still is the address of the first page
+    session.follow_address("explore")  # the browser still has the old address, that of the first page
     assert session.history().present.page == "about"
 
 
@@ -209,7 +209,10 @@ def test_a_model_that_is_not_here_leads_to_where_it_can_be_opened(visitor):
 
 
 def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
-    """The fields of a link apply once its model is open. The Hub is replaced: the id opens one of our models."""
+    """If a link requests a model that is not open yet, its fields apply once the model is open.
+
+    The Hub is replaced: the model id opens a released model.
+    """
     from models import catalogue
 
     visitor.query_params |= WANTED
@@ -239,7 +242,7 @@ def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor)
 
 
 def test_models_beside_may_have_blanks_in_their_names(monkeypatch):
-    """Model names in a link are separated by blanks, although folder names can contain blanks."""
+    """Links separate the names of compared models by blanks, although names of folders can contain blanks."""
     names = ("folder:gpt2 copy", "folder:a%20b", "folder:gpt2")
     monkeypatch.setattr(catalogue, "family", lambda name: [name, *names])
     (field,) = (its for its in FIELDS if its.key == "with")
@@ -266,7 +269,10 @@ def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
 @pytest.mark.parametrize("long", ["The cat [sat] on the mat. " * 200, "[x]" * 3000, "[" * 5000, "a" * 3998 + "[bc] d",
                                   "a " * 1990 + "[a long phrase is hidden] " + "b " * 900])
 def test_a_long_texts_link_shows_no_word_that_was_hidden(long: str):
-    """A link's text is never cut inside brackets, because half a pair of brackets would reveal a hidden word."""
+    """The text in a link is never cut inside brackets.
+
+    A bracket without its counterpart would reveal a hidden word.
+    """
     again = read_query(dict(parse_qsl(query_of(LabState("masked-softmax", long)))))[0].text
     assert long.startswith(again) and len(again) <= MAX_LINK_TEXT
     assert again.count("[") == again.count("]") or "]" not in long

@@ -1,6 +1,7 @@
-"""A text of several megabytes slows down only its own visitor, and only by the work for the part that is shown.
+"""A text of several megabytes slows down only the session that sent it, and only the beginning of the text is
+processed.
 
-    pytest tests/app/test_long_texts.py
+pytest tests/app/test_long_texts.py
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FAMILY = {"model": "stories-softmax", "with": "stories-selective stories-log-n s
 
 @pytest.fixture
 def readings(monkeypatch) -> Iterator[list[int]]:
-    """Yields a list of the number of characters in each call of the stories tokenizer."""
+    """Yields a list that receives the number of characters of each tokenized text of the task `stories`."""
     found: list[int] = []
     task = catalogue.reader_named("stories")
     encode = task.typed
@@ -34,7 +35,7 @@ def readings(monkeypatch) -> Iterator[list[int]]:
     class Counted:
         def encode(self, text: str, **options: object) -> object:
             found.append(len(text))
-            assert not serving._drawing.is_mine()  # other visitors can draw meanwhile
+            assert not serving._drawing.is_mine()  # the turn to draw is free for other visitors meanwhile
             return encode.encode(text, **options)
 
         def __getattr__(self, name: str) -> object:
@@ -48,8 +49,9 @@ def readings(monkeypatch) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize(("page", "limits"), [("compare", 1), ("length", 2)])
 def test_four_models_tokenize_a_long_text_once(page: str, limits: int, readings: list[int]):
-    """The text is tokenized once per length limit; on Length there are two, because models with tables have a shorter
-    one.
+    """Four models tokenize a text once per length limit.
+
+    The page Length has two limits, because models with tables have a smaller one.
     """
     text = EMOJI[:40_000]  # a longer text gets an additional message, because a link cannot contain it
     app = opened(page=page, text=text, **FAMILY)

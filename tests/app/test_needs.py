@@ -1,6 +1,6 @@
-"""Tests of the search for minimal heads on the page: settings, background job, cancelling, applying the plan, link.
+"""Tests of the search for minimal head sets: settings, background job, cancelling, applying the plan, link.
 
-    pytest tests/app/test_needs.py
+pytest tests/app/test_needs.py
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def button(app: AppTest, key: str):
 
 
 def searched(app: AppTest) -> AppTest:
-    """Presses the search button and waits for the result."""
+    """Clicks the search button and returns the app with the result of the search."""
     button(app, "find out").click().run()
     until = time.monotonic() + 120
     while app.session_state[session.SEARCH].job.running:
@@ -61,7 +61,10 @@ def test_the_fewest_heads_become_a_plan():
 
 
 def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):
-    """The button's arguments are names and texts only, because Streamlit keeps them until the session ends."""
+    """The arguments of the button's callback are names and strings, and no models or traces.
+
+    Streamlit keeps them in memory until the session ends.
+    """
     given: list[object] = []
     monkeypatch.setattr(minimal_heads, "_start", lambda *its: given.extend(its))
     button(opened(model="stories-softmax", text=TYPED, open="needs"), "find out").click().run()

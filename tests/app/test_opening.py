@@ -1,6 +1,6 @@
-"""Measures the claims of the first page: the prediction is right, one click changes it, and the sentences are true.
+"""Measures the claims of the first page: the prediction is right, one click changes it, and each sentence is true.
 
-    pytest tests/app/test_opening.py
+pytest tests/app/test_opening.py
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
 
 @pytest.mark.parametrize("plan", ["self-3.7g0", "self-1.1g0_self-3.7g0", "self-1.1g0_scale-logn64"])
 def test_a_plan_of_another_model_keeps_the_page(plan: str):
-    """The page has its own model; of another model's plan it keeps the heads that its model has."""
+    """The first page always shows its own model.
+
+    From a plan for another model it applies the heads that its own model has.
+    """
     app = opened(page="start", model="stories-softmax", plan=plan)
     assert not app.exception
     shown = sent(app, "opening")[0]
@@ -61,9 +64,7 @@ def test_a_plan_of_another_model_keeps_the_page(plan: str):
 
 @pytest.mark.parametrize(("plan", "least", "most"), [(WITHOUT_FIRST, 0.31, 0.35), (WITHOUT_READER, 0.27, 1 / 3)])
 def test_without_a_layer_it_guesses(plan: HeadPlan, least: float, most: float):
-    """Without a layer the accuracy over all lines of three digits is that of choosing one of the line's digits at
-    random.
-    """
+    """Without a layer the model is right about as often as a random choice among the three digits of the line."""
     digits = list(itertools.permutations(range(1, 10), 3))
     rights = [answer(plan, f"x={a}; x={b}; y={c}; x=?")[0] == str(b) for a, b, c in digits]
     assert least < sum(rights) / len(rights) < most
@@ -75,7 +76,7 @@ def test_half_of_its_certainty_without_layer_2():
 
 def test_where_the_question_looks():
     maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
-    assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the mean of the heads attends most to the 7
+    assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the mean over heads is largest on the 7
     assert maps[1, -1, 4] > 0.9  # head 2 puts nearly all its attention on the 7
     assert maps[0, -1, 4] > 0.5 and maps[2, -1, 4] > 0.5  # the heads 1 and 3 also attend to the 7
     without_first = models.run(LAB, FIRST_VISIT["text"], WITHOUT_FIRST).weights["self"][READER]
@@ -109,7 +110,7 @@ def test_who_skips_finds_a_word_that_stands_in_the_text_and_goes_with_a_layer():
     assert trace.output.labels[0] == " ball" and trace.output.probabilities[0] > 0.5
     assert trace.weights["self"][layer][head][-1, ball] > 0.6
     alone = models.run(lab, state.text, HeadPlan().gate("self", layer, head, 0.0)).output
-    # the page's one press on the selected head lowers the probability
+    # pruning the selected head, by one click on the page, lowers the probability
     assert alone.probabilities[0] < trace.output.probabilities[0] - 0.1
     without = functools.reduce(lambda plan, its: plan.gate("self", layer, its, 0.0), range(8), HeadPlan())
     assert models.run(lab, state.text, without).output.labels[0] == " friends"
@@ -137,7 +138,10 @@ def test_another_model_leaves_the_first_visit(monkeypatch):
 
 
 def test_the_header_leads_from_it_to_the_same_text_in_a_lab_that_is_untouched(monkeypatch):
-    """The header opens the lab with the same text and no plan, by click and in a new tab; a button keeps the plan."""
+    """The link in the header opens Explore with the same text and without a plan, by click and in a new tab.
+
+    The button of the page keeps the plan.
+    """
     pruned = replace(opened_by(None), plan=WITHOUT_READER)
     shown = sent(opened(page="start", plan=str(WITHOUT_READER)), "navigation")[0]
     there = read_query(dict(parse_qsl(shown["query"])))[0]

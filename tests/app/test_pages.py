@@ -1,8 +1,8 @@
 """Tests of the pages without a browser: the payloads for the components, for valid and invalid states.
 
-A payload is unpacked by the packer's own inverse. Clicks on components are tested in tests/e2e.
+A payload is unpacked by the inverse function of the packer. Clicks on components are tested in tests/e2e.
 
-    pytest tests/app/test_pages.py
+pytest tests/app/test_pages.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from tests.browser import ROOT
 
 
 def opened(**link: str) -> AppTest:
-    """Returns the app at a link; without fields it is the free lab, since an empty address is a first visit."""
+    """Returns the app, opened by a link with these fields.
+
+    Without fields it opens the page Explore, because an empty address opens the first page.
+    """
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in (link or {"page": "explore"}).items():
         app.query_params[key] = value
@@ -64,9 +67,9 @@ def test_no_exception_on_the_default_page():
 
 
 def shared_out() -> list[tuple[str, str]]:
-    """Returns (model, text) pairs that cover every model and every example of its task.
+    """Returns (model, text) pairs in which every model and every example of its task occurs.
 
-    All models with all examples would take a minute; tests/models/test_contract.py runs them without pages.
+    All combinations would take a minute; tests/models/test_contract.py runs them without pages.
     """
     pairs = []
     for task in TASKS:
@@ -128,7 +131,9 @@ def test_typing_undo_and_redo():
 
 
 def test_a_browser_that_lags_behind_does_not_undo_typing():
-    """Each run carries the address that the browser had, which during typing is an older one of the same session."""
+    """Each run receives the address from the browser, which can be older than the current text. It does not undo
+    typing.
+    """
     app = opened(model="assignment-selective", text="a=1; a=?")
     type_text(app, "a=2; a=?")
     assert app.query_params["text"] == "a=1; a=?"
@@ -167,7 +172,10 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch)
 
 
 def continued(app: AppTest) -> list[str]:
-    """Returns the continuations on the page: unmodified, and under the plan if there is one."""
+    """Waits for the end of generation and returns the continuations on the page.
+
+    There is one of the unmodified model, and one under the plan if there is a plan.
+    """
     for _ in range(400):
         if app.button(key="continue").label != "Stop":
             return [text.value for text in app.text]
@@ -185,7 +193,7 @@ def test_continuation_as_trained_and_under_the_plan():
 
 
 def test_a_seed_of_the_link_decides_what_is_written():
-    """The seed in the link determines the continuation, up to the model's length limit."""
+    """The seed in the link determines the generated text, which ends at the model's length limit."""
     link = {"model": "stories-softmax", "text": "The dog " * 50}
     (text,) = continued(opened(draw="0.9-0.95-4", **link).button(key="continue").click().run())
     lab = models.load("stories-softmax")
@@ -210,7 +218,10 @@ def test_the_way_of_drawing_is_set_behind_a_button():
     assert "temperature" not in [slider.key for slider in app.slider]
 
     def behind_it() -> AppTest:
-        """Returns the app with its popover open; AppTest closes it at every second run."""
+        """Returns the app with the popover of sampling open.
+
+        AppTest closes the popover at every second run.
+        """
         while "greedy" not in [box.key for box in app.checkbox]:
             app.session_state["sampling"] = True
             app.run()

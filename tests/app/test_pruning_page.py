@@ -32,9 +32,9 @@ HEADS = LAB.kinds[0].addresses
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
-    """Replaces the model's measurements by invented ones.
+    """Replaces the model's measurements by synthetic ones, and returns these.
 
-    By loss the heads are pruned from the last to the first, by confidence from the first to the last.
+    Ordered by loss, heads are pruned from the last to the first; ordered by confidence, from the first to the last.
     """
     losses = [[-(8.0 * layer + head) for head in range(8)] for layer in range(4)]
     confidence = [[8.0 * layer + head for head in range(8)] for layer in range(4)]
@@ -55,8 +55,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Returns go(app, x, drag=True), which moves the slider, or the chart with key="pruning chart", to x; the page
-    follows.
+    """Returns the function go(app, x, drag=True), which moves the slider to x and runs the page.
+
+    With key="pruning chart" it sends the same event from the chart.
     """
     hearing: dict[str, OnEvent] = {}
 
@@ -81,14 +82,14 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def dials(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Returns the payloads of the slider and of the component that follows it; both are at the same position."""
+    """Returns the payloads of the slider and of the component with the numbers. Both have the same position."""
     found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")}
     assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], left_of(app))}
     return found
 
 
 def left_of(app: AppTest) -> int:
-    """Returns the number of heads left, which the slider and the chart agree on."""
+    """Returns the number of heads left, after checking that slider and chart show the same number."""
     (slider,) = (header for header, _ in all_sent(app, "dial") if header["label"])
     assert slider["places"] == list(range(len(slider["places"])))
     for header, _ in all_sent(app, "figure"):
@@ -101,13 +102,16 @@ def plan_of(app: AppTest) -> HeadPlan:
 
 
 def said(app: AppTest) -> str:
-    """Returns the visible text of the page, including the text of each dial at its position."""
+    """Returns the visible text of the page, including the text of both dials at their position."""
     told = [header["told"][header["at"]] for header in dials(app).values()]
     return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
 
 
 def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any]]):
-    """Losses may be measured again without the curves; curves of the old order are then hidden."""
+    """A curve is hidden if its pruning order is not the current one.
+
+    This happens if losses were measured again and curves were not.
+    """
     told = []
     for order in (HEADS[::-1], HEADS):
         measured["pruning"]["scopes"]["all"]["orders"]["alone"] = pruning_orders.written(order)
@@ -133,12 +137,15 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     assert "**28** of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
     assert all(number in told for number in ("**4.250** nats", "5.250", "4.000"))
     assert all(share in told for share in ("**96%**", "88%", "**97%**"))
-    # the texts for all other positions are already in the browser
+    # the payload contains the texts of all positions
     assert "**31** of 32" in dials(app)["slider"]["told"][31] and "**4.062** nats" in dials(app)["numbers"]["told"][31]
 
 
 def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
-    """One drag is one undo step, and so are key presses in quick succession. Two separate drags are two steps."""
+    """One drag is one undo step, and so are several key presses in quick succession.
+
+    Two separate drags are two steps.
+    """
     app = opened(page="pruning", model=NAME, text=TYPED)
     history = app.session_state["visit"].history
     for left, drag in ((28, True), (20, True), (20, False), (18, True), (10, True)):
@@ -152,7 +159,7 @@ def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
 
 
 def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
-    """The points of an unfinished study are drawn; missing points, even that of all heads, cause no message."""
+    """The points of an unfinished study are drawn. Missing points cause no error, not even the one with all heads."""
     its = measured["pruning"]["scopes"]["all"]
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
@@ -175,7 +182,10 @@ def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[st
 
 
 def test_another_order_keeps_the_number():
-    """With another order a plan that followed the old order keeps its number of heads; a plan made by hand stays."""
+    """If another order is selected, a plan that followed the old order keeps its number of heads.
+
+    A plan made by hand does not change.
+    """
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-3.6~7g0")
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-0.0~1g0"
@@ -190,7 +200,10 @@ def test_another_order_keeps_the_number():
 
 
 def test_by_this_text(go: Callable[..., None]):
-    """The order is that of the losses on the input text when each head alone is pruned; the curve shows its plans."""
+    """Heads can be ordered by the loss on the input text when only this head is pruned.
+
+    The curve shows the KL divergence of the plans in this order.
+    """
     app = opened(page="pruning", model=NAME, text=TYPED, order="text.all")
     assert not app.exception
     before = models.run(LAB, TYPED)
@@ -223,7 +236,7 @@ def test_a_place_in_the_chart(go: Callable[..., None]):
 
 @pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "masked-softmax", "stories-selective"])
 def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None]):
-    """Models without measurements offer the order by the input text and a random order."""
+    """Models without measurements offer the order by losses on the input text and a random order."""
     app = opened(page="pruning", model=name)
     assert not app.exception
     assert app.selectbox(key=session.ORDER).options == [ORDERS["text"], ORDERS["random"]]
@@ -247,7 +260,10 @@ def test_the_view_is_a_link():
 
 
 def test_other_heads_are_other_places(go: Callable[..., None]):
-    """The slider has as many positions as the selected block has heads; the plan of the other blocks stays."""
+    """The slider has one position per number of heads in the selected block.
+
+    Parts of the plan in other blocks are kept.
+    """
     app = opened(page="pruning", model="translation-softmax", text="A dog runs.", order="random.encoder",
                  plan="decoder-0.0g0")
     assert not app.exception and dials(app)["slider"]["group"] == "pruning encoder" and left_of(app) == 24

@@ -1,6 +1,6 @@
 """Tests of the Results page without a browser: statements, verdicts, tables, charts, commands, missing measurements.
 
-    pytest tests/app/test_results.py
+pytest tests/app/test_results.py
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def waiting(app: AppTest) -> list[str]:
 
 
 def level(text: str) -> str:
-    """Returns a text with ordinary spaces, and with the same sign for hyphen and minus."""
+    """Returns the text with ordinary spaces, and with a minus sign for each hyphen."""
     return text.replace("\u00a0", " ").replace("-", "−")
 
 
 def texts(app: AppTest) -> str:
     shown = "\n".join(element.value for kind in ("markdown", "caption", "subheader")
                       for element in app.get(kind)).replace("\\", "")
-    return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is the text of a link
+    return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # the arXiv number of a paper is the text of a link
 
 
 @pytest.mark.parametrize("claim", read(), ids=lambda claim: claim.key)
@@ -79,7 +79,7 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
         assert statement.source in shown
         assert statement.basis in shown and statement.ours.replace("-", "−") in level(shown)
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
-    # the page also has tables of the claim's models and of the learning rates that were swept; a table that two
+    # the page also has a table of the claim's models and one of the swept learning rates; a table that two
     # statements share is shown once, and the second statement refers to it
     tables = [its.table for its in claim.statements]
     distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
@@ -123,7 +123,7 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "_found", lambda stamp: keyed(judge(Evidence(tmp_path, tmp_path, tmp_path))))
-    # otherwise the page shows cached charts of the real claims, which have the same stamp
+    # without a new stamp the page would show cached charts of the stored claims
     monkeypatch.setattr(results, "_stamp", lambda: 0)
     app = opened()
     assert not app.exception
@@ -160,7 +160,7 @@ GRADES = (FADES, ONCE, BUILT)
 
 
 def made_up() -> list[Claim]:
-    """Returns a statement of each verdict, with and without charts and tests."""
+    """Returns a claim with one statement per verdict, with and without charts and tests."""
     tested = ("", "a second training", *[""] * 6)
     verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES), itertools.cycle(CHARTS), tested,
                    strict=False)
@@ -183,7 +183,7 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     assert "tested: a second training" in shown
     assert "a hypothesis, not tested" in shown
     assert "Statement 0 is $1 *bold*" in shown
-    # stars in a text are not read as Markdown
+    # stars in a statement are escaped, so they are not Markdown
     assert "\\*bold\\*" in "".join(element.value for element in app.markdown)
 
 
@@ -199,8 +199,9 @@ def test_charts_hold_every_number():
 
 
 def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
-    """Two series of one chart differ in colour or in dashes, and a dash has its own marker; a model looks alike
-    everywhere.
+    """Two series of one chart differ in colour or in dashes, and each kind of dashes has its own marker.
+
+    A model has the same style in all charts.
     """
     for claim in read():
         for statement in claim.statements:

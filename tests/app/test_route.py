@@ -1,6 +1,6 @@
-"""Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no answer.
+"""Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no response.
 
-    pytest tests/app/test_route.py
+pytest tests/app/test_route.py
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tests.app.test_pages import opened
 
 Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
 ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key", "direct",
-            # header fields that differ between the two answers: the answer's own, and whether the address is a new
-            # entry
+            # fields of the header that differ between the two responses: those that describe the response, and
+            # "mode", which states whether the address is a new history entry
             "mode")
 
 
 def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:
-    """Returns the payloads of an answer; the first describes the answer itself."""
+    """Returns the payloads of a response. The first payload describes the response itself."""
     found, at = [], 0
     while at < len(answer):
         (length,) = struct.unpack_from("<I", answer, at)
@@ -47,7 +47,7 @@ def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]
 
 
 def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[str, Any], Payloads]:
-    """Returns the answer of the route: its description, and the payloads by component."""
+    """Sends events to the route. Returns the description of the response, and the payloads by component."""
     first, late = route.answer(now, seen, [(event["key"], event) for event in events])
     found = blocks(first + (late() if late else b""))
     if not found:
@@ -62,7 +62,7 @@ def mounted(app: Any) -> Payloads:
 
 
 def content(payload: tuple[dict[str, Any], dict[str, numpy.ndarray]]) -> Any:
-    """Returns a payload without the fields that describe its answer."""
+    """Returns a payload without the fields that describe the response."""
     header, arrays = payload
     return ({name: value for name, value in header.items() if name not in ENVELOPE},
             {name: (array.dtype.name, array.tolist()) for name, array in arrays.items()})
@@ -98,9 +98,9 @@ def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     about, parts = post(now, [click(1, layer=1)])
     assert {"heads", "map", "effect"} <= set(parts)
     second, parts = post(now, [click(2, layer=2)], seen=about["serial"])
-    # another head gives the same predictions, so the effect panel is not sent
+    # selecting another head changes no prediction, so the effect panel is not sent
     assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts
-    third, parts = post(now, [], seen=about["serial"])  # the browser has not received the second answer
+    third, parts = post(now, [], seen=about["serial"])  # the second response did not arrive
     assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
 
 
@@ -129,7 +129,7 @@ def test_an_answer_that_a_newer_one_overtook_is_not_taken_for_the_picture_on_the
     post(now, [click(1, layer=1)])
     older = now.channel.picture()
     about, _ = post(now, [click(2, layer=2)], seen=now.channel.serial)
-    first = LabState("stories-softmax", "The cat sat.")  # layer 0 again, as the older answer computes it
+    first = LabState("stories-softmax", "The cat sat.")  # layer 0, as in the older response
     with visit.use(now):
         parts, _ = frame.parts(route.DIRECT["explore"], first, [])
         assert not route._changed(now, [part for part in parts if part.key == "map"], older, about["serial"])
@@ -174,7 +174,7 @@ def test_an_answer_to_older_events_computes_nothing():
 
     now.channel.listen("slow", overtaken)
     answers: list[route.Answer] = []
-    with route.serving.drawing():  # the older request waits for its turn
+    with route.serving.drawing():  # the older request waits for its turn to draw
         older = threading.Thread(target=lambda: answers.append(
             route.answer(now, 0, [("slow", {"sequence": 1})])))
         older.start()
@@ -278,7 +278,7 @@ others = st.sampled_from([
 
 @pytest.fixture(scope="module")
 def pair() -> Any:
-    """Returns two visits of the same page: one is answered by the route, the other by Streamlit."""
+    """Returns two sessions on the same page. The route handles the events of one, and Streamlit those of the other."""
     return [opened(model="stories-softmax", text="The cat sat.") for _ in range(2)]
 
 

@@ -28,7 +28,7 @@ EVIL = "http://evil.example"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Yields the address of the app as `make app` runs it, below /lab."""
+    """Yields the address of the app as `make app` starts it, with the base path /lab."""
     server = Server(STREAMLIT_SERVER_BASE_URL_PATH="lab")
     try:
         server.start()
@@ -39,7 +39,7 @@ def address() -> Iterator[str]:
 
 def status(address: str, path: str, method: str = "GET", body: bytes = b"",
            **headers: str) -> tuple[int, dict[str, str]]:
-    """Sends one request and returns the status and the headers of the answer."""
+    """Sends one request and returns the status and the headers of the response."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     with contextlib.closing(connection):
         connection.request(method, path, body or None, {key.replace("_", "-"): value for key, value in headers.items()})
@@ -48,10 +48,10 @@ def status(address: str, path: str, method: str = "GET", body: bytes = b"",
 
 
 def socket(address: str, host: str | None = None, origin: str | None = None, message: bytes = b"") -> str:
-    """Opens a websocket, sends a message, and returns what follows within two seconds.
+    """Opens a websocket, sends a message, and returns the server's reaction within two seconds.
 
     Returns:
-        `refused`, `closed`, `silence`, or the type of the first message that comes.
+        `refused`, `closed`, `silence`, or the type of the first message from the server.
     """
     async def opened() -> str:
         name = host or urlsplit(address).netloc
@@ -73,7 +73,7 @@ def socket(address: str, host: str | None = None, origin: str | None = None, mes
 
 
 def files(count: int) -> bytes:
-    """Returns a request for upload addresses, which Streamlit answers at once."""
+    """Returns a request for upload addresses, to which Streamlit responds at once."""
     message = BackMsg()
     message.file_urls_request.file_names.extend(f"{number}.png" for number in range(count))
     return message.SerializeToString()
@@ -83,7 +83,7 @@ def test_pages_and_health_are_below_the_base_path(address: str):
     code, headers = status(address, "/lab/")
     assert code == 200 and "frame-ancestors 'self'" in headers["content-security-policy"]
     assert status(address, "/lab/_stcore/health")[0] == 200
-    # with any host name, because a balancer addresses a replica by IP address
+    # the health check accepts any host name, because a balancer addresses a replica by IP address
     for path in ("/healthz", "/lab/healthz"):
         assert status(address, path, Host="10.0.0.9")[0] in (200, 503)
         assert status(address, path, Host="evil.example")[0] in (200, 503)
@@ -107,7 +107,10 @@ def test_closed_routes_are_closed_below_the_base_path(path: str, address: str):
 
 
 def test_other_hosts_and_origins_are_refused(address: str):
-    """Other hosts and origins are refused: after DNS rebinding a page sends its own name in both headers."""
+    """Other hosts and origins are refused.
+
+    After DNS rebinding a page of another site sends its own name in both headers.
+    """
     name = urlsplit(address).netloc
     for path in ("/lab/", "/lab/lab/visits/x/events", "/lab/_stcore/host-config"):
         assert status(address, path, Host="evil.example")[0] == 400
@@ -121,7 +124,10 @@ def test_other_hosts_and_origins_are_refused(address: str):
 
 
 def test_the_limits_hold_below_the_base_path(address: str):
-    """Uploads over the limit are refused, large messages close the socket, and requests for many files reach nobody."""
+    """Uploads over the limit are refused, and large messages close the websocket.
+
+    Requests for too many files get no response.
+    """
     size = str(uploads.PER_VISIT + 1)
     assert status(address, "/lab/_stcore/upload_file/a/b", "PUT", b"x", Content_Length=size)[0] == 413
     assert socket(address, message=b"x" * (messages.LARGEST + 1)) == "closed"

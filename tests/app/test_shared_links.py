@@ -1,6 +1,6 @@
-"""Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them.
+"""Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them off.
 
-    pytest tests/app/test_shared_links.py
+pytest tests/app/test_shared_links.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADDRESS = "https://lab.example.org/?"
 
 
 def _linkify_it(text: str) -> str:
-    """Finds a link by the rules of markdown-it: Discourse, Mattermost, Joplin and others."""
+    """Finds a link by the rules of markdown-it, which Discourse, Mattermost, Joplin and others use."""
     return LinkifyIt().match(text)[0].url
 
 
@@ -52,7 +52,7 @@ def _gruber(text: str) -> str:
 
 
 def _slack(text: str) -> str:
-    """Finds a link as Slack does: characters of emphasis (bold, italic, struck through) end it."""
+    """Finds a link as Slack does: the characters of bold, italic and struck-through text end a link."""
     return re.search(r"https://[^\s<>|*_~]+", text)[0].rstrip(".,;:!?)\"'”-")
 
 
@@ -67,7 +67,7 @@ def _survives(state: LabState) -> None:
     assert read_query(dict(parse_qsl(query, keep_blank_values=True)))[0].text == state.text
     for around in AROUND if query else ():
         for find in FINDERS:
-            # some rules include a quotation mark after the link; the test only checks that nothing is cut off
+            # some rules add a quotation mark that follows the link; the test only checks that nothing is cut off
             assert find(around.format(ADDRESS + query)).startswith(ADDRESS + query), (find.__name__, around)
 
 
@@ -89,7 +89,7 @@ def test_ends_that_programs_cut(text: str):
 
 
 def test_the_finders_cut_what_is_not_safe():
-    """Each rule can fail: it cuts the end of the former form of a link."""
+    """Every rule cuts off the end of a link in the format of earlier versions, so the test above can fail."""
     cut = {"github": "text=He.", "android": "text=a-", "gruber": "text=He.", "slack": "text=a_b",
            "linkify_it": "text=He."}
     for find in FINDERS:

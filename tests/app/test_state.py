@@ -1,6 +1,6 @@
-"""Tests of links and history: a link restores every state, parsing never fails, undo and redo are exact.
+"""Tests of links and history: a link restores every state, reading a link never fails, undo and redo are exact.
 
-    pytest tests/app/test_state.py
+pytest tests/app/test_state.py
 """
 
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_any_link_opens(query):
     assert state.model in models.names()
     assert all(isinstance(problem, str) and problem for problem in problems)
     assert fit(state.plan, state.models) == (state.plan, [])
-    for name in state.models:  # each compared model can also be shown alone and first
+    for name in state.models:  # each compared model can also be opened alone, and become the first model
         alone = state.for_model(name)
         shape = models.load(name).shape
         assert alone.plan.within(shape, policies_of(find(name).kinds)) == (alone.plan, [])
@@ -113,7 +113,7 @@ def test_any_link_opens(query):
 
 
 def test_what_no_model_has_is_told_and_what_one_has_is_kept():
-    """A plan's head that no model has is reported; a head that only one of the models has is kept.
+    """A head of a plan that no compared model has is reported. A head that only one of the models has is kept.
 
     The models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7.
     """
@@ -194,7 +194,7 @@ def test_undo_and_redo_are_inverse(visited):
 
 
 def test_undo_passes_over_mere_selections():
-    """A new selection alone is no undo step, and undone changes can still be redone after it."""
+    """The selection of a head is not an undo step. Undone changes can still be redone after it."""
     history = History()
     history.do(LabState(plan=HeadPlan().gate("self", 0, 1, 0.0)))
     for head in range(4):
@@ -239,7 +239,7 @@ def test_who_comes_back_to_a_family_finds_what_was_left_there():
     history.go_to_model("assignment-softmax")
     assert "=" in history.present.text and not history.present.plan and not history.present.compared
     history.do(replace(history.present, text="k=4; k=?", page="compare", form="matrix"))
-    history.go_to_model("stories-log-n")  # another model of the first family, which is opened on the current page
+    history.go_to_model("stories-log-n")  # another model of the first family; the page stays the current one
     assert history.present == replace(left, model="stories-log-n", page="compare", form="matrix")
     history.go_to_model("assignment-log-n")
     assert (history.present.text, history.present.page) == ("k=4; k=?", "compare")

@@ -1,6 +1,6 @@
-"""Tests of translations: each text is in the visitor's language, and the catalogues are complete.
+"""Tests of translations: every string is in the visitor's language, and the catalogues are complete.
 
-    pytest tests/app/test_texts.py
+pytest tests/app/test_texts.py
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tools.extract import forms, values
 
 @pytest.fixture
 def chinese():
-    """Sets the language to Chinese for one test."""
+    """Sets the language to Chinese for the duration of a test."""
     texts.speak("zh")
     yield
     texts.speak(ENGLISH)
@@ -91,7 +91,7 @@ def test_what_holds_texts_is_remembered_by_language(chinese):
 
 
 def test_a_translated_text_calls_each_control_as_the_control_is_called():
-    """A text says *Prune*; its translation must contain the label of that button, and no other word for it."""
+    """If a text names a control, such as *Prune*, its translation contains the translated label of this control."""
     known, checked = texts.catalogue("zh"), 0
     for entry in known:
         if isinstance(entry.id, str) and entry.id and entry.string:
@@ -127,7 +127,7 @@ def test_a_browsers_locale_says_the_language(locale, language):
 
 @pytest.mark.parametrize("language", [key for key in LANGUAGES if key != ENGLISH])
 def test_the_catalogues_are_what_extraction_writes(language):
-    """The catalogues are up to date: `python -m tools.extract` changes nothing."""
+    """The catalogues are up to date: `python -m tools.extract` would not change them."""
     assert extract.as_file(extract.renewed(extract.template(), texts.catalogue(language))) == \
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
@@ -148,7 +148,7 @@ def test_an_edited_text_keeps_its_translation_as_fuzzy():
     assert (edited.string, edited.fuzzy) == ("剪{n}", True)
     assert edited.user_comments == ["was: Press the button to prune {n} heads of this model."]
     assert (new["Undo"].string, new["Undo"].fuzzy) == ("撤销", False)
-    # a short text gets no translation from another one that only resembles it
+    # a short text gets no translation from a text that is only similar
     assert not new["No"].string and not new["No"].fuzzy
     assert len(new) == 3
     written = extract.as_file(new)
@@ -203,24 +203,27 @@ def test_numbers_have_a_minus():
 
 
 def test_tokens_that_stand_for_no_text_are_translated(chinese):
-    """Special tokens are translated; a typed word that looks like one is not."""
+    """Special tokens are translated. A typed word with the same characters as a special token is not."""
     tokens = models.load("assignment-softmax").read("x=1; x=?").tokens
     assert spelt(tokens) == ["起始", "x=", "1", "x=?"] and list(tokens)[0] == "start"
     assert spelt(["start", *tokens[1:]]) == ["start", "x=", "1", "x=?"]
 
 
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
-# texts that are the same in every language: names, formulas, units, and texts without words
+# strings that are the same in every language: names, formulas, units, and strings without words
 NAMES = {"BLEU", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax",
          "random + softmax", "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 
-# the smallest share of translated texts per language; a language that is not listed has no limit
+# language -> smallest fraction of translated texts; a language that is not listed has no limit
 COMPLETE = {"zh": 0.97}
 
 
 def texts_of(language: str):
-    """Returns (entry, English text) of each text with a confirmed translation; for a plural the form for several."""
+    """Returns (entry, English text) for each text with a confirmed translation.
+
+    For texts with a plural it is the plural form.
+    """
     return [(entry, extract.english(entry)) for entry in texts.catalogue(language)
             if entry.id and extract.translated(entry) and not entry.fuzzy]
 
@@ -244,7 +247,7 @@ def test_a_translation_has_the_values_of_its_text(language):
         for form in forms(entry):
             if "{" in english or "{" in form:
                 assert values(form) == values(english), english
-            # code and links in Markdown are the same in a translation
+            # a translation has the same code and the same links as the English Markdown
             assert sorted(re.findall(r"`[^`]+`|https?://\S+", form)) == \
                 sorted(re.findall(r"`[^`]+`|https?://\S+", english)), english
 
@@ -263,7 +266,7 @@ def sources(ending: str) -> list[Path]:
 
 
 ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
-# names of keys, of Streamlit's themes, and of columns in files for programs
+# names of keys, of Streamlit's themes, and of columns in exported files
 KEYS = {"Escape", "Home", "End", "Enter", "Tab", "System", "query token", "key token"}
 
 
@@ -300,7 +303,7 @@ def test_an_f_string_is_no_text():
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_may_run_alone_says_its_language_first(path):
-    """A fragment sets its language first, because it can run in a new thread."""
+    """Every Streamlit fragment sets its language first, because it can run in a new thread."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef) and any("fragment" in ast.dump(its) for its in node.decorator_list):
             first = node.body[1] if isinstance(node.body[0].value if isinstance(node.body[0], ast.Expr) else None,
@@ -338,7 +341,7 @@ def test_every_page_opens_in_chinese(state):
                       for element in app.get(kind))
     said = [header["language"] for component in app.get("bidi_component") if component.proto.bytes
             for header, _arrays in [unpack(component.proto.bytes)] if "language" in header]
-    # the browser uses the language of the last component, so all have the same one
+    # the browser uses the language of the last component, so all components must have the same one
     assert len(said) > 2 and set(said) == {"zh"}
     assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
     for line in shown.splitlines():  # a line with only English words was not looked up in the catalogue
@@ -347,7 +350,7 @@ def test_every_page_opens_in_chinese(state):
             or any(name in line for name in CITED), line
 
 
-# data sets whose credits stay in the wording that they ask for
+# names of data sets whose credits must stay in the original wording
 CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")
 
 
@@ -360,15 +363,16 @@ def test_another_script_gets_a_note():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_stars_are_never_shown(language):
-    """No page shows stars, which happens where CommonMark closes no emphasis, as between a full-width mark and a
-    letter.
+    """No page displays the stars of Markdown.
+
+    CommonMark does not end bold text between a full-width punctuation mark and a letter, so the stars would be visible.
     """
     shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
              for entry, english in texts_of(language) for form in forms(entry) if "**" in form]
     assert len(shown) > 20 and not [english for english, text in shown if "*" in text]
 
 
-# one translation per term: an English word -> a pattern that its translation must contain
+# each term has one translation: pattern of the English term -> pattern that the translation must contain
 SAME_WORDS = {"zh": {
     r"\bentrop(y|ies)\b": "熵", r"\bnats\b": "奈特", r"\btokens?\b": "词元", r"\bperplexit(y|ies)\b": "困惑度",
     r"\bquer(y|ies)\b": "查询", r"\bprun(e|ed|es|ing)\b": "剪", r"\bseeds?\b": "种子", r"\bmask F\b": "掩码 F",
@@ -387,7 +391,8 @@ def test_one_word_for_one_thing(language):
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_names_controls_as_they_are(language):
-    """A control named between stars, as *Prune*, has in a translation the label of the translated control."""
+    """If a text names a control between stars, such as *Prune*, the translation has the translated label between stars.
+    """
     labels = {english: forms(entry)[-1] for entry, english in texts_of(language)}
     wrong = [(name, labels[name], forms(entry)[-1]) for entry, english in texts_of(language)
              for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", english)
@@ -396,7 +401,9 @@ def test_a_translation_names_controls_as_they_are(language):
 
 
 def test_a_page_named_in_a_text_is_marked_as_a_control():
-    """A text that names a page has the name between stars, so that its translation contains the translated title."""
+    """If a text names a page, the name is between stars, so that its translation is checked against the translated
+    title.
+    """
     names = "|".join(PAGES.values())
     named = re.compile(rf"\bpages? (\*?)({names})\b(?!')|(\*?)\b({names})(?:\*)? page\b")
     found = [(match, english) for _entry, english in texts_of("zh") for match in named.finditer(english)]
@@ -405,7 +412,7 @@ def test_a_page_named_in_a_text_is_marked_as_a_control():
 
 
 def test_a_new_language_needs_no_translation(monkeypatch):
-    """An empty catalogue contains every text, and all are shown in English."""
+    """A new catalogue contains every text. Texts without a translation are displayed in English."""
     empty = extract.renewed(extract.template(), Catalog(locale="de"))
     assert len(empty) == len(texts.catalogue("zh")) and not any(map(extract.translated, [m for m in empty if m.id]))
     monkeypatch.setattr(texts, "catalogue", lambda language: empty)

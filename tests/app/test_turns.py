@@ -1,6 +1,6 @@
-"""Tests of turns: first come, first served; a thread that computes lets others draw and gets its turn back.
+"""Tests of turns: first come, first served. A thread that computes lets others draw, and then draws again.
 
-    pytest tests/app/test_turns.py
+pytest tests/app/test_turns.py
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def threads(work: Callable[[int], None], count: int) -> list[threading.Thread]:
-    """Starts `count` threads that call work(number), and returns them."""
+    """Starts `count` threads that call work(number), and returns the threads."""
     made = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(count)]
     for thread in made:
         thread.start()
@@ -86,9 +86,10 @@ def test_no_more_have_a_turn_than_there_are_places(places: int):
 
 
 def test_who_asks_again_and_again_keeps_nobody_out():
-    """A thread that requests turns again and again does not block others.
+    """A thread that requests turns in a loop does not block other threads.
 
-    threading.Lock fails this test: a thread that has released it takes it again before the others wake.
+    With threading.Lock this test would fail: the thread that releases the lock takes it again before the other threads
+    wake up.
     """
     turns, order, enough = Turns(1), [], threading.Event()
     turns.acquire()
@@ -106,7 +107,7 @@ def test_who_asks_again_and_again_keeps_nobody_out():
     greedy.start()
     until(lambda: turns.queue == 1)
     made = threads(once, 5)
-    until(lambda: turns.queue == 6)  # all threads wait, the greedy one first, so the test needs no clock
+    until(lambda: turns.queue == 6)  # all threads wait, the greedy one first, so the test does not depend on time
     turns.release()
     joined(made)
     enough.set()
@@ -133,11 +134,11 @@ def test_an_error_inside_gives_the_turn_on():
 
 
 class Interrupted(BaseException):
-    """An exception like KeyboardInterrupt, raised while a thread waits."""
+    """An exception that, like KeyboardInterrupt, is raised while a thread waits."""
 
 
 class Impatient(threading.Event):
-    """An event whose wait is interrupted, before or after the turn was given."""
+    """An event whose wait is interrupted, either before or after the turn was given to the waiting thread."""
 
     def __init__(self, given: bool) -> None:
         super().__init__()
@@ -175,13 +176,13 @@ def test_who_is_interrupted_while_waiting_loses_no_turn(given: bool, monkeypatch
     turns.release()
     joined([*first, *second])
     assert (stopped, served, turns.queue) == ([False], [0], 0)
-    with turns:  # the turn is free again
+    with turns:  # the turn is free
         pass
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Gives the module `serving` new turns for one test."""
+    """Replaces the turns of the module `serving` for one test."""
     monkeypatch.setattr(serving, "_drawing", Turns(1))
     monkeypatch.setattr(serving, "_pages", Turns(4))
     monkeypatch.setattr(serving, "_computing", Turns(1))
@@ -216,13 +217,13 @@ def test_long_work_lets_short_work_go_first_and_goes_on(fresh, monkeypatch):
             for step in range(3):
                 between_steps.get()()
                 done.append(step)
-        with serving._drawing:  # as drawing the page goes on afterwards
+        with serving._drawing:  # afterwards the page is drawn further
             assert between_steps.get() is not serving._let_short_work_go_first
 
     waits: list[float] = []
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: (waits.append(seconds), time.sleep(0.001)))
     monkeypatch.setattr(serving, "time", clock)
-    with serving._computing:  # another visitor computes
+    with serving._computing:  # the computing turn of another visitor
         made = threads(work, 1)
         until(lambda: len(waits) > 3)
         assert not done
@@ -233,7 +234,7 @@ def test_long_work_lets_short_work_go_first_and_goes_on(fresh, monkeypatch):
 def test_long_work_waits_for_a_limited_time(fresh, monkeypatch):
     monkeypatch.setattr(serving, "POLITE", 0.0)
     with serving._drawing:
-        serving._let_short_work_go_first()  # returns although the turn stays taken
+        serving._let_short_work_go_first()  # returns although the turn is still in use
 
 
 def test_long_work_that_nobody_wants_any_more_ends_between_two_steps(fresh):
@@ -246,7 +247,7 @@ def test_long_work_that_nobody_wants_any_more_ends_between_two_steps(fresh):
 
 
 def test_a_light_pass_stays_within_the_turn_to_draw(fresh):
-    with serving._computing, serving.drawing():  # a light pass does not wait for another visitor's computation
+    with serving._computing, serving.drawing():  # a light pass does not wait for the computation of another visitor
         with serving.computing(light=True):
             assert serving._drawing.is_mine()
         assert serving._drawing.is_mine()
@@ -272,7 +273,7 @@ def test_short_texts_of_our_own_models_are_light(monkeypatch, name, text, light)
 
 
 def test_no_more_pages_are_under_way_than_there_are_places(fresh):
-    """The number of pages in progress is bounded, because each holds its maps even while it waits for a pass."""
+    """The number of pages in progress is limited, because each page keeps its maps in memory, even while it waits."""
     under_way, most, lock = 0, 0, threading.Lock()
 
     def page(number: int) -> None:

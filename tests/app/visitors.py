@@ -1,4 +1,4 @@
-"""A visitor without Streamlit, for tests of handlers."""
+"""A session of a visitor without Streamlit, for tests of event handlers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from components import channel
 
 
 def visiting(monkeypatch: pytest.MonkeyPatch, history: History | None = None) -> Visit:
-    """Makes a new visit, which is the current one until the test ends."""
+    """Creates a new session, which is the current one until the test ends."""
     now = Visit(history=history or History())
     monkeypatch.setattr(visit, "current", lambda: now)
     monkeypatch.setattr(channel, "current", lambda: now.channel)
