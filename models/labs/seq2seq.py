@@ -1,7 +1,7 @@
 """Seq2SeqLab: the Lab adapter of our encoder-decoders.
 
-A Trace records one pass over the text and the generated target: the decoder's tokens are `start` and the target. After
-each of them there is a prediction, the last of which is `end` if the model generated it.
+A Trace records one pass over the text and the generated target. The decoder's tokens are `start` and the target. There
+is a prediction after each of these tokens; the last prediction is `end` if the model generated `end`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Seq2SeqLab(TrainedLab):
 
     def interventions(self, plan: HeadPlan, text: int, target: int,
                       source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
-        """Returns block -> one Intervention per layer, or None for the empty plan; raises as `check`.
+        """Returns block -> one Intervention per layer, or None for the empty plan; raises the errors of `check`.
 
         Args:
             plan: interventions on heads.
@@ -65,10 +65,10 @@ class Seq2SeqLab(TrainedLab):
 
     @torch.inference_mode()
     def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues | None:
-        """Returns the values for patched heads, by a pass over the second prompt with the same decoder tokens.
+        """Runs a pass over the second prompt with the same decoder tokens; returns the values for patched heads.
 
         Returns:
-            None for a plan without patches.
+            The values, or None for a plan without patches.
         """
         source = prompt.source_for(plan)
         if source is None:
@@ -78,7 +78,7 @@ class Seq2SeqLab(TrainedLab):
         return {kind: [record.patch_values for record in layers] for kind, layers in records.items()}
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
-        """Returns the ids of the output under the plan, with `end` if the model generated it."""
+        """Returns the token ids of the output under the plan, including `end` if the model generated it."""
         source = prompt.source_for(plan)
         interventions = self.interventions(plan, len(prompt.ids), self.target_limit,
                                            self.source_values(prompt, plan, (START,)))
@@ -111,7 +111,7 @@ class Seq2SeqLab(TrainedLab):
 
     @torch.inference_mode()
     def _records(self, prompt: Prompt, plan: HeadPlan) -> tuple[tuple[int, ...], dict[str, list[Record]], Tensor]:
-        """One pass: the decoder's token ids, the records of each block, and (N, C) hidden states."""
+        """Runs one pass; returns the decoder's token ids, the records of each block, and hidden states (N, C)."""
         target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
@@ -147,8 +147,8 @@ class Seq2SeqLab(TrainedLab):
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """Runs one forward pass per plan.
 
-        A teacher-forced prompt reuses the baseline translation; otherwise the decoder generates the plan's own
-        translation.
+        A teacher-forced prompt reuses the baseline translation; otherwise the decoder generates the translation under
+        the plan.
         """
         return [self._run(prompt, plan) for plan in plans]
 

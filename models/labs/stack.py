@@ -49,7 +49,7 @@ class StackLab(TrainedLab):
         return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S of a layer, how strongly each query masks each key; None for attention without a mask.
+        """Returns S (N, N) of a layer: how strongly each query masks each key; None for attention without a mask.
 
         Args:
             scores: (H, N, N) of one layer of a Trace.
@@ -69,13 +69,17 @@ class StackLab(TrainedLab):
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
     def interventions(self, plan: HeadPlan, n: int, source: SourceValues | None = None) -> list[Intervention] | None:
-        """Returns one Intervention per layer for a text of n tokens, or None for the empty plan; raises as `check`."""
+        """Returns one Intervention per layer for a text of n tokens, or None for the empty plan.
+
+        Raises the errors of `check`.
+        """
         by_kind = self.interventions_of(plan, {TEXT: n}, source)
         return None if by_kind is None else by_kind[SELF]
 
     @torch.inference_mode()
     def source_values(self, prompt: Prompt, plan: HeadPlan) -> SourceValues | None:
-        """Returns the values for patched heads, by a pass over the second prompt; None for a plan without patches."""
+        """Runs a pass over the second prompt and returns the values for patched heads; None for a plan without patches.
+        """
         source = prompt.source_for(plan)
         if source is None:
             return None
@@ -85,10 +89,10 @@ class StackLab(TrainedLab):
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """Runs one forward pass over a batch with the prompt once per plan; only the last plan may be non-empty.
+        """Runs one forward pass over a batch with one row per plan; only the last plan may be non-empty.
 
-        With patches, each plan has a separate pass, because the position in a batch changes the last bits: patching
-        from the same prompt then changes nothing.
+        With patches, each plan has a separate pass, because the row in a batch changes the last bits of the results.
+        Thus patching from the same prompt changes nothing.
         """
         if plans[-1].patches and len(plans) > 1:
             return [trace for plan in plans for trace in self.run(prompt, [plan])]
@@ -113,7 +117,7 @@ class StackLab(TrainedLab):
 
     def _trace(self, prompt: Prompt, plan: HeadPlan, records: list[Record], row: int,
                log_probabilities: dict[int, ndarray], tops: tuple[ndarray, ndarray]) -> Trace:
-        """Returns the Trace of one row of the batch; `log_probabilities` are by position."""
+        """Returns the Trace of one row of the batch; `log_probabilities` maps positions to (V,)."""
         losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
         for position, target in enumerate(prompt.targets):
             if target >= 0:
@@ -202,8 +206,9 @@ class StackLab(TrainedLab):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Yields a continuation with a full forward pass per token, so that plans and F have the same effect as in
-        `run`.
+        """Yields the tokens of a continuation, with a full forward pass per token.
+
+        Therefore plans and the selective mask F (accumulated votes) have the same effect as in `run`.
 
         Heads are patched at the prompt's positions only.
         """

@@ -1,4 +1,4 @@
-"""TrainedLab: the base of the adapters of our own models; turns a HeadPlan into Interventions."""
+"""TrainedLab: the base class of the adapters of our own models; converts a HeadPlan to Interventions."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class TrainedLab(Lab):
         Args:
             plan: interventions on heads.
             lengths: number of tokens of each token sequence (TEXT, TARGET).
-            source: block -> what each layer computed for the second prompt; None for a plan without patches.
+            source: block -> values that each layer computed for the second prompt; None for a plan without patches.
 
         Raises:
-            ValueError: the plan names a head, a constant pattern or a scale that this model does not have, or patches
-                heads without `source`.
+            ValueError: the plan names a head, a constant pattern or a scale that this model does not have, or the plan
+                patches heads and `source` is None.
         """
         if not plan:
             return None
@@ -128,7 +128,7 @@ class TrainedLab(Lab):
 
 
 def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
-    """The same by (block, layer)."""
+    """Returns the values as (block, layer) -> Values."""
     return {(kind, layer): layer_values for kind, layers in values.items() for layer, layer_values in enumerate(layers)}
 
 
@@ -138,11 +138,11 @@ def gates_of_layers(gates: Tensor) -> list[Intervention]:
 
 
 def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
-    """Returns a layer's constant matrices (H, limit, limit) for a text of this size: cut, with rows that sum to 1.
+    """Returns a layer's constant matrices (H, limit, limit) cut to a text of this size, with rows that sum to 1.
 
-    Under a causal mask row i reads keys 0..i only, so cut rows still sum to 1. Rows of relu² never summed to 1; they
-    are only cut (their sums: models/nets/row_sums.py). A row whose weight was all beyond the text, as for a head that
-    attends four words ahead, becomes uniform.
+    Under a causal mask, row i reads keys 0..i only, so cut rows still sum to 1. Rows of relu² do not sum to 1 and are
+    only cut; models/nets/row_sums.py scales them. If all weight of a row is on keys beyond the text, as for a head that
+    attends four words ahead, the row becomes uniform.
     """
     whole = keys == matrices.shape[-1]
     matrices = matrices[:, :queries, :keys]
@@ -152,5 +152,5 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
 
 
 def stacked(layers: Iterable[Tensor]) -> ndarray:
-    """Returns (L, ...) float32, read-only, from one tensor per layer."""
+    """Returns one read-only float32 array (L, ...) from one tensor per layer."""
     return fixed(torch.stack(list(layers)).float().numpy())

@@ -1,9 +1,9 @@
 """Any `transformers` model behind the Lab protocol: `hf:ORG/NAME` from the Hub, `folder:NAME` from a folder.
 
     opening/         finds, checks and loads a model: hub.py, files.py, facts.py (config), folder.py
-    reading/         inputs and answers: readers.py by model head, texts.py tokens, vision.py pictures
+    reading/         converts inputs and outputs: readers.py (one class per model head), texts.py, vision.py
     running/         one forward pass: attention.py, adapters.py, records.py, writing.py, constants.py
-    lab.py           the Lab; model_cache.py the models that are in memory
+    lab.py           the Lab; model_cache.py: the models that are in memory
 
 transformers is imported only when such a model is opened.
 """
@@ -25,18 +25,19 @@ __all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "held", "is_forei
 
 
 def is_foreign(name: str) -> bool:
-    """Returns True if the name is the address of a model that is not ours."""
+    """Returns True if the name is the address of an imported (foreign) model, not one of our models."""
     return name.startswith((HUB, FOLDER))
 
 
 def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
          cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """Returns the model of this address and downloads it if necessary; the same object while it is cached.
+    """Returns the model with this address, the same object while it is cached; downloads the model if necessary.
 
     Args:
         name: address of the model.
         progress: called with the received and the total number of bytes.
-        cancelled: called repeatedly; the received part is kept for the next attempt.
+        cancelled: called repeatedly; if it returns True, the download stops. The received part is kept for the next
+            attempt.
 
     Raises:
         ForeignError: the model cannot be opened; the message gives the reason.
@@ -48,7 +49,7 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
 
 
 def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """Returns the model in a folder, as `transformers` saves it, with the name `folder:` and the folder's name.
+    """Returns the model in a folder that `transformers` saved; its name is `folder:` and the folder's name.
 
     A child process with limits of time and memory reads config and tokenizer first (opening/child.py).
 
@@ -66,7 +67,7 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def held(name: str) -> ForeignLab | None:
-    """Returns the model of this address if it is in memory, without loading or waiting; otherwise None."""
+    """Returns the model with this address if it is in memory, otherwise None; never loads a model or waits."""
     from models.labs.foreign import model_cache
 
     return model_cache.held(name)
@@ -74,20 +75,22 @@ def held(name: str) -> ForeignLab | None:
 
 def in_memory() -> list[ForeignLab]:
     """Returns the cached models."""
-    # The cache module is imported with the first model; while another thread imports it, it has no names yet.
+    # The cache module is imported with the first model. While another thread imports the module, it has no names yet.
     labs = getattr(sys.modules.get("models.labs.foreign.model_cache"), "labs", None)
     return labs() if labs else []
 
 
 def family(name: str) -> list[str]:
-    """Returns the models in memory with the same input and output as this one, including itself."""
+    """Returns the names of the models in memory whose input and output have the same type, `name` included."""
     from models.labs.foreign import model_cache
 
     return model_cache.family(name)
 
 
 def entry(name: str) -> ModelInfo:
-    """Returns the catalogue entry of a model on this machine, from its config; raises ForeignError if it is not here.
+    """Returns the catalogue entry of a model on this machine, from its config.
+
+    Raises ForeignError if the model is not on this machine.
     """
     from models.labs.foreign import model_cache
 

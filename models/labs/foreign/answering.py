@@ -24,7 +24,10 @@ from models.prompt import Prompt
 
 
 class OpenedLab(Protocol):
-    """What this module reads of a ForeignLab, which imports it. The members are described there."""
+    """The members of a ForeignLab that this module uses; the class ForeignLab describes them.
+
+    This module cannot import ForeignLab, because models/labs/foreign/lab.py imports this module.
+    """
 
     @property
     def model(self) -> Any: ...
@@ -47,11 +50,11 @@ class OpenedLab(Protocol):
 
     def source_values(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan) -> Any: ...
 
-MOST_NUMBERS = 2**20  # limit of the numbers in the hidden states, or in one head's maps, per batch
+MOST_NUMBERS = 2**20  # largest number of values in the hidden states, or in one head's maps, of a batch
 
 
 class _Pass:
-    """One recorded pass: the states, the heads' outputs and the head of the model."""
+    """One recorded pass: the hidden states, the outputs of the attention heads, and the language-model head."""
 
     def __init__(self, lab: OpenedLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
         assert lab.body is not None

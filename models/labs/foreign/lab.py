@@ -36,17 +36,18 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, eq=False)
 class ForeignLab(Lab):
-    """A model from outside the repository, made by models.labs.foreign.opening.folder after a successful comparison.
+    """An imported model, which models.labs.foreign.opening.folder creates after a successful comparison.
 
     Attributes:
-        model: model in evaluation mode, float32; no pass leaves anything on it.
-        sites: attention module -> its block.
-        families: the attention blocks.
-        body: module that obeys models.labs.foreign.running.positions; None for a model without a head on each token.
+        model: the model of transformers in evaluation mode, float32; a forward pass stores nothing on the model.
+        sites: attention module -> its attention block.
+        families: the attention blocks of the model.
+        body: the module that supports models.labs.foreign.running.positions; None for a model without a head that reads
+            every token.
         constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
             None.
-        card: empty.
-        pruned: heads that the checkpoint's weights lack.
+        card: always empty.
+        pruned: heads that are missing from the checkpoint's weights.
     """
 
     name: str
@@ -69,7 +70,10 @@ class ForeignLab(Lab):
 
     @property
     def layer_types(self) -> tuple[tuple[str, bool], ...]:
-        """Every layer's type, as the config names it, and whether it has attention maps; empty if all layers have."""
+        """The (type, has attention maps) of every layer, with the config's name of the type.
+
+        Empty if all layers have attention maps.
+        """
         types = getattr(text_config(self.task.config), "layer_types", None) or ()
         return tuple((name, name not in NO_SOFTMAX) for name in types) if NO_SOFTMAX.intersection(types) else ()
 
@@ -96,7 +100,7 @@ class ForeignLab(Lab):
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of the parameters below the head, because probes read only the hidden states."""
+        """The SHA-256 digest of the parameters without the model's head, because probes read only the hidden states."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.model.base_model.named_parameters()):
             found.update(name.encode() + tensor.numpy().tobytes())
@@ -109,7 +113,9 @@ class ForeignLab(Lab):
 
     @functools.cached_property
     def identity(self) -> str:
-        """The model's name and a number of this object: a folder can change, and each visitor makes their own matrices.
+        """The model's name and a number of this object.
+
+        The number is necessary because a folder can change, and because visitors compute different matrices.
         """
         return f"{self.name} {next(_numbers)}"
 
@@ -134,8 +140,9 @@ class ForeignLab(Lab):
         return None if matrix is None else matrix.numpy()
 
     def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
-        """Returns constant patterns (H, queries, keys) for a text of this size, or for this prompt, which may be a
-        pair.
+        """Returns constant patterns (H, queries, keys) for a text of this size.
+
+        With `prompt`, the patterns are those for the prompt, which may be a pair of texts.
         """
         if self._fitted is None:
             return None
@@ -197,7 +204,7 @@ class ForeignLab(Lab):
                watch: Watch | None = None) -> list[Tensor]:
         if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} is no model of one text")
-        # the pass runs without the head, because logits of the whole vocabulary take longer than a layer
+        # the language-model head is not run, because logits of the whole vocabulary take longer than a layer
         with during(BatchPass(self.sites, touch, watch)):
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
                                            output_hidden_states=True).hidden_states]
@@ -225,7 +232,7 @@ class ForeignLab(Lab):
         return sketches
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
-        """Returns one layer's maps, by a pass that stores no other layer's maps."""
+        """Runs a forward pass that stores the maps of one layer only, and returns these maps."""
         sink = LayerRecorder(kind, layer)
         self._pass(prompt, plan, sink)
         if sink.layer is None:
@@ -248,7 +255,7 @@ class ForeignLab(Lab):
 
     def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
                 module: nn.Module | None = None) -> Any:
-        """Returns the output of the model, or of a part of it, for these inputs under the plan."""
+        """Returns the output for these inputs under the plan, of the model or, if given, of its part `module`."""
         base = plan.scale.base if plan.scale.policy == "logn" else None
         source = self.source_values(inputs, prompt, plan, module)
         with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
@@ -256,7 +263,7 @@ class ForeignLab(Lab):
 
     def source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
                       module: nn.Module | None = None) -> dict[tuple[str, int], Values]:
-        """Returns (block, layer) -> values of the second prompt, by a pass with the same decoder tokens.
+        """Runs a pass over the second prompt with the same decoder tokens, and returns (block, layer) -> values.
 
         The result is empty for a plan without patches.
         """
@@ -275,13 +282,13 @@ class ForeignLab(Lab):
         return values
 
     def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
-        """Runs the model under the plan; logits are computed only for the positions that are read.
+        """Runs the model under the plan; if all logits would be too many, logits are computed on request by position.
 
         Args:
             inputs: arguments of the model's forward, without `decoder_input_ids` for an encoder-decoder's encoder.
             prompt: the prompt that the inputs were made from.
             plan: interventions on heads.
-            sink: receives the record of each layer.
+            sink: a function that is called with the record of each layer.
         """
         row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
         count = 0 if row is None else row.shape[1] * self.task.vocabulary
@@ -312,10 +319,11 @@ class ForeignLab(Lab):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Yields a continuation with a full pass per token, so that constant heads and gates have the same effect as in
-        `run`.
+        """Yields the tokens of a continuation, with a full pass per token.
 
-        A decoder's output for another text is always greedy.
+        Therefore constant heads and gates have the same effect as in `run`.
+
+        The output of an encoder-decoder is always greedy.
         """
         self.check(plan)
         if isinstance(self.task, Seq2SeqReader):

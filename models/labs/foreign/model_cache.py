@@ -1,7 +1,7 @@
-"""The cache of foreign models: it has its own memory limit, keeps at least two models, and no model twice.
+"""The cache of imported (foreign) models: it has a separate memory limit, and keeps at least two models.
 
-A model in use is not freed, and a second request for it returns the same object. Two visitors who request the same
-model wait for one load; requests for different models do not wait for each other, nor for our own models.
+A model in use is not freed, and a second request for the model returns the same object. Two visitors who request the
+same model wait for one load. Requests for different models do not wait for each other, nor for loads of our own models.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from models.labs.foreign.refusals import refuse
 from models.messages import cut, message
 
 MOST_INSPECTED = 256  # number of folders whose inspection is not repeated
-LEAST = 2  # number of models that are cached whatever their size
+LEAST = 2  # number of models that are always cached, regardless of their size
 
 
 class ModelCache:
-    """Thread-safe cache of Labs by key, most recently used ones."""
+    """Thread-safe cache of the most recently used Labs, by key."""
 
     def __init__(self, limit: Callable[[], int], least: int = LEAST) -> None:
         """Starts with an empty cache.
 
         Args:
-            limit: returns the limit in bytes of all models together; called at every load.
+            limit: a function that returns the limit of all cached models together in bytes; called at every load.
             least: number of models that are cached even above the limit.
         """
         self._limit, self._least = limit, least
@@ -51,7 +51,7 @@ class ModelCache:
             return lab
 
     def get(self, key: str, make: Callable[[], ForeignLab]) -> ForeignLab:
-        """Returns the model under `key`; if it is missing, one of the requesting threads makes it."""
+        """Returns the model under `key`; if it is missing, one of the requesting threads creates it with `make`."""
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         with loading:
@@ -106,7 +106,7 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
         if known is None:
             raise
         folder = known
-    # The Hub's cache stores contents beside the folders that name them: a link may lead there and nowhere else.
+    # The Hub's cache stores file contents beside the model folders: links may lead to these contents, nowhere else.
     root = folder.parent.parent
     _inspect(folder, root, cancelled)
     return open_folder(name, folder, root)
@@ -119,7 +119,7 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
     try:
         folder = folder.expanduser().resolve()
         stamp = _stamp(folder)
-    # the name is too long, an unknown user's home, or contains a null character
+    # the path is too long, starts with the home folder of an unknown user, or contains a null character
     except (OSError, RuntimeError, ValueError) as error:
         raise refuse("no folder") from error
     name = FOLDER + folder.name

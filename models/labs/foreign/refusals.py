@@ -1,6 +1,6 @@
-"""The reasons why a model is refused, in one table: cause -> sentence for the visitor -> what to do instead.
+"""The reasons why a model is refused, in one table: for each cause a sentence for the visitor and a remedy.
 
-docs/architectures.md prints the table; every cause has a tiny model that provokes it in
+docs/architectures.md prints the table. For every cause there is a tiny model that is refused for this cause, in
 tests/models/test_foreign_refusals.py.
 """
 
@@ -15,7 +15,7 @@ from models.messages import N_, message
 
 @dataclass(frozen=True)
 class Refusal:
-    """One cause.
+    """The texts for one cause.
 
     Attributes:
         reason: the fault of the model; a template with {names}.
@@ -137,7 +137,7 @@ def refuse(cause: str, **values: Any) -> ForeignError:
 
     Args:
         cause: key of REFUSALS.
-        values: values of the names in its sentences.
+        values: values of the names in the sentences of the cause.
     """
     error = ForeignError(sentence(REFUSALS[cause], **values))
     error.cause, error.values = cause, values
@@ -156,7 +156,7 @@ def sentence(refusal: Refusal, **values: Any) -> str:
 
 
 def version() -> str:
-    """Returns the version of transformers, which several reasons depend on."""
+    """Returns the version of transformers, which several messages contain."""
     import transformers
 
     return transformers.__version__

@@ -1,9 +1,9 @@
-"""Writes a model under a plan of gates as transformers' save_pretrained writes it.
+"""Writes a model under a plan of gates to a folder, in the format of transformers' save_pretrained.
 
-    folding.py       the gates of an imported model, multiplied into W_O
-    cutting.py       the same model without its pruned heads, where its architecture allows it
-    saved_model.py   the result
-    own_model.py     a trained model of ours in an architecture of transformers that computes exactly the same
+    folding.py       multiplies the gates of an imported model into W_O
+    cutting.py       removes the pruned heads of an imported model, if its architecture allows it
+    saved_model.py   the result of saving
+    own_model.py     saves one of our models in an architecture of transformers that computes exactly the same
 
 transformers is imported only when a model is saved.
 """
@@ -28,12 +28,13 @@ __all__ = ["SavedModel", "save_pretrained"]
 def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -> SavedModel:
     """Writes a model under a plan to a folder, which `from_pretrained` of plain transformers reads.
 
-    A gate multiplies the columns of W_O that read the head, so the saved model computes the same without Attention
-    Lab. It runs once before this function returns, and its results are compared with those of the model under the plan.
+    A gate is multiplied into the columns of W_O that read the head, so the saved model computes the same without
+    Attention Lab. The saved model runs once before this function returns, and its results are compared with the results
+    of the model under the plan.
 
     Args:
         lab: an imported model, or a trained model of ours with causal softmax attention.
-        folder: is made if it is missing; files of a model in it are replaced.
+        folder: the folder to write; created if it is missing. Files of a model in it are replaced.
         plan: gates of heads. Constant patterns, patches and scales cannot be saved.
 
     Raises:
@@ -53,7 +54,9 @@ def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -
 
 
 def check(lab: Lab, plan: HeadPlan) -> None:
-    """Raises StructureError if the model under the plan cannot be saved; an imported model runs once on a short input.
+    """Raises StructureError if the model under the plan cannot be saved.
+
+    An imported model runs once on a short input for this check.
     """
     check_plan(lab, plan)
     from models.labs.trained import TrainedLab
@@ -69,7 +72,7 @@ def check(lab: Lab, plan: HeadPlan) -> None:
 
 
 def check_plan(lab: Lab, plan: HeadPlan) -> None:
-    """Raises StructureError if a plan has more than gates, and ValueError if the model lacks one of its heads."""
+    """Raises StructureError if a plan has more than gates, and ValueError if it names a head that does not exist."""
     if any(state.constant for state in plan.heads.values()):
         raise StructureError(message("constant heads cannot be saved: transformers has no such layer. Restore them, or "
                                      "prune them"))

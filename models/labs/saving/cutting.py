@@ -1,8 +1,9 @@
-"""Removes pruned heads from the weights of an imported model, where its architecture allows fewer heads.
+"""Removes pruned heads from the weights of an imported model, if its architecture allows fewer heads.
 
-transformers has one number of heads for all layers of a model, so as many heads are removed as every layer can spare;
-other pruned heads keep their zeros in W_O. The width of a head must have a field of its own (`head_dim`, `d_kv`): the
-heads of BERT and GPT-2 always have hidden_size / heads numbers each, so they cannot become fewer.
+In transformers, all layers of a model have the same number of heads. Therefore the same number of heads is removed from
+every layer: the smallest number of pruned heads of a layer. The other pruned heads keep their zeros in W_O. The config
+must have a separate field for the width of a head (`head_dim`, `d_kv`). In BERT and GPT-2 this width is always
+hidden_size / heads, so their heads cannot be removed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from models.labs.foreign.opening.facts import HEAD_COUNTS
 
-WIDTHS = ("head_dim", "d_kv")  # names of the width of a head in configs
+WIDTHS = ("head_dim", "d_kv")  # config fields that contain the width of a head
 BIAS = "relative_attention_bias"  # T5's table of (buckets, heads), which all layers of a stack share
 
 
@@ -26,9 +27,9 @@ class Site:
     """One attention layer.
 
     Attributes:
-        kind, layer: its block and number.
+        kind, layer: attention block and number of the layer.
         module: the attention module.
-        output: name of W_O among the weights.
+        output: name of W_O in the state dict.
         dim: dimension of W_O that reads the heads.
         width: D of each head's output.
     """
@@ -43,15 +44,15 @@ class Site:
 
 def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
         gates: Mapping[tuple[str, int], Tensor]) -> tuple[Any, dict[str, Tensor], int] | None:
-    """Returns a config with fewer heads, its weights, and the number of removed heads; None if none can be removed.
+    """Returns a config with fewer heads, the weights, and the number of removed heads; None if no head can be removed.
 
-    The result is a proposal: the caller compares the model that it describes with the original one.
+    The result is not checked here: the caller compares the resulting model with the original model.
 
     Args:
         config: the configuration that transformers reads.
-        state: name -> weight, with the gates in W_O.
-        sites: every attention layer.
-        gates: (block, layer) -> (H,).
+        state: name -> weight, with the gates multiplied into W_O.
+        sites: all attention layers.
+        gates: (block, layer) -> gates (H,).
     """
     smaller = copy.deepcopy(config)
     text = smaller.get_text_config()
@@ -78,7 +79,10 @@ def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
 
 def _kept(sites: Sequence[Site], gates: Mapping[tuple[str, int], Tensor], groups: int,
           shares_bias: bool) -> list[Tensor]:
-    """Returns the heads that stay in each layer, as many in all layers, and as many for each key and value head."""
+    """Returns the heads that are kept in each layer.
+
+    All layers keep the same number of heads, and all key-value heads the same number of query heads.
+    """
     tied: dict[Any, Tensor] = {}  # layers that must keep the same heads -> True for each open head, (G, H/G)
     keys = [site.kind if shares_bias and site.kind != "cross" else (site.kind, site.layer) for site in sites]
     for key, site in zip(keys, sites, strict=True):
@@ -94,12 +98,12 @@ def _kept(sites: Sequence[Site], gates: Mapping[tuple[str, int], Tensor], groups
 
 
 def _first(wanted: Tensor, count: int) -> Tensor:
-    """Returns `count` sorted indices: all that are wanted, then the first others."""
+    """Returns `count` sorted indices: those where `wanted` is True, completed by the first other indices."""
     return torch.argsort(~wanted, stable=True)[:count].sort().values
 
 
 def _cut_site(weights: dict[str, Tensor], site: Site, kept: Tensor, heads: int, groups: int) -> None:
-    """Removes the rows and columns of the other heads from the weights of one attention layer."""
+    """Removes the rows and columns of all heads but `kept` from the weights of one attention layer."""
     by_pointer = {tensor.data_ptr(): name for name, tensor in weights.items()}
     shared = torch.unique_consecutive(kept // (heads // groups))
     for name, parameter in site.module.named_parameters():

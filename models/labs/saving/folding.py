@@ -1,7 +1,7 @@
 """Saves an imported model: each gate is multiplied into the columns of W_O that read the head.
 
 W_O is found in one pass, by comparing the inputs of the linear maps with the outputs of the heads, so that no
-architecture needs its own code. The pass is recorded by a TorchFunctionMode, which exists in the running thread only.
+architecture needs separate code. A TorchFunctionMode, which is active in the running thread only, records the pass.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOT_COPIED = {"config.json", "generation_config.json", "model.safetensors.index.
 
 @dataclass(frozen=True)
 class _Product:
-    """One product with a weight: the input (N, inner), and the dimension of the weight that reads it."""
+    """One product with a weight: the weight, the input (N, inner), and the dimension of the weight for `inner`."""
 
     weight: Tensor
     given: Tensor
@@ -46,7 +46,7 @@ class _Product:
 
 
 class _Products(TorchFunctionMode):
-    """Records products with weights, in order."""
+    """Appends each product with a weight to `events`, in order."""
 
     def __init__(self, events: list[Any]) -> None:
         super().__init__()
@@ -85,9 +85,9 @@ class Folded:
 
     Attributes:
         state: name -> weight.
-        sites: every attention layer.
-        gates: (block, layer) -> (H,).
-        inputs, expected: a short input, and the model's results for it under the plan.
+        sites: all attention layers.
+        gates: (block, layer) -> gates (H,).
+        inputs, expected: a short input, and the model's output for this input under the plan.
     """
 
     state: dict[str, Tensor]
@@ -102,7 +102,7 @@ def fold(lab: ForeignLab, plan: HeadPlan) -> Folded:
     """Returns the weights of the model under a plan of gates.
 
     Raises:
-        StructureError: no weight of the model can hold the gates.
+        StructureError: the gates cannot be multiplied into a weight of the model.
     """
     gates = {(kind, layer): torch.tensor([0.0 if (kind, layer, head) in lab.closed else
                                           plan.state(kind, layer, head).gate for head in range(heads)])
@@ -155,7 +155,7 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         size = joined.shape[-1]
         maps = [its for its in _until_next(events[i + 1:]) if its.given.shape[-1] >= size]
         exact = [its for its in maps if its.given.shape[0] == len(joined) and torch.equal(its.given[:, :size], joined)]
-        # a gate or a norm may stand between the heads and W_O; the comparison at the end decides
+        # there may be a gate or a norm between the heads and W_O; the comparison at the end finds any difference
         found = next(iter(exact or [its for its in maps if its.given.shape[-1] == size]), None)
         name = None if found is None else names.get((found.weight.data_ptr(), found.weight.shape))
         if found is None or name is None:
@@ -177,7 +177,7 @@ def _until_next(events: list[Any]) -> Iterator[_Product]:
 
 
 def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
-    """Multiplies the gates into W_O, in place of the weights of `state`.
+    """Multiplies the gates into W_O and stores the new weights in `state`.
 
     Raises:
         StructureError: layers with different gates share one W_O, as in ALBERT.

@@ -1,7 +1,8 @@
-"""Saves a trained model of ours as an Arcee model of transformers, which computes exactly the same.
+"""Saves one of our trained models as an Arcee model of transformers, which computes exactly the same.
 
-ArceeForCausalLM is a stack of RMSNorm, softmax attention with RoPE, and an MLP without a gate, whose activation the
-config names. Llama's MLP has a gate, and GPT-2 has LayerNorm and learned positions, so neither of them is exact.
+ArceeForCausalLM is a stack of RMSNorm, softmax attention with RoPE, and an MLP without a gate, whose activation is a
+field of the config. Llama's MLP has a gate, and GPT-2 has LayerNorm and learned positions, so neither of them computes
+the same as our models.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ NAMES = {  # name in Transformer -> name in ArceeForCausalLM; {} is the number o
 
 
 def savable(lab: Lab) -> StackLab:
-    """Returns the model if an architecture of transformers computes the same; else raises StructureError, with the
-    reason.
+    """Returns the model if an architecture of transformers computes exactly the same.
+
+    Raises StructureError with the reason otherwise.
     """
     if not isinstance(lab, StackLab):
         raise StructureError(message("no encoder-decoder of transformers has the parts of this model: RMSNorm before "
@@ -84,7 +86,10 @@ def _config(config: Config, limit: int) -> Any:
 
 @torch.no_grad()
 def _weights(state: dict[str, Tensor], config: Config, plan: HeadPlan) -> dict[str, Tensor]:
-    """Returns the weights under transformers' names, with the gates in W_O and the factor of the logits in the head."""
+    """Returns the weights under transformers' names.
+
+    The gates are multiplied into W_O, and the factor on the logits into the language-model head.
+    """
     weights = {"lm_head.weight": state["embedding.weight"] * config.output_scale}
     for ours, theirs in NAMES.items():
         for layer in range(config.layers if "{}" in ours else 1):

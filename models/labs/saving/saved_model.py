@@ -14,8 +14,8 @@ class SavedModel:
 
     Attributes:
         folder: folder with config, weights and tokenizer.
-        folded: heads whose gate was multiplied into W_O.
-        cut: number of pruned heads that the weights lack; the other pruned heads have zeros in W_O.
+        folded: addresses of the heads whose gate was multiplied into W_O.
+        cut: number of pruned heads that were removed from the weights; the other pruned heads have zeros in W_O.
     """
 
     folder: Path

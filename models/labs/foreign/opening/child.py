@@ -1,4 +1,4 @@
-"""Runs the inspection of a model's folder (inspection.py) in a child process, and ends it at its limits."""
+"""Runs the inspection of a model's folder (inspection.py) in a child process with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ROOT = Path(__file__).resolve().parents[len(__name__.split(".")) - 1]  # the fol
 MODULE = f"{__package__}.inspection"
 SECONDS = 60  # seconds after which the child process is killed
 PROCESSOR_SECONDS = 30
-MEMORY = 2_000  # MB of address space: an inspection takes 410, with a tokenizer of 260,000 tokens 1,100
+MEMORY = 2_000  # limit of address space in MB: an inspection takes 410 MB, with a tokenizer of 260,000 tokens 1,100 MB
 OUTPUT = 2**20  # largest number of bytes that the child process may write
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1",
          "PYTHONPATH": str(ROOT)}
 
 
 def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
-    """Returns when the folder's files can be read within the limits.
+    """Inspects a folder in a child process; returns if its files can be read within the limits.
 
     Args:
         folder: folder of the model.
-        root: no file may be outside of it.
+        root: the folder that must contain all files, also the targets of links.
         cancelled: called every 50 ms.
 
     Raises:
@@ -83,6 +83,6 @@ def _problem(code: int, late: bool, out: bytes, errors: str) -> ForeignError | N
         return refuse("memory", file=file, memory=MEMORY)
     if late or code == -getattr(signal, "SIGXCPU", 0):
         return refuse("slow", file=file, seconds=SECONDS if late else PROCESSOR_SECONDS)
-    if code and not file:  # the failure is not the folder's fault
+    if code and not file:  # the process failed before it read a file, so the folder is not the cause
         raise RuntimeError(f"the inspection of a folder failed: {errors[-1000:]}")
     return refuse("crash", file=file) if code else None

@@ -1,9 +1,10 @@
-"""Checks, before a model is opened, that the maps shown are those with which it computes.
+"""Checks, before a model is opened, that the maps that we show are the maps with which the model computes.
 
-The model runs as transformers has it (eager attention) and through our attention function, on a short text and on the
-longest text that is ever shown. The long text reveals windows, tables that grow with the text, and rules that start at
-some length. Maps of the short text are compared layer by layer; of the long text the last hidden states, which depend
-on every layer. At the end the short text runs once more: its maps must be the same bit for bit.
+The model runs with the eager attention of transformers and with our attention function, on a short text and on the
+longest text that pages show. The long text reveals attention windows, tables that grow with the text, and rules that
+apply from some length on. For the short text, the maps of each layer are compared. For the long text, the last hidden
+states are compared, which depend on every layer. At the end, the model runs on the short text once more, and the maps
+must be the same bit for bit.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class Compared:
     """The result of a comparison.
 
     Attributes:
-        sites: attention module -> its block.
-        kinds: blocks with measured layers, heads and causality.
-        body: module that obeys models.labs.foreign.running.positions, or None.
+        sites: attention module -> its attention block.
+        kinds: the attention blocks, with the measured numbers of layers and heads and the measured causality.
+        body: the module that supports models.labs.foreign.running.positions, or None.
     """
 
     sites: dict[nn.Module, str]
@@ -60,8 +61,8 @@ class Probe:
     """Inputs with which a model is tested.
 
     Attributes:
-        inputs: arguments of its forward.
-        sizes: (queries, keys) of a map -> the block that has maps of this size.
+        inputs: arguments of the model's forward.
+        sizes: (queries, keys) of a map -> the attention block that has maps of this size.
     """
 
     inputs: dict[str, Any]
@@ -70,15 +71,15 @@ class Probe:
 
 @torch.inference_mode()
 def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared:
-    """Replaces the model's attention by ours, and checks that both compute the same.
+    """Replaces the model's attention by our attention function, and checks that both compute the same.
 
     Args:
         model: model in evaluation mode, with eager attention.
         reader: reader of the model.
-        kinds: blocks as its config describes them.
+        kinds: the attention blocks that the config describes.
 
     Raises:
-        ForeignError: our maps would not be those with which the model computes; the message gives the reason.
+        ForeignError: our maps would differ from the maps with which the model computes; the message gives the reason.
     """
     _check_parameters(model)
     kind = reader.config.model_type
@@ -114,7 +115,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
 
 
 def probe(reader: TextReader, length: int, target: int) -> Probe:
-    """Returns inputs of a length.
+    """Returns a Probe with inputs of this length.
 
     Args:
         reader: reader of the model.
@@ -134,7 +135,7 @@ def probe(reader: TextReader, length: int, target: int) -> Probe:
 
 
 def longest_probe(reader: TextReader) -> Probe | None:
-    """Returns inputs as long as the longest text that is shown; None if all inputs have one size."""
+    """Returns a Probe as long as the longest text that pages show; None if there is no input longer than SHORT."""
     if isinstance(reader, PictureReader) or reader.limit <= SHORT:
         return None
     target = min(MAX_WRITTEN, reader.limit)
@@ -142,11 +143,11 @@ def longest_probe(reader: TextReader) -> Probe | None:
 
 
 def exchange_attention(model: Any, short: Probe) -> interception.Found:
-    """Makes the model's layers call our attention function, or intercepts their own softmax, from now on.
+    """Makes the model's layers call our attention function, or intercepts the softmax in their own code, permanently.
 
     Args:
         model: model with eager attention.
-        short: inputs that show which layers have their own attention code.
+        short: inputs for a test run, which finds the layers with their own attention code.
 
     Returns:
         The layers with their own attention code.
@@ -166,7 +167,7 @@ def exchange_attention(model: Any, short: Probe) -> interception.Found:
 
 
 def check_close(kind: str, ours: Tensor, expected: Any) -> None:
-    """Raises ForeignError unless both are equal within TOLERANCE; infinities of one sign are equal.
+    """Raises ForeignError unless `ours` and `expected` are equal within TOLERANCE; equal infinities are accepted.
 
     Args:
         kind: type of the model, for the message.
@@ -206,23 +207,24 @@ class _Survey(ForwardPass):
 
 
 def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
-    """Runs one pass with our function; returns its survey and the model's output."""
+    """Runs one pass with our attention function; returns the survey of the pass and the model's output."""
     survey = _Survey(tried.sizes, model.config.model_type)
     with during(survey):
         return survey, _answer(model(**tried.inputs))
 
 
 def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, own_form: bool) -> Kind:
-    """Returns the block with measured layers, heads and causality; raises ForeignError unless its maps equal the
-    model's.
+    """Returns the attention block with its measured numbers of layers and heads and its measured causality.
+
+    Raises ForeignError unless our maps equal the maps of transformers.
 
     Args:
-        kind: as the config describes it.
-        maps: (H, N, M) of each layer.
+        kind: the attention block that the config describes.
+        maps: our maps (H, N, M) of each layer.
         expected: transformers' output.
         model_type: model type for the message.
-        own_form: True if transformers can return attentions in another form: SqueezeBERT returns scores, Longformer
-            windows. The softmax of such a model is its own, and its hidden states are compared instead.
+        own_form: True if transformers may return attentions in another form: SqueezeBERT returns scores, Longformer
+            returns windows. The maps of such a model are not compared; its hidden states are compared instead.
     """
     if not maps:
         raise refuse("no softmax layer", kind=model_type)
@@ -244,7 +246,7 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
 
 def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module, str],
           answer: Tensor) -> nn.Module | None:
-    """Returns the body if the head, run at chosen positions only, gives the same logits; else None."""
+    """Returns the body if the model's head, run at selected positions only, computes the same logits; else None."""
     if not isinstance(reader, CausalReader | MaskedReader | Seq2SeqReader):
         return None
     body = positions.body_of(model)
@@ -270,8 +272,9 @@ def _answer(result: Any) -> Tensor:
 
 
 def _ids(reader: TextReader, vocabulary: int, length: int) -> Tensor:
-    """Returns (1, length) token ids spread over the vocabulary, without padding, which would change positions in some
-    models.
+    """Returns token ids (1, length) that are spread over the vocabulary.
+
+    Padding is left out, because it would change positions in some models.
     """
     ids = (torch.arange(length) * 7919 + 3) % vocabulary
     padding = getattr(reader.config, "pad_token_id", None)
@@ -286,5 +289,5 @@ def _check_parameters(model: nn.Module) -> None:
 
 
 def _finite(answer: Tensor) -> bool:
-    """Returns True if there is no NaN, and no position where every value is -inf."""
+    """Returns True if no value is NaN, and each position has a finite value."""
     return not bool(answer.isnan().any()) and bool(answer.isfinite().any(-1).all())

@@ -1,4 +1,4 @@
-"""Facts from a foreign model's config, before any weight is read: its head, its attention blocks, its lengths."""
+"""Facts from an imported model's config: model head, attention blocks, text lengths. No weights are read."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
 from models.labs.foreign.refusals import refuse, version
 from models.messages import N_
 
-# Positions of these types start after the id of padding, so their tables are longer than the longest text.
+# Positions of these model types start after the id of padding, so their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
           "ibert", "xmod", "esm", "longformer", "luke", "prophetnet"}
-# types with relative positions, in addition to those with rotary ones
+# model types with relative positions; models with rotary positions are recognised by their config
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}
 
-HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's name -> its reader
+HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's name -> reader of the architecture
     (r"(ForCausalLM|LMHeadModel)$", CausalReader),
     (r"(ForMaskedLM|BertForPreTraining)$", MaskedReader),
     (r"ForSequenceClassification$", ClassReader),
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
-APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # types that compute no softmax over all tokens
+APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # model types without a softmax over all tokens
 NO_SOFTMAX = {"conv", "linear_attention", "moe"}  # layer types of hybrid models that have no attention maps
 
-# names of the same number in the configs of different architectures
+# names that configs of different architectures use for the same number
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len",
@@ -45,7 +45,8 @@ def read_config(folder: Path) -> Any:
         folder: folder with a config.json.
 
     Raises:
-        ForeignError: there is no config, it needs the model's own code, or transformers does not know the type.
+        ForeignError: there is no config, the config needs the model's own code, or transformers does not support the
+            model type.
     """
     from transformers import AutoConfig
 
@@ -78,7 +79,7 @@ def _why(folder: Path) -> ForeignError:
 
 
 def reader_class(config: Any) -> type[TextReader]:
-    """Returns the reader of a model: by its architecture's head, else by its type.
+    """Returns the reader class of a model, by the head in its architecture's name, else by its model type.
 
     Args:
         config: the configuration that transformers reads.
@@ -116,7 +117,8 @@ def reader_class(config: Any) -> type[TextReader]:
     if reader is Seq2SeqReader:
         raise refuse("several inputs", kind=config.model_type)
     if reader is CausalReader and not is_causal(config):
-        # XLM has one class for both heads. Other models of this class see the tokens that they would predict.
+        # XLM has one class for causal and masked prediction. Other models of this class attend to the tokens that they
+        # would predict, so they are shown without predictions.
         return MaskedReader if named == auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) else TextReader
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
@@ -137,7 +139,7 @@ def has_text_half(config: Any) -> bool:
 
 
 def is_vision_tower(config: Any) -> bool:
-    """Returns True for the picture encoder of a CLIP or SigLIP alone.
+    """Returns True for the picture encoder of a CLIP or SigLIP model without its text encoder.
 
     Args:
         config: the configuration that transformers reads.
@@ -146,7 +148,7 @@ def is_vision_tower(config: Any) -> bool:
 
 
 def text_config(config: Any) -> Any:
-    """Returns the config of the text model: for a multimodal model that of its text part.
+    """Returns the config of the text model; for a multimodal model, the config of its text part.
 
     Args:
         config: the configuration that transformers reads.
@@ -155,7 +157,7 @@ def text_config(config: Any) -> Any:
 
 
 def is_causal(config: Any) -> bool:
-    """Returns True if, by its config, no token attends to a later one.
+    """Returns True if, according to the config, no token attends to a later token.
 
     Args:
         config: configuration of a text model.
@@ -172,7 +174,7 @@ def is_causal(config: Any) -> bool:
 
 
 def kinds_of(config: Any) -> tuple[Kind, ...]:
-    """Returns the attention blocks that a config describes; `comparison.compare` measures them again.
+    """Returns the attention blocks that a config describes; `comparison.compare` checks them by measurement.
 
     Args:
         config: the configuration that transformers reads.
@@ -205,7 +207,7 @@ def _numbers(config: Any, half: str) -> tuple[int, int]:
 
 
 def first_number(config: Any, names: tuple[str, ...]) -> int | None:
-    """Returns the first of these fields of a config that has a positive number; None if there is none.
+    """Returns the value of the first of these fields of a config that has a positive number; None if there is none.
 
     Args:
         config: the configuration that transformers reads.
@@ -219,7 +221,7 @@ def first_number(config: Any, names: tuple[str, ...]) -> int | None:
 
 
 def lengths_of(config: Any) -> tuple[int | None, int]:
-    """Returns the number of positions of a model, None without a limit; and its training length.
+    """Returns the number of positions of a model (None without a limit), and its training length.
 
     Args:
         config: the configuration that transformers reads.
@@ -228,7 +230,7 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
     config = getattr(config, "encoder", None) or config
     most = first_number(config, POSITIONS) or 512
     if config.model_type in OFFSET:
-        # MPNet always starts at 1, whatever its config says
+        # positions of MPNet always start at 1, regardless of its config
         most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1
     if getattr(config, "attention_type", None) == "block_sparse":  # BigBird computes all scores of a shorter text
         most = min(most, (5 + 2 * config.num_random_blocks) * config.block_size)
@@ -242,7 +244,7 @@ def make_reader(name: str, folder: Path) -> TextReader:
 
     Args:
         name: address of the model.
-        folder: as save_pretrained writes it.
+        folder: the folder of the model, in the format of save_pretrained.
 
     Raises:
         ForeignError: the model cannot be shown; the message gives the reason.

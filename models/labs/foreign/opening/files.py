@@ -13,15 +13,15 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
-SPARE_TOKENS = 1_000  # number of tokens that a tokenizer may have beyond twice the model's rows
+SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
 
 
 def check_folder(folder: Path, root: Path) -> None:
-    """Raises ForeignError if the folder has no model that may be read.
+    """Raises ForeignError unless the folder contains a model whose files may all be read.
 
     Args:
         folder: folder of the model.
-        root: resolved path that no file may be outside of.
+        root: the folder that must contain all files, also the targets of links.
     """
     if not folder.is_dir():
         raise refuse("no folder")
@@ -57,11 +57,11 @@ def _check_weights(folder: Path, names: list[str]) -> None:
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
-    """Returns the files of the weights: one file, or the parts that an index names; none without safetensors.
+    """Returns the names of the weight files: one file, or the files that an index names; empty without safetensors.
 
     Args:
         names: names of the files in the folder.
-        read: file name -> its JSON.
+        read: a function that returns the JSON content of a file, given the file's name.
     """
     if "model.safetensors" in names:
         return ["model.safetensors"]
@@ -94,7 +94,7 @@ def elements(path: Path) -> int:
         path: path of the file.
 
     Raises:
-        ForeignError: it is not a safetensors file.
+        ForeignError: the file is not a safetensors file.
     """
     try:
         with path.open("rb") as file:
@@ -110,10 +110,10 @@ def elements(path: Path) -> int:
 
 
 def check_rows(tokens: int, config: Any) -> None:
-    """Raises ForeignError if a tokenizer has far more tokens than the model has rows for.
+    """Raises ForeignError if a tokenizer has far more tokens than the model's embedding has rows.
 
     Args:
-        tokens: tokens of the tokenizer.
+        tokens: number of tokens of the tokenizer.
         config: content of config.json.
     """
     parts = [config, *(config.get(name) for name in ("text_config", "encoder"))] if isinstance(config, dict) else []
@@ -150,7 +150,7 @@ def content(path: Path) -> Any:
         path: path of the file.
 
     Raises:
-        ForeignError: its brackets are nested too deeply.
+        ForeignError: the brackets in the file are nested too deeply.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -32,8 +32,8 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
 
     Args:
         name: address of the model.
-        folder: as save_pretrained writes it.
-        root: the folder that no file may be outside of; by default `folder`.
+        folder: the folder of the model, in the format of save_pretrained.
+        root: the folder that must contain all files, also the targets of links; by default `folder`.
 
     Raises:
         ForeignError: the model cannot be opened; the message gives the reason.
@@ -42,7 +42,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
     with _opening:
         reader = make_reader(name, folder)
         if not isinstance(reader, PictureReader):
-            _ = reader.tokenizer  # reads the tokenizer first: without one the weights need not be read
+            _ = reader.tokenizer  # the tokenizer is read first, because without it the weights need not be read
         try:
             return _opened(name, folder, reader)
         except (_NoHeadError, SeesFutureError):
@@ -51,7 +51,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
 
 
 class _NoHeadError(Exception):
-    """The files of a language model lack its head: it is a bare encoder or decoder."""
+    """The weights of a language model's head are missing, so the model is a bare encoder or decoder."""
 
 
 def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
@@ -64,7 +64,7 @@ def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
 
 
 def _pruned(reader: TextReader, folder: Path) -> Pruned:
-    """The heads that the weights lack; none in an encoder-decoder."""
+    """Returns the heads that are missing from the weights; none for an encoder-decoder."""
     kind, *others = kinds_of(reader.config)
     return {} if others else pruned_heads(folder, kind.layers, kind.heads)
 
@@ -102,13 +102,13 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
         logging.set_verbosity(level)
     _check_missing(reader, info)
     for module in list(model.modules()):
-        if hasattr(module, "set_attention_type"):  # BigBird switches to full attention at its first short text
+        if hasattr(module, "set_attention_type"):  # otherwise BigBird switches to full attention at a short text
             module.set_attention_type("original_full")
     return model.eval().requires_grad_(False)
 
 
 def _whole(reader: TextReader, folder: Path, pruned: Pruned) -> tuple[Any, Any]:
-    """The model of a pruned checkpoint, with zeros for the heads that its weights lack."""
+    """Returns the model of a pruned checkpoint, with zeros for the heads that are missing from its weights."""
     with torch.device("meta"):
         model = getattr(transformers, reader.auto).from_config(reader.config)
     files = [folder / file for file in weights_of(folder)]

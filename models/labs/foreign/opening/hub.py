@@ -1,7 +1,7 @@
-"""The Hub: which models a host allows, the size of a model before it is loaded, and its download.
+"""The Hub: the models that a host allows, the size of a model before it is loaded, and the download of a model.
 
-Only safetensors, JSON and tokenizer files are ever downloaded: no pickles, no code. In hosted mode the machine's own
-Hub token is never used, because it could open private models.
+Only safetensors, JSON and tokenizer files are downloaded, never pickles or code. In hosted mode, the Hub token of the
+machine is never used, because it could give access to private models.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from models.labs.foreign.refusals import REFUSALS, refuse, sentence
 from models.messages import cut
 
 MB = 10**6
-SETTING = "ATTENTION_LAB_HOSTED"  # environment variable that is not empty on a host for visitors from the internet
+SETTING = "ATTENTION_LAB_HOSTED"  # environment variable; not empty on a public host
 TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
          "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
          "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
-OWN_BYTES = 900 * MB  # largest memory in bytes of the process with all our own models and full caches
+OWN_BYTES = 900 * MB  # largest memory of the process in bytes, with all our own models and full caches
 SMALLEST = 100 * MB  # bytes of the largest model that every host opens: all-MiniLM-L6-v2 has 90 MB
 # files of Linux's control groups with a container's memory limit
 CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-BYTES_A_WEIGHT = 4  # bytes per weight in memory: float32, whatever the file has
+BYTES_A_WEIGHT = 4  # bytes per weight in memory: always float32, regardless of the type in the file
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
@@ -42,10 +42,10 @@ class Access:
     """The models that a host opens.
 
     Attributes:
-        hosted: True for visitors from the internet: folders are closed, and only `allowed` models are open.
-        allowed: ids on the Hub.
-        max_bytes: limit of a model in memory.
-        held_bytes: limit of all cached foreign models; two are cached whatever their size.
+        hosted: True on a public host: folders cannot be opened, and of the Hub only the models in `allowed`.
+        allowed: ids of models on the Hub.
+        max_bytes: limit of the memory of one model, in bytes.
+        held_bytes: limit of the memory of all cached foreign models, in bytes; two models are always cached.
     """
 
     hosted: bool
@@ -70,15 +70,16 @@ HOSTED = Access(hosted=True, max_bytes=600 * MB, held_bytes=1_200 * MB, allowed=
 
 
 def access() -> Access:
-    """Returns the models that this machine opens; no other function decides this."""
+    """Returns the Access of this machine; no other function decides which models may be opened."""
     return fitted(HOSTED, memory()) if os.environ.get(SETTING) else LOCAL
 
 
 @functools.cache
 def fitted(wanted: Access, memory: int) -> Access:
-    """Returns the access of a host with this memory in bytes.
+    """Returns the access reduced to a host with this memory.
 
-    Two models are cached whatever their size, so each can have half of the memory that our own models leave.
+    Two models are always cached, regardless of their size. Therefore the limit of one model is half of the memory that
+    our own models leave, and at least SMALLEST.
     """
     spare = memory - OWN_BYTES
     if spare >= wanted.held_bytes:
@@ -88,7 +89,7 @@ def fitted(wanted: Access, memory: int) -> Access:
 
 @functools.cache
 def memory() -> int:
-    """Returns the memory in bytes that this process may use: the machine's, or its container's."""
+    """Returns the memory in bytes that this process may use: the memory of the machine, or the container's limit."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for file in CONTAINER:
         with suppress(OSError, ValueError):  # the file contains `max` if there is no limit
@@ -101,9 +102,9 @@ class Estimate:
     """A model on the Hub before it is loaded.
 
     Attributes:
-        repo, revision: its id and commit.
-        files: (name, bytes) of the files to download.
-        memory: bytes of the loaded model.
+        repo, revision: id and commit of the model.
+        files: (name, number of bytes) of each file to download.
+        memory: memory of the loaded model in bytes.
     """
 
     repo: str
@@ -118,7 +119,7 @@ class Estimate:
 
 
 def repo_of(name: str) -> str:
-    """Returns the id in `hf:ORG/NAME`; raises ForeignError if it is not an id."""
+    """Returns the id ORG/NAME from the address `hf:ORG/NAME`; raises ForeignError if it is not a valid id."""
     repo = name.removeprefix("hf:").strip()
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
         raise refuse("no id", repo=_shown(repo))
@@ -130,10 +131,10 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
 
     Args:
         name: address of the model.
-        allowed: by default this machine's.
+        allowed: the models that may be opened; by default the Access of this machine.
 
     Raises:
-        ForeignError: the model cannot be opened, or not on this host.
+        ForeignError: the model cannot be opened, or this host does not allow the model.
     """
     import huggingface_hub
 
@@ -147,7 +148,7 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
             raise refuse("no config")
         config = _fetched(repo, "config.json", info.sha, allowed)
         weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
-    if not weights:  # the same check as in files.py, for files that are not downloaded yet
+    if not weights:  # the same check as in files.py, before the files are downloaded
         pickled = any(file.endswith(PICKLES) for file in sizes)
         raise refuse("pickle" if pickled else "no weights")
     wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
@@ -159,8 +160,9 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
 
 
 def _memory(info: Any, config: Any, size: int) -> int:
-    """Returns the bytes of the weights in float32: by their number if the Hub reports it, else by the size of the
-    files.
+    """Returns the memory of the weights in float32, in bytes.
+
+    It is computed from the number of weights if the Hub reports it, else from the size of the files.
     """
     total = getattr(getattr(info, "safetensors", None), "total", None)
     if total:
@@ -172,8 +174,7 @@ def _memory(info: Any, config: Any, size: int) -> int:
 def download(found: Estimate, allowed: Access | None = None,
              progress: Callable[[int, int], None] = lambda done, of: None,
              cancelled: Callable[[], bool] = lambda: False) -> Path:
-    """Downloads all files of a model and returns its folder; files that are on this machine are not downloaded again.
-    """
+    """Downloads all files of a model and returns the folder; files on this machine are not downloaded again."""
     import huggingface_hub
 
     token, done = _token(allowed or access()), 0
@@ -212,7 +213,12 @@ def here(name: str) -> Path | None:
 
 
 def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
-    """Returns a progress bar for the Hub's library that draws nothing, reports progress, and can stop a download."""
+    """Returns a progress bar class for the Hub's library, which prints nothing and can stop a download.
+
+    Args:
+        told: called with the number of bytes received so far.
+        cancelled: if it returns True, CancelledError is raised.
+    """
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # the module does not declare that it exports the name
 
     class Bar(tqdm):
@@ -244,7 +250,7 @@ def _token(allowed: Access) -> bool | None:
 
 @contextmanager
 def _told(repo: str) -> Iterator[None]:
-    """Turns errors of the network and the Hub into messages for the visitor."""
+    """Converts errors of the network and the Hub to ForeignErrors with a message for the visitor."""
     from huggingface_hub import errors
 
     try:
@@ -271,7 +277,7 @@ def _told(repo: str) -> Iterator[None]:
 
 
 class UnreachableError(ForeignError):
-    """The Hub does not answer."""
+    """The Hub cannot be reached."""
 
     def __init__(self, repo: str) -> None:
         super().__init__(sentence(REFUSALS["unreachable"], repo=repo))

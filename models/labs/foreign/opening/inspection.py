@@ -2,10 +2,10 @@
 
     python -m models.labs.foreign.opening.inspection FOLDER ROOT PROCESSOR_SECONDS MEMORY_MB OUTPUT_BYTES
 
-A foreign folder can contain a file that never ends, or one that kills the process that reads it. This process has no
-torch (its import takes a second and 200 MB) and reads no weights. It prints one JSON object per line:
+A foreign folder can contain a file that never ends, or a file that crashes the process that reads it. This process does
+not import torch (the import takes a second and 200 MB) and reads no weights. It prints one JSON object per line:
 `{"reading": FILE}` before each file, then `{"refusal": CAUSE, "values": {...}}` (models/labs/foreign/refusals.py).
-Errors that transformers itself raises are left to the process that opens the model, which can report the reason.
+Errors that transformers raises are ignored here; the process that opens the model gets them too and reports the reason.
 child.py starts this process.
 """
 
@@ -23,13 +23,13 @@ from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.refusals import refuse
 
-# texts for the tokenizer: an ordinary one, and one character many times, on which a pattern can take forever
+# texts for the tokenizer: an ordinary text, and repeated characters, on which a regular expression can take forever
 TEXTS = ("The cat sat on the mat. It's 12:30, isn't it?\n\n\tDas Mädchen aß 3 Äpfel: 好的, שלום!",
          *(character * 600 for character in "a0 .xé中\n"), "ab1 " * 200)
 
 
 def main() -> None:
-    """Inspects the folder of the command line, within its limits."""
+    """Inspects the folder given on the command line, within the limits given there."""
     folder, root = Path(sys.argv[1]), Path(sys.argv[2])
     _limit(*map(int, sys.argv[3:]))
     try:
@@ -41,29 +41,34 @@ def main() -> None:
 
 
 def _limit(seconds: int, memory: int, output: int) -> None:
-    """Sets the limits of this process: seconds of processor time, MB of address space, bytes of a file that it writes.
+    """Sets the limits of this process.
+
+    Args:
+        seconds: limit of processor time in seconds.
+        memory: limit of address space in MB.
+        output: largest size of a file that the process writes, in bytes.
     """
     try:
         import resource
     except ImportError:  # Windows has no such limits; the parent ends the process after a time
         return
-    for what, most, hard in ((resource.RLIMIT_CPU, seconds, seconds + 5),  # SIGXCPU tells the parent the reason
+    for what, most, hard in ((resource.RLIMIT_CPU, seconds, seconds + 5),  # the parent recognises SIGXCPU
                              (resource.RLIMIT_AS, memory * 10**6, memory * 10**6),
                              (resource.RLIMIT_FSIZE, output, output), (resource.RLIMIT_CORE, 0, 0)):
-        # a lower limit is in force, or the system does not support this one
+        # a lower limit is already set, or the system does not support this limit
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(what, (most, hard))
 
 
 def inspect(folder: Path, root: Path) -> None:
-    """Reads everything but the weights.
+    """Reads all files of the folder but the weights.
 
     Args:
         folder: folder of the model.
-        root: no file may be outside of it.
+        root: the folder that must contain all files, also the targets of links.
 
     Raises:
-        ForeignError: the reason why the folder is refused.
+        ForeignError: the folder is refused; the message gives the reason.
     """
     _print(reading="the folder")
     files.check_folder(folder, root)

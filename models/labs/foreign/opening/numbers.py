@@ -1,6 +1,6 @@
-"""Limits on the numbers of a foreign model's config, checked before anything is built from them.
+"""Limits on the numbers in a foreign model's config, which are checked before the model is built.
 
-It imports neither torch nor transformers, because the inspection (inspection.py) uses it in a small process.
+This module imports neither torch nor transformers, because the inspection (inspection.py) uses it in a small process.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ DEPTH = 100  # largest depth of nested objects and lists
 
 _LAYERS = re.compile(r"layer|block|stage|depth")
 _PARTS = re.compile(r"head|expert")
-# ends of field names whose numbers are sizes and not counts of parts
+# ends of the names of fields whose numbers are sizes, not counts of parts
 _NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")
 
 
 def check_numbers(config: Any) -> None:
-    """Raises ForeignError if a config describes more layers, heads, experts or patches than any model has.
+    """Raises ForeignError if a config describes more layers, heads, experts or patches than the limits allow.
 
     Args:
         config: content of a config.json; nested configs are checked too.
@@ -43,7 +43,7 @@ def check_numbers(config: Any) -> None:
 
 
 def check_patches(config: Any) -> None:
-    """Raises ForeignError if a picture has no patch, or more than MOST_PATCHES.
+    """Raises ForeignError if a picture would be split into no patch, or into more than MOST_PATCHES patches.
 
     Args:
         config: content of a config.json, or transformers' config as a dictionary.
@@ -60,7 +60,7 @@ def check_patches(config: Any) -> None:
 
 
 def _counts(value: Any, depth: int) -> Iterator[tuple[str, int]]:
-    """Yields (field, number) of every field that counts layers or parts of layers; for a list also its length."""
+    """Yields (field, number) for every field that counts layers or parts of layers; for a list also its length."""
     for part in _parts(value, depth):
         for name, found in part.items():
             if not isinstance(name, str) or _NO_COUNT.search(name) or not (_LAYERS.search(name) or _PARTS.search(name)):

@@ -1,7 +1,7 @@
-"""Checkpoints that transformers 4 pruned: their weights lack the heads that `pruned_heads` in config.json names.
+"""Checkpoints that transformers 4 pruned: the heads that `pruned_heads` in config.json names have no weights.
 
-transformers 5 makes every head. The missing rows and columns are filled with zeros, so a pruned head adds exactly
-nothing, as with a gate of 0; the lab lists it among its closed heads.
+transformers 5 builds every head. The missing rows and columns are filled with zeros, so a pruned head adds exactly
+nothing, as with a gate of 0. `ForeignLab.closed` contains the pruned heads.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Pruned = Mapping[int, frozenset[int]]  # layer -> heads that were cut
 
 
 def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
-    """Returns the heads that the weights of a folder lack.
+    """Returns the heads that are missing from the weights of a folder.
 
     Args:
         folder: folder of the model.
-        layers: layers of the model.
-        heads: heads of each layer.
+        layers: number of layers of the model.
+        heads: number of heads of each layer before pruning.
 
     Raises:
         ForeignError: config.json names heads that the model does not have.
@@ -46,10 +46,10 @@ def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> 
     """Returns the weights with zeros for the pruned heads.
 
     Args:
-        files: files of the weights.
-        model: model of the right shapes, without weights.
-        pruned: as `pruned_heads` returns it.
-        heads: heads of each layer.
+        files: the weight files.
+        model: model with unpruned shapes, without weights.
+        pruned: result of `pruned_heads`.
+        heads: number of heads of each layer before pruning.
     """
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     weights: dict[str, Tensor] = {}
@@ -62,7 +62,7 @@ def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> 
         cut, hidden = pruned[int(layer[1])], model.config.hidden_size
         shape = next((shape for known, shape in shapes.items() if f".{known}".endswith(f".{name}")
                       or f".{name}".endswith(f".{known}")), None)
-        # transformers 5 has renamed the modules of some models: the shape then follows from the heads that are left
+        # transformers 5 renamed the modules of some models; then the shape follows from the number of remaining heads
         left = hidden * (heads - len(cut)) // heads
         shape = shape or torch.Size({left: hidden, 3 * left: 3 * hidden}.get(size, size) for size in tensor.shape)
         if shape != tensor.shape and len(shape) == tensor.ndim:
@@ -71,7 +71,10 @@ def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> 
 
 
 def _filled(tensor: Tensor, shape: torch.Size, cut: frozenset[int], heads: int, hidden: int) -> Tensor:
-    """The tensor in the whole shape. A dimension may hold queries, keys and values one after another (GPT-2)."""
+    """Returns the tensor in the unpruned shape, with zeros for the pruned heads.
+
+    A dimension may contain queries, keys and values one after another, as in GPT-2.
+    """
     for dim, size in enumerate(shape):
         if tensor.shape[dim] == size:
             continue

@@ -1,7 +1,7 @@
-"""Languages of a translation model: the codes in its vocabulary, and the one that is chosen in front of a text.
+"""Languages of a translation model: the codes in its vocabulary, and the code selected at the start of a text.
 
-`>>fra_Latn<< Good morning` is translated to French; `>>deu_Latn-fra_Latn<< Guten Morgen` from German. As the choice is
-part of the text, links and files hold it. opus-mt reads its codes as tokens of the text.
+`>>fra_Latn<< Good morning` is translated to French; `>>deu_Latn-fra_Latn<< Guten Morgen` from German to French. The
+codes are part of the text, so links and files contain them. opus-mt reads the codes as tokens of the text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from models.messages import N_, message
 from models.prompt import Prompt
 
 CHOICE = re.compile(r"\s*>>(?:(\w+)-)?(\w+)<<\s*")
-# Tokens of M2M100, NLLB, mBART-50 and opus-mt
+# patterns of the language tokens of M2M100, NLLB, mBART-50 and opus-mt
 TOKENS = (re.compile(r"__([a-z]{2,3})__"), re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), re.compile(r"([a-z]{2}_[A-Z]{2})"),
           re.compile(r">>([\w-]+)<<"))
 EXAMPLES = ((N_("To French"), ("fr", "fra_Latn", "fr_XX", "fra"), "Good morning. The house is wonderful."),
             (N_("To German"), ("de", "deu_Latn", "de_DE", "deu"), "The children played in the garden."),
             (N_("To Chinese"), ("zh", "zho_Hans", "zh_CN", "cmn_Hans"), "I would like a cup of tea, please."))
-LISTED = 8  # codes that a message names
+LISTED = 8  # largest number of codes that a message names
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Languages:
     """The languages of a model.
 
     Attributes:
-        ids: code -> id of its token.
-        inline: True if the chosen code is itself a token of the text (opus-mt).
+        ids: language code -> id of its token.
+        inline: True if the code at the start of the text is itself a token of the text (opus-mt).
     """
 
     ids: Mapping[str, int]
@@ -42,12 +42,12 @@ class Languages:
 
     @property
     def some(self) -> str:
-        """The first codes, as people read them."""
+        """The first LISTED codes in alphabetical order, separated by commas, for a message."""
         return ", ".join(sorted(self.ids)[:LISTED]) + (" …" if len(self.ids) > LISTED else "")
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
-        """(title, text) with a chosen language, of those that the model has."""
+        """The example texts as (title, text); each text begins with a language code that the model has."""
         known = ((title, next((code for code in codes if code in self.ids), None), text)
                  for title, codes, text in EXAMPLES)
         return tuple((title, f">>{code}<< {text}") for title, code, text in known if code)
@@ -55,11 +55,11 @@ class Languages:
 
 @dataclass(frozen=True)
 class Choice:
-    """The languages in front of a text.
+    """The languages that are selected at the start of a text.
 
     Attributes:
-        source, target: ids of their tokens; None where the text does not choose.
-        start: first character of the text itself.
+        source, target: token ids of the source and target language; None if the text does not select the language.
+        start: index of the first character after the language codes.
     """
 
     source: int | None = None
@@ -69,7 +69,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TranslationPrompt(Prompt):
-    """A prompt whose text chooses the language of its translation.
+    """A prompt whose text selects the target language.
 
     Attributes:
         first: id of the token that the decoder writes first.
@@ -79,10 +79,10 @@ class TranslationPrompt(Prompt):
 
 
 def languages_of(tokenizer: Any) -> Languages:
-    """Returns the languages whose codes are tokens of a vocabulary; none if there are fewer than two.
+    """Returns the languages whose codes are tokens of the vocabulary; no languages if there are fewer than two codes.
 
     Args:
-        tokenizer: a fast one.
+        tokenizer: a fast tokenizer.
     """
     special = {token: tokenizer.convert_tokens_to_ids(token) for token in tokenizer.all_special_tokens} \
         if hasattr(tokenizer, "convert_tokens_to_ids") else {}
@@ -95,10 +95,10 @@ def languages_of(tokenizer: Any) -> Languages:
 
 
 def choice_of(text: str, languages: Languages) -> Choice:
-    """Returns the languages that a text chooses.
+    """Returns the languages that are selected at the start of a text.
 
     Args:
-        text: as it was typed.
+        text: the text as the visitor typed it.
         languages: languages of the model.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Readers: how foreign models read texts and answer, one class per head of a model.
+"""Readers of imported (foreign) models, one class per model head.
 
-A reader has a tokenizer and a config, but no module. It turns a model's output into predictions.
+A reader converts texts to prompts, and the model's output to predictions. It has a tokenizer and a config, no module.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from models.prompt import Prompt, TargetPrompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
-MAX_TOKENS = 512  # largest number of tokens of an input text, whatever the model could read
+MAX_TOKENS = 512  # largest number of tokens of an input text, also for models that could read more
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The results of a model, as in Trace."""
+    """The results of a model; the attributes are those of PassResult in models/trace.py."""
 
     outputs: tuple[Output, ...]
     losses: ndarray
@@ -40,15 +40,15 @@ class Answer:
 
 
 class TextReader(Reader):
-    """The reader of a bare encoder: it has no predictions, and shows changes of the last hidden states."""
+    """The reader of a bare encoder, which has no predictions; pages show changes of its last hidden states."""
 
     title = N_("Vectors")
-    auto = "AutoModel"  # the class of transformers that loads it
+    auto = "AutoModel"  # the class of transformers that loads the model
     predicts_next = False
     examples: tuple[tuple[str, str], ...] = texts.PLAIN
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
-        """Reads nothing yet.
+        """Stores the arguments; files are read later.
 
         Args:
             name: address of the model.
@@ -84,7 +84,7 @@ class TextReader(Reader):
 
     @property
     def controls(self) -> tuple[str, ...]:  # type: ignore[override]  # computed when it is first used
-        """Words that the tokenizer reads as control tokens when they are typed."""
+        """Words in a text that the tokenizer converts to control tokens."""
         return tuple(self.tokenizer.all_special_tokens)
 
     @property
@@ -100,16 +100,18 @@ class TextReader(Reader):
         return texts.encode(self.tokenizer, text)
 
     def prompt(self, encoded: Encoded, targets: Sequence[int], text: str, limit: int) -> Prompt:
-        """Returns the Prompt of a text of any length: tokens over the limit are left out, added tokens stay.
+        """Returns the Prompt of a text of any length.
+
+        Tokens of the text over the limit are left out; tokens that the tokenizer added are kept.
 
         Args:
-            encoded: N tokens.
-            targets: N ids of the words that the text hides, -1 elsewhere.
+            encoded: the N tokens of the text.
+            targets: for each of the N tokens, the id of the masked token, or -1 for a token that is not masked.
             text: input text.
             limit: largest number of tokens.
 
         Raises:
-            InputError: there is no token, or a token without a row in the model.
+            InputError: there is no token, or the model's embedding has no row for a token.
         """
         first, last = encoded.body
         if first == last:
@@ -131,7 +133,7 @@ class TextReader(Reader):
                                          rows=self.vocabulary), start, max(stop, start + 1))
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
-        """Returns the texts of the kept tokens; a typed ▁, which SentencePiece uses for spaces, is not changed."""
+        """Returns the kept tokens as strings; a ▁ that the visitor typed stays, although it means a space otherwise."""
         shown = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
         for place, i in enumerate(kept):
             typed = encoded.text[encoded.starts[i]:encoded.stops[i]]
@@ -154,7 +156,7 @@ class TextReader(Reader):
         return ()
 
     def targets(self, ids: Sequence[int], hidden: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the known answer at each position; `hidden` are the words that the text hides."""
+        """Returns the target id of each position, -1 without a target; `hidden` are the targets of masked tokens."""
         return hidden
 
     def hint(self, ids: Sequence[int]) -> str:
@@ -179,11 +181,11 @@ class TextReader(Reader):
         return given
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
-        """Returns what a forward pass over the prompt predicts: here no prediction, and the last hidden states."""
+        """Returns the Answer of a forward pass over the prompt: here no predictions, and the last hidden states."""
         return Answer((), no_losses(prompt), fixed(result.output.last_hidden_state[0].float().numpy()))
 
     def rows(self, prompt: Prompt, written: Sequence[int]) -> Mapping[str, tuple[str, ...]]:
-        """Returns the tokens by token sequence; `written` are the decoder's ids."""
+        """Returns name of a token sequence -> its tokens; `written` are the ids of the decoder's tokens."""
         return {TEXT: prompt.tokens}
 
 
@@ -210,7 +212,7 @@ class CausalReader(TextReader):
 
 
 class MaskedReader(HidesWords, TextReader):
-    """The reader of a masked language model: `[word]` hides a word, `[MASK]` is a token without a known answer."""
+    """The reader of a masked language model: `[word]` masks a word, `[MASK]` is a mask without a target."""
 
     title = N_("Hidden token")
     auto = "AutoModelForMaskedLM"
@@ -228,18 +230,19 @@ class MaskedReader(HidesWords, TextReader):
             if ids[i] == mask:
                 targets[i] = answers.get(start, -1)
             elif start < stop and marked.hides(start, stop):
-                # the loss of an unknown word would mean nothing, because no model can predict it
+                # an unknown word has no target, because no model can predict it
                 ids[i], targets[i] = mask, -1 if encoded.ids[i] == unknown else encoded.ids[i]
         stops = [marked.origin[stop] for stop in encoded.stops]
         return self.prompt(Encoded(ids, encoded.starts, stops, encoded.body, marked.plain), targets, text,
                            limit or self.limit)
 
     def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
-        """Replaces hidden text that shares a token with visible text by masks, and returns the answers by mask
-        position.
+        """Replaces hidden text that shares a token with visible text by mask tokens.
 
-        BERT reads `2[½]` as one token, of which only the ½ is hidden. Answers are stored by the first character of
-        their masks.
+        Returns:
+            The text with masks, and index of the first character of each mask -> id of the target token.
+
+        For example, BERT reads `2[½]` as one token, of which only the ½ is hidden.
         """
         answers: dict[int, int] = {}
         mask = self.tokenizer.mask_token
@@ -271,7 +274,7 @@ class MaskedReader(HidesWords, TextReader):
 
 
 class ClassAnswer:
-    """The answers of models with one class for the whole input."""
+    """The predictions of models that predict one class for the whole input."""
 
     config: Any
 
@@ -298,7 +301,7 @@ class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
 
 
 class Seq2SeqReader(TextReader):
-    """The reader of an encoder-decoder: a translation, a summary or an answer; the decoder's tokens are its output."""
+    """The reader of an encoder-decoder, which generates a translation, a summary or an answer with its decoder."""
 
     title = N_("Written text")
     auto = "AutoModelForSeq2SeqLM"
@@ -306,7 +309,7 @@ class Seq2SeqReader(TextReader):
 
     @cached_property
     def languages(self) -> Languages:
-        """The languages that a text can choose."""
+        """The languages that can be selected at the start of a text."""
         return languages_of(self.tokenizer)
 
     @property
@@ -330,11 +333,11 @@ class Seq2SeqReader(TextReader):
         return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)
 
     def first_token(self, prompt: Prompt, default: int | None) -> int | None:
-        """Returns the token that the decoder has to write first; None if it is free.
+        """Returns the id of the token with which the decoder must start; None if the first token is not forced.
 
         Args:
-            prompt: the text, whose language is chosen or not.
-            default: the model's own.
+            prompt: the prompt; its text may select a target language.
+            default: the first token that the model's generation config forces, or None.
         """
         if isinstance(prompt, TranslationPrompt):
             return prompt.first
@@ -355,7 +358,7 @@ class Seq2SeqReader(TextReader):
         return int(own or self.vocabulary)
 
     def wrote(self, ids: Sequence[int]) -> str:
-        """Returns the text of these ids."""
+        """Returns the text of these token ids."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
 
     def answer_row(self, written: Sequence[int], logits: Tensor) -> tuple[Output, ...]:
@@ -366,16 +369,16 @@ class Seq2SeqReader(TextReader):
 
 
 def no_losses(prompt: Prompt) -> ndarray:
-    """Returns the (N,) losses of a prompt without known answers: NaN at every position."""
+    """Returns the losses (N,) of a prompt without targets: NaN at every position."""
     return fixed(numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32))
 
 
 def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
-    """Returns the distributions that the prompt asks for, and the loss of each token that is known.
+    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target.
 
     Args:
-        prompt: N tokens; `predict_at` are the positions of the distributions, `targets` the known tokens.
-        result: result of the forward pass; its logits are read in blocks of positions.
+        prompt: the prompt with N tokens.
+        result: result of the forward pass; its logits are computed in blocks of positions.
         labels: text of each of the V token ids.
     """
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
@@ -395,11 +398,11 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
 
 
 def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """Returns one distribution over the classes, shown after the first token.
+    """Returns one distribution over the classes, at the position of the first token.
 
     Args:
         prompt: the prompt or picture.
-        logits: (classes,) of the whole input.
+        logits: logits (classes,) of the whole input.
         labels: name of each class.
     """
     return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))

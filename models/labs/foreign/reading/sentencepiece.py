@@ -1,7 +1,8 @@
-"""Tokenizers of Marian (opus-mt) and M2M100 as the Hub has them: a SentencePiece model, and a vocabulary in vocab.json.
+"""Tokenizers of Marian (opus-mt) and M2M100 in the Hub's format: a SentencePiece model, and the ids in vocab.json.
 
-transformers reads them by the library `sentencepiece` and without the characters that each token came from. Here the
-model becomes a fast tokenizer, whose ids are then those of vocab.json. No torch: the inspection of a folder uses this.
+transformers reads them with the library `sentencepiece`, which does not return the characters of each token. Here the
+SentencePiece model is converted to a fast tokenizer with the ids of vocab.json. This module does not import torch,
+because the inspection of a folder uses it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ UNIGRAM, BYTE_PAIRS = 1, 2  # types of a SentencePiece model
 
 
 def is_split(folder: Path, model_type: str) -> bool:
-    """Returns True if the folder's tokenizer is a SentencePiece model with a vocabulary of other ids.
+    """Returns True if the folder's tokenizer is a SentencePiece model whose ids are in a separate vocab.json.
 
     Args:
         folder: folder of the model.
@@ -44,7 +45,7 @@ class SplitTokenizer:
 
     Attributes:
         backend_tokenizer: backend tokenizer of the `tokenizers` library; its ids are those of the SentencePiece model.
-        src_lang: code of the language of its texts; empty for opus-mt.
+        src_lang: code of the language of the input texts; empty for opus-mt.
     """
 
     is_fast = True
@@ -78,7 +79,9 @@ class SplitTokenizer:
         return max(self._pieces) + 1
 
     def __call__(self, text: str, **_: Any) -> dict[str, list[Any]]:
-        """Returns the ids of a text with its language before it and `</s>` after it, and their characters.
+        """Returns the token ids of a text and the character range of each token.
+
+        The language token is added before the text, and `</s>` after it.
 
         Args:
             text: any text; for opus-mt it may begin with `>>fra<<`.
@@ -96,7 +99,7 @@ class SplitTokenizer:
         return {"input_ids": ids, "offset_mapping": offsets, "special_tokens_mask": mask}
 
     def convert_ids_to_tokens(self, ids: Any) -> Any:
-        """Returns the piece of an id, None if it has none; of several a list."""
+        """Returns the piece of an id, or None if the id has no piece; for a list of ids, a list of pieces."""
         return self._pieces.get(ids) if isinstance(ids, int) else [self._pieces.get(i) for i in ids]
 
     def get_vocab(self) -> Mapping[str, int]:
@@ -117,7 +120,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _tokenizer(file: Path) -> Tokenizer:
-    """The fast tokenizer of a SentencePiece model, without its control tokens."""
+    """Returns the fast tokenizer of a SentencePiece model, without the control tokens."""
     from transformers.convert_slow_tokenizer import generate_merges, import_protobuf
 
     model = import_protobuf().ModelProto()

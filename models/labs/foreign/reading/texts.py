@@ -44,7 +44,7 @@ TASKS = (
 )
 
 _MARK = re.compile(r" ?\[MASK\]| ?<mask>|\[([^\[\]]+)\]", re.IGNORECASE)
-PART = "\u2009"  # a thin space between a character and the number of its part
+PART = "\u2009"  # the thin space in a label such as `ש 1/2`, part 1 of the two tokens of a character
 _PART = re.compile(PART + r"(\d+)/\d+$")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
@@ -56,7 +56,7 @@ class Encoded:
     Attributes:
         ids: N token ids.
         starts, stops: index of each token's first character, and the index after its last.
-        body: first and last + 1 of the text's own tokens; the tokenizer added the others.
+        body: index of the first token of the text, and the index after its last; the tokenizer added all other tokens.
         text: the text.
     """
 
@@ -72,9 +72,10 @@ class Marked:
     """A text without its brackets.
 
     Attributes:
-        plain: the text that is tokenized.
-        origin: number of characters of `plain` -> the number of characters of the input text that they came from.
-        hidden: (start, stop) in `plain` of the hidden parts.
+        plain: the text that is tokenised.
+        origin: for each number of leading characters of `plain`, the number of leading characters of the input text
+            from which they came.
+        hidden: (start, stop) of each hidden part in `plain`.
     """
 
     plain: str
@@ -91,7 +92,7 @@ class Marked:
         return any(begin < stop and start < end for begin, end in self.hidden)
 
     def split_by(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Returns the hidden spans that overlap with these characters, if some of the characters are visible.
+        """Returns the hidden spans that contain some, but not all, of these characters.
 
         Args:
             start: index of the first character, in `plain`.
@@ -101,11 +102,11 @@ class Marked:
                 and any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
 
     def replaced(self, span: tuple[int, int], text: str) -> Marked:
-        """Returns the same with another text in place of a hidden span, which is then visible.
+        """Returns the text in which a hidden span is replaced by a visible text.
 
         Args:
             span: one of `hidden`.
-            text: not empty, in place of the span.
+            text: the replacement; not empty.
         """
         begin, end = span
         more = len(text) - (end - begin)
@@ -139,7 +140,7 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
             hidden.append((len(plain), len(plain) + len(match[1])))
             plain += match[1]
             origin += range(match.start(1), match.end(1) - 1)
-            origin.append(match.end() - 1)  # a closing bracket is read with the word before it
+            origin.append(match.end() - 1)  # a closing bracket belongs to the word before it
         last = match.end()
     plain += text[last:]
     origin += range(last, len(text))
@@ -155,13 +156,13 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
         model_type: model type of its config.
 
     Raises:
-        ForeignError: there is no tokenizer that could be used.
+        ForeignError: there is no tokenizer, or the tokenizer cannot be used.
     """
     from transformers import AutoTokenizer
     from transformers.utils import logging
 
     if not any(path.name.endswith(VOCABULARIES) for path in folder.iterdir()):
-        # transformers would make a tokenizer without any words
+        # transformers would create a tokenizer without words
         raise refuse("no tokenizer")
     level = logging.get_verbosity()
     logging.set_verbosity_error()
@@ -169,7 +170,7 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
         if is_split(folder, model_type):
             return SplitTokenizer(folder, model_type)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    # many libraries read a tokenizer's files, and whatever they raise, the tokenizer cannot be used
+    # many libraries read a tokenizer's files; after any of their exceptions, the tokenizer cannot be used
     except Exception as error:
         raise refuse("tokenizer unreadable") from error
     finally:
@@ -178,14 +179,14 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
         raise refuse("empty tokenizer")
     if not getattr(tokenizer, "is_fast", False):
         raise refuse("slow tokenizer")
-    # Some files cut and pad texts. This is switched off here and not at the first text, while other threads read texts.
+    # Some tokenizer files switch on truncation and padding. Both are switched off before other threads use the object.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     return tokenizer
 
 
 def encode(tokenizer: Any, text: str) -> Encoded:
-    """Returns the tokens of a text, including those that the tokenizer adds.
+    """Returns the tokens of a text, including the tokens that the tokenizer adds.
 
     Args:
         tokenizer: a fast one.
@@ -197,7 +198,7 @@ def encode(tokenizer: Any, text: str) -> Encoded:
     try:
         found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
                           truncation=False, verbose=False)
-    except BaseException as error:  # a pattern that fails on this text panics
+    except BaseException as error:  # a Rust library panics if a regular expression fails on this text
         if not is_panic(error):
             raise
         raise InputError(message("The model's tokenizer fails on this text"), 0, len(text)) from error
@@ -211,8 +212,8 @@ def encode(tokenizer: Any, text: str) -> Encoded:
 def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
     r"""Returns the text of each token id.
 
-    Byte-level and SentencePiece tokens have a space in front at the start of a word. A part of a character is shown as
-    its bytes, `\xe2`. WordPiece's `##` is kept.
+    A byte-level or SentencePiece token at the start of a word begins with a space. A token that is only a part of a
+    character is shown as its bytes, for example `\xe2`. WordPiece's `##` is kept.
 
     Args:
         tokenizer: a fast one.
@@ -228,7 +229,7 @@ def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
 
 
 def without_token(tokenizer: Any, vocabulary: int) -> list[int]:
-    """Returns the rows of the embedding without a token; they are never chosen as a continuation.
+    """Returns the rows of the embedding for which there is no token; they are never generated.
 
     Args:
         tokenizer: a fast one.
@@ -244,11 +245,11 @@ def _no_token(row: int) -> str:
 
 
 def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
-    """Returns the bytes of a token that is a part of a character; None for any other token.
+    """Returns the bytes of a token that is only a part of a character; None for any other token.
 
     Args:
         tokenizer: a fast one.
-        token: as in the vocabulary.
+        token: the token as the vocabulary stores it.
     """
     if token is None:
         return None
@@ -287,7 +288,7 @@ def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) ->
 
 
 def is_byte_level(tokenizer: Any) -> bool:
-    """Returns True for tokens like GPT-2's, whose characters stand for bytes.
+    """Returns True for a tokenizer such as GPT-2's, in whose vocabulary each character represents a byte.
 
     Args:
         tokenizer: a fast one.
@@ -297,10 +298,10 @@ def is_byte_level(tokenizer: Any) -> bool:
 
 
 def join(tokens: Sequence[str], tokenizer: Any) -> str:
-    """Returns the text of tokens.
+    """Returns the text that the tokens form.
 
     Args:
-        tokens: as `written_pieces` returns them.
+        tokens: tokens in the form that `written_pieces` returns.
         tokenizer: a fast one.
     """
     whole = [token if (part := _PART.search(token)) is None else token[:part.start()] if part[1] == "1" else ""

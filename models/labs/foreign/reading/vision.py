@@ -1,4 +1,4 @@
-"""Pictures as input of a vision Transformer; the tokens are patches, named by row and column from 1."""
+"""Pictures as input of a vision Transformer; the tokens are patches, named by row and column, counted from 1."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class PicturePrompt(Prompt):
     """A picture as input of a model.
 
     Attributes:
-        pixels: (3, height, width) float32, normalised, as bytes: hashable, and the same in every process.
-        size: height and width.
-        patches: rows and columns of patches; a row of a pattern over the keys after the first `before` is drawn over
-            them.
+        pixels: the normalised pixels (3, height, width) float32 as bytes, so that the prompt is hashable.
+        size: height and width in pixels.
+        patches: number of rows and of columns of patches.
         before: number of tokens before the patches.
-        seen: the picture as the model receives it, as PNG.
+        seen: the picture as the model receives it, as the content of a PNG file.
     """
 
     pixels: bytes = b""
@@ -45,7 +44,7 @@ class PicturePrompt(Prompt):
     seen: bytes = b""
 
     def over_patches(self, row: ndarray) -> ndarray:
-        """Returns a query's weights (..., M) as (..., rows, columns) over the picture."""
+        """Returns a query's weights (..., M) on the patches, in the shape (..., rows, columns) of the picture."""
         return row[..., self.before:].reshape(*row.shape[:-1], *self.patches)
 
 
@@ -100,7 +99,10 @@ class PictureReader(TextReader):
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _cut(self, picture: Image.Image) -> Image.Image:
-        """Returns the picture at the model's size: resized, or its centre if the model was trained on centre crops."""
+        """Returns the picture in the model's input size.
+
+        It is cropped to its centre if the model was trained on centre crops, else resized.
+        """
         said = self._preprocessor
         resample = Image.Resampling(said.get("resample", Image.Resampling.BILINEAR))
         if said.get("do_center_crop") or "shortest_edge" in (said.get("size") or {}):
@@ -120,25 +122,25 @@ class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
     title = N_("Class of a picture")
 
     @property
-    def auto(self) -> str:  # type: ignore[override]  # DeiT has two heads, and a class for each number of them
+    def auto(self) -> str:  # type: ignore[override]  # DeiT has a class with one head and one with two
         taught = "DeiTForImageClassificationWithTeacher"
         return taught if taught in (self.config.architectures or ()) else "AutoModelForImageClassification"
 
 
 def picture_config(config: Any) -> Any:
-    """Returns the config that describes the picture half of a model.
+    """Returns the config of the vision part of a model.
 
     Args:
-        config: transformers' own.
+        config: the configuration that transformers reads.
     """
     return config if hasattr(config, "patch_size") else getattr(config, "vision_config", config)
 
 
 def tokens_before(config: Any) -> tuple[str, ...]:
-    """Returns the tokens before the patches: [CLS], one more in DeiT, the registers of DINO; none in SigLIP.
+    """Returns the tokens before the patches: [CLS], [DIST] in DeiT, the registers of DINO; none in SigLIP.
 
     Args:
-        config: as `picture_config` returns it.
+        config: result of `picture_config`.
     """
     if str(config.model_type).startswith("siglip"):
         return ()
@@ -148,7 +150,7 @@ def tokens_before(config: Any) -> tuple[str, ...]:
 
 
 def open_picture(data: bytes) -> Image.Image:
-    """Returns an RGB picture, rotated as its metadata says.
+    """Returns an RGB picture, rotated as its metadata specifies.
 
     The number of pixels is read from the header before any pixel is decoded.
 

@@ -1,7 +1,7 @@
-"""Attention classes that compute their scores by more than one product.
+"""Subclasses for attention classes of transformers whose scores are more than one product.
 
-Each gets a subclass that computes the same scores; from there it follows the common path of all foreign layers. The
-class of a layer is replaced once, when its model is opened; no state of a pass is kept on a layer.
+Each subclass computes the same scores and then calls our attention function, as all other foreign layers do. The class
+of a layer is replaced once, when its model is opened. A layer stores no state of a pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from models.nets.attention.base import NEVER, split
 
 
 class Deberta(DisentangledSelfAttention):
-    """DeBERTa v2 and v3: content to content, content to position and position to content (He et al. 2021, eq. 4).
+    """The attention of DeBERTa v2 and v3: content-to-content, content-to-position and position-to-content scores.
+
+    Source: He et al. 2021, eq. 4.
 
     All three are products of queries and keys with one factor, so log n multiplies their sum.
     """
@@ -47,8 +49,8 @@ def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tenso
                       is_index_global_attn: Tensor) -> tuple[Tensor]:
     """Computes Longformer's attention as one map (Beltagy et al. 2020).
 
-    Each token sees a window and the global tokens. A global token sees all tokens, by its own projections. The padding
-    up to a whole window is left out.
+    Each token attends to a window and to the global tokens. A global token attends to all tokens, with separate
+    projections. The padding up to a whole window is left out.
     """
     heads, n = module.num_heads, int((~is_index_masked[0]).sum())
     text = hidden_states[:, :n]
@@ -95,7 +97,7 @@ ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {
 
 
 def adapt(model: nn.Module) -> bool:
-    """Replaces the classes of the layers that need it; returns False if none does."""
+    """Replaces the classes of the layers in ADAPTERS; returns False if the model has no such layer."""
     found = [module for module in model.modules() if type(module) in ADAPTERS]
     for module in found:
         module.__class__ = ADAPTERS[type(module)]
@@ -103,7 +105,7 @@ def adapt(model: nn.Module) -> bool:
 
 
 def reports_windows(model: nn.Module) -> bool:
-    """Returns True if transformers returns the attentions of this model in another form than ours.
+    """Returns True if transformers returns the attention maps of this model as windows (Longformer, LED).
 
     Args:
         model: a model for which `adapt` was called.

@@ -1,10 +1,10 @@
-"""The attention function that foreign models call: eager attention, a plan's interventions, and a record.
+"""The attention function that foreign models call: it computes eager attention, applies a plan, and records values.
 
     q k^T -> · scale · factor -> + bias + mask = scores -> softmax = live -> constant = weights -> weights v -> · gate
 
-transformers looks up functions by name (AttentionInterface); ours has the name `lab` and uses eager masks. The settings
-of a pass are in a context variable that exists during one forward pass in one thread: nothing is stored on a module,
-and passes of two visitors through one model are independent.
+transformers looks up attention functions by name (AttentionInterface). Ours has the name `lab` and uses eager masks.
+The settings of a pass are in a context variable, which exists during one forward pass in one thread. Nothing is stored
+on a module, so passes of two visitors through one model are independent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LayerRecord:
     """The values of one layer for one text.
 
     Attributes:
-        scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself if no head is constant.
+        scores, live, weights: (H, N, M), as in Trace; `weights` is the object `live` if the plan changes no pattern.
         norms: (H, N) norm of each head's gated output, before W_O.
         outputs: (H, N, D) the gated outputs.
     """
@@ -50,7 +50,7 @@ Sink = Callable[[str, int, LayerRecord], None]  # a function of (block, layer, r
 
 
 class ForwardPass:
-    """The settings of one forward pass: the layer that runs, the interventions, and the recipient of records.
+    """The settings of one forward pass: the number of the next layer, the interventions, and the function for records.
 
     Layers are numbered in the order in which they run, because some models do not number their layers, and ALBERT runs
     one layer many times.
@@ -61,17 +61,17 @@ class ForwardPass:
         """Starts before the first layer.
 
         Args:
-            sites: attention module -> its block.
-            intervention: a function of block, layer, and the numbers of queries and keys.
-            base: base of the log n scale; None for the model's own scale.
-            sink: receives each layer's record; None for no records.
+            sites: attention module -> its attention block.
+            intervention: a function of (block, layer, number of queries, number of keys) that returns the Intervention.
+            base: base length of the log n scale; None for the scale that the model was trained with.
+            sink: a function that is called with each layer's record; None for no records.
         """
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
         self._ran: Counter[str] = Counter()
 
     @staticmethod
     def original(module: nn.Module) -> nn.Module:
-        """Returns the model's own module of a copy that stateless.py runs; any other module itself."""
+        """Returns the original of a module copy that stateless.py runs; returns any other module unchanged."""
         found: nn.Module = getattr(module, ORIGINAL, module)
         return found
 
@@ -81,11 +81,11 @@ class ForwardPass:
         return self._base is not None
 
     def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
-        """Returns log(keys that each query sees) / log(base), (..., N or 1, 1); None if the plan does not scale.
+        """Returns log(visible keys of each query) / log(base), (..., N or 1, 1); None if the plan does not scale.
 
         Args:
             scores: (..., N, M).
-            mask: added to the scores, at most FORBIDDEN where a query does not see a key; or None.
+            mask: a tensor that is added to the scores, at most FORBIDDEN for masked keys; or None.
         """
         if self._base is None:
             return None
@@ -97,12 +97,12 @@ class ForwardPass:
 
     def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
                live: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Returns the (B, H, N, D) head outputs before W_O, and the pattern after the plan.
+        """Applies the plan; returns the head outputs (B, H, N, D) before W_O, and the pattern after the plan.
 
         Args:
             module: the attention module.
             scores: (B, H, N, M), masked.
-            mix: multiplies a pattern (B, H, N, M) by the values.
+            mix: a function that multiplies a pattern (B, H, N, M) by the values.
             live: softmax of the scores, if the model has computed it.
         """
         kind = self._sites[self.original(module)]
@@ -119,7 +119,7 @@ class ForwardPass:
 
 
 class BatchPass(ForwardPass):
-    """A pass over several texts of one length, whose patterns are passed to a function."""
+    """A pass over several texts of one length, which calls `watch` with the patterns of each layer."""
 
     def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
                  watch: Callable[[str, int, Tensor], None] | None) -> None:
@@ -141,7 +141,7 @@ _current: ContextVar[ForwardPass | None] = ContextVar("pass", default=None)
 
 @contextmanager
 def during(what: ForwardPass) -> Iterator[None]:
-    """Makes the forward passes of this thread, inside the context, use these settings."""
+    """Context manager: inside it, the forward passes of this thread use the settings `what`."""
     token = _current.set(what)
     try:
         yield
@@ -150,7 +150,7 @@ def during(what: ForwardPass) -> Iterator[None]:
 
 
 def current_pass() -> ForwardPass:
-    """Returns the pass of the running thread; raises RuntimeError outside of `during`."""
+    """Returns the settings of the pass in this thread; raises RuntimeError outside of `during`."""
     current = _current.get()
     if current is None:
         raise RuntimeError("a foreign model runs only inside `during`")
@@ -162,17 +162,17 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
            softcap: float | None = None, **others: Any) -> tuple[Tensor, Tensor]:
     """Returns head outputs (B, N, H, D) and the pattern; transformers calls this function.
 
-    Of `others`, only the sinks are used. If another one changed the result, the comparison at opening would find the
-    difference.
+    Of `others`, only the sink scores `s_aux` are used. If another argument changed the result, the comparison at the
+    opening of the model would find the difference.
 
     Args:
         module: the attention module.
         query: (B, H, N, D).
         key, value: (B, G, M, D).
-        attention_mask: added to the scores, or None.
+        attention_mask: tensor that is added to the scores, or None.
         scaling: factor on the scores.
         dropout: not used.
-        position_bias: added to the scores, or None.
+        position_bias: tensor that is added to the scores, or None.
         softcap: as in complete_with.
         others: further arguments of transformers.
     """
@@ -193,16 +193,17 @@ def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | No
 def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor], mask: Tensor | None,
                   bias: Tensor | None = None, softcap: float | None = None,
                   sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Returns the (B, H, N, D) head outputs before W_O, and the pattern after the plan.
+    """Computes the final scores and applies the plan; returns head outputs (B, H, N, D) before W_O, and the pattern.
 
     Args:
         module: the attention module.
         scores: (B, H, N, M) q·k times scale; overwritten.
-        mix: multiplies a pattern by the values.
-        mask: added to the scores, -inf where a query does not see a key; or None.
-        bias: added to the scores; or None.
-        softcap: scores become softcap · tanh(scores / softcap); or None.
-        sink: (H,) score of one more key without a value (gpt-oss), whose weight the rows of the pattern lack; or None.
+        mix: a function that multiplies a pattern by the values.
+        mask: tensor that is added to the scores, -inf for masked keys; or None.
+        bias: tensor that is added to the scores; or None.
+        softcap: limit s: scores are replaced by s · tanh(scores / s); or None.
+        sink: (H,) score of an additional key without a value (gpt-oss), whose weight is not part of the pattern; or
+            None.
     """
     current = current_pass()
     factor = current.factor(scores, mask)
@@ -218,13 +219,16 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
 
 
 def _softmax_with(sink: Tensor, scores: Tensor) -> Tensor:
-    """The softmax over the keys and a sink, without the sink's column: the operations of gpt-oss in their order."""
+    """Returns the softmax over the keys and a sink, without the sink's column.
+
+    The operations and their order are those of gpt-oss.
+    """
     every = torch.cat([scores, sink.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)], dim=-1)
     return (every - every.max(dim=-1, keepdim=True).values).softmax(dim=-1)[..., :-1]
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """Returns transformers' eager mask with -inf in place of the lowest number of the type."""
+    """Returns transformers' eager mask, with -inf in place of the lowest number of the dtype."""
     made = eager_mask(*args, **kwargs)
     return None if made is None else made.masked_fill_(made < 0, NEVER)
 

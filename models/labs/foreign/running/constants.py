@@ -1,9 +1,9 @@
 """PAPA's constant matrices for any model: the mean of each head's pattern over given texts (arXiv 2211.03495).
 
-    C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j        0 if there is none
+    C[i, j] = sum over texts of A[i, j] / number of texts with both positions i and j       0 if there is no such text
 
-Each entry has its own denominator, on the grid of models.labs.foreign.running.layout. Unlike in PAPA's code, a text is
-not padded in the middle before it is read: the model reads the text as usual, and its pattern is placed on the grid
+The positions i and j are those on the grid of models.labs.foreign.running.layout. PAPA's code pads a text in the middle
+before the model reads it. Here the model reads the text without padding, and its pattern is placed on the grid
 afterwards.
 """
 
@@ -30,14 +30,15 @@ MOST_BYTES = 256 * 2**20  # largest number of bytes of sums and counts during th
 def mean_weights(lab: ForeignLab, texts: Iterable[str | Prompt], length: int = LENGTH,
                  progress: Callable[[int, int], None] = lambda done, of: None,
                  cancelled: Callable[[], bool] = lambda: False) -> dict[str, Tensor]:
-    """Returns block -> (L, H, size, size) for `lab.with_constant`; size is `length`, or the model's limit if it is
-    lower.
+    """Returns block -> constant matrices (L, H, size, size) for `lab.with_constant`.
+
+    `size` is the smaller of `length` and the model's limit.
 
     Args:
         lab: the model.
-        texts: texts, of which unreadable ones are skipped; or prompts, such as pictures.
+        texts: texts, or prompts such as pictures; texts that cannot be read are skipped.
         length: number of tokens of the grid.
-        progress: called with the done and the total number of texts.
+        progress: called with the number of finished texts and the total number of texts.
         cancelled: called before every text.
 
     Raises:
@@ -90,10 +91,9 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
 
 
 def passages(text: str, most: int = 256) -> list[str]:
-    """Returns the texts over which constant matrices are averaged: the first `most` paragraphs of a pasted or uploaded
-    text.
+    """Returns the first `most` paragraphs of a text, over which constant matrices are averaged.
 
-    A text without paragraphs is split into lines; empty ones are left out.
+    A text without paragraphs is split into lines. Empty paragraphs and lines are left out.
     """
     parts = text.replace("\r\n", "\n").split("\n\n")
     if len(parts) == 1:

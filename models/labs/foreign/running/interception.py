@@ -1,11 +1,11 @@
-"""Models with their own attention code, whose softmax and product of softmax and values are intercepted.
+"""Interception of the softmax, and of its product with the values, in models with their own attention code.
 
 Architectures that do not call transformers' AttentionInterface (BLOOM, GPT-J, Falcon, RoFormer, XLM, ...) compute
 
     q k^T -> scale, bias, mask = scores -> softmax = live -> live · values
 
-by functions of torch. Their modules run unchanged inside a TorchFunctionMode, which exists in the running thread only
-and only while the module runs. The mode records the softmax, and replaces the product by ForwardPass.finish.
+with functions of torch. Their modules run unchanged inside a TorchFunctionMode, which is active in the running thread
+only and only while the module runs. The mode records the softmax, and replaces the product by ForwardPass.finish.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Found:
 
     Attributes:
         heads: module -> its number of heads.
-        scales: True if each has one product of queries and keys, which log n multiplies.
+        scales: True if each module has exactly one product of queries and keys, which log n can multiply.
     """
 
     heads: dict[nn.Module, int]
@@ -67,7 +67,7 @@ class _Product(TorchFunctionMode):
         return self.other(func, args, kwargs)
 
     def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
-        """Runs the softmax, and keeps it until its product."""
+        """Runs the softmax, and stores its result until the product with the values."""
         live = run()
         self._softmax = scores, live
         return live
@@ -112,7 +112,7 @@ class _Search(_Product):
         return result
 
 
-class _Seen(Exception):  # noqa: N818  # it ends a run early, and is not an error
+class _Seen(Exception):  # noqa: N818  # it stops a run early and is not an error
     """Carries the scores that a softmax read."""
 
     def __init__(self, scores: Tensor) -> None:
@@ -159,7 +159,7 @@ class _Attention(_Product):
 
 
 class _Intercepted:
-    """The forward of an attention module inside its own mode."""
+    """The replacement of an attention module's forward, which runs the original forward inside _Attention."""
 
     def __init__(self, module: nn.Module, heads: int) -> None:
         self._module, self._heads, self._whole = module, heads, module.forward
@@ -168,10 +168,10 @@ class _Intercepted:
         current = current_pass()
         factor = None
         if current.scales:
-            # The keys that a query sees are known only at the softmax, so the module runs up to it once before the
-            # pass.
+            # The visible keys of a query are known only at the softmax. Therefore the module first runs once up to the
+            # softmax.
             try:
-                with _Look():  # a run to the end would write into a cache
+                with _Look():  # a complete run would write to the key-value cache
                     self._whole(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
             except _Seen as seen:
                 whole = seen.scores.view(-1, self._heads, *seen.scores.shape[-2:])
@@ -181,11 +181,11 @@ class _Intercepted:
 
 
 def find(model: Any, inputs: Mapping[str, Any]) -> Found:
-    """Returns the attention modules whose softmax multiplies values.
+    """Returns the attention modules in which a softmax is multiplied by values.
 
     Args:
         model: a model with its own attention code.
-        inputs: arguments of its forward; a batch of one.
+        inputs: arguments of the model's forward, for a batch of one text.
     """
     search = _Search(module for module in model.modules() if next(module.parameters(), None) is not None)
     with search:
@@ -194,7 +194,7 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
 
 
 def intercept(found: Found) -> None:
-    """Makes these modules follow the running ForwardPass, from now on.
+    """Makes these modules use the current ForwardPass, permanently.
 
     Args:
         found: result of `find`.
@@ -208,7 +208,7 @@ def _copied(value: Any) -> Any:
 
 
 def _keeps_queries(args: tuple[Any, ...]) -> bool:
-    """True for an einsum of two tensors that replaces the last index of the first: `bhnm,bhmd->bhnd`."""
+    """Returns True for an einsum of two tensors that replaces the last index of the first: `bhnm,bhmd->bhnd`."""
     if len(args) != 3:
         return False
     factors, _, result = str(args[0]).replace(" ", "").partition("->")
@@ -216,7 +216,7 @@ def _keeps_queries(args: tuple[Any, ...]) -> bool:
 
 
 def _queries(factors: tuple[Any, ...]) -> int:
-    """Returns the rows of a product whose second factor is not a weight matrix; else 0."""
+    """Returns the number of rows of a product; 0 if the second factor is a weight matrix."""
     return int(factors[0].shape[-2]) if factors[1].ndim > 2 else 0
 
 

@@ -1,7 +1,8 @@
 """Positions of a text's tokens on the grid of the constant matrices, by PAPA's rules (arXiv 2211.03495 and its code).
 
-CLS is first and the last SEP is last, whatever the text's length; the first SEP of a pair and the tokens after it start
-in the middle. Tokens of a causal model are aligned left, so that cutting is enough.
+CLS has the first position and the last SEP has the last position of the grid, for every text length. In a pair of
+texts, the first SEP and the tokens after it start in the middle of the grid. Tokens of a causal model are at their own
+positions, so the matrices only need to be cut.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.nets.constants import cut_to
 from models.prompt import Prompt
 
-SIZES = 4  # number of cached sizes of constant matrices, for one block of one model each
+SIZES = 4  # largest number of cached cut matrices per model; each is for one block and one text size
 
 
 def grid_positions(n: int, size: int, first_break: int | None = None) -> list[int]:
-    """Returns the positions of n tokens of an encoder on a grid of `size`: `[CLS] a b [SEP]` on eight is 0, 1, 2, 7.
+    """Returns the positions of n tokens of an encoder on a grid: for `[CLS] a b [SEP]` and size 8, they are 0, 1, 2, 7.
 
     Args:
         n: number of tokens.
         size: size of the grid.
         first_break: index of the separator after the first of two texts. If half of the grid is too short for one of
-            them, the texts are not separated.
+            the texts, the second text follows the first without a gap.
     """
     if n > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {n}")
@@ -40,7 +41,7 @@ def grid_positions(n: int, size: int, first_break: int | None = None) -> list[in
 
 
 class FittedConstants:
-    """Constant matrices cut to recently used sizes, so that a click on a head does not cut them again."""
+    """A cache of constant matrices, cut to recently used text sizes."""
 
     def __init__(self, matrices: Mapping[str, Tensor]) -> None:
         """Stores the matrices, block -> (L, H, size, size)."""
@@ -49,7 +50,7 @@ class FittedConstants:
         self._lock = threading.Lock()
 
     def of(self, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-        """Returns (L, H, queries, keys), with rows that sum to 1."""
+        """Returns matrices (L, H, queries, keys) with rows that sum to 1; the arguments are those of `fitted`."""
         may_be_pair = not kind.causal and not isinstance(task, PictureReader)
         pair = first_break(task, prompt.ids) if prompt is not None and may_be_pair else None
         key = (kind.name, queries, keys, pair)
@@ -66,8 +67,9 @@ class FittedConstants:
 
 
 def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-    """Returns matrices (L, H, size, size) cut to a text's positions, (L, H, queries, keys); see
-    models.nets.constants.cut_to.
+    """Returns matrices (L, H, size, size) cut to a text's positions, (L, H, queries, keys).
+
+    See models.nets.constants.cut_to.
     """
     size = matrix.shape[-1]
     if max(queries, keys) > size:

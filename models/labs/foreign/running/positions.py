@@ -1,8 +1,8 @@
-"""Logits of a few positions: the head of a model runs only where its predictions are read.
+"""Logits of selected positions: the language-model head is run only at positions whose predictions are used.
 
-Logits of 512 tokens by a vocabulary of 262,144 are 537 MB, and *Minimal heads* needs several copies with gradients. The
-body (the module whose last hidden states the head reads) returns the hidden states of the requested positions only. So
-this works for every architecture whose head treats each position separately.
+Logits of 512 tokens and a vocabulary of 262,144 take 537 MB, and *Minimal heads* needs several copies with gradients.
+The body is the module whose last hidden states the head reads. It returns the hidden states of the requested positions
+only, so this works for every architecture whose head processes each position separately.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class BodyOutput:
         self._output: Any = None
 
     def of(self, run: Any) -> Any:
-        """Returns the body's output with the hidden states of `positions`; `run` is called once."""
+        """Returns the body's output with the hidden states of `positions` only.
+
+        `run` runs the body; it is called once, and its result is stored.
+        """
         if self._output is None:
             self._output = run()
         hidden: Tensor = self._output.last_hidden_state
@@ -41,9 +44,10 @@ _current: ContextVar[BodyOutput | None] = ContextVar("body output", default=None
 
 @contextmanager
 def at_positions(output: BodyOutput) -> Iterator[None]:
-    """Makes a model for which `listen` was called return the logits of `output.positions`, inside the context.
+    """Context manager: inside it, the model computes logits only at `output.positions`.
 
-    A second call of the model inside the same `output` runs its head only.
+    `listen` must have been called for the model's body. If the model is called again with the same `output`, only its
+    language-model head is run.
     """
     token = _current.set(output)
     try:
@@ -54,7 +58,7 @@ def at_positions(output: BodyOutput) -> Iterator[None]:
 
 @contextmanager
 def whole() -> Iterator[None]:
-    """Runs the body as without `at_positions`, inside the context: for a pass over another prompt."""
+    """Context manager: inside it, `at_positions` has no effect, for a pass over another prompt."""
     token = _current.set(None)
     try:
         yield
@@ -73,10 +77,10 @@ def body_of(model: Any) -> nn.Module | None:
 
 
 def listen(body: nn.Module) -> None:
-    """Makes the body follow `at_positions`, from now on.
+    """Makes the body respond to `at_positions`, permanently.
 
     Args:
-        body: as `body_of` returns it.
+        body: result of `body_of`.
     """
     whole = body.forward
 
@@ -94,15 +98,17 @@ class Result:
         """Runs the model once.
 
         Args:
-            call: runs the model on one prompt; called at once, and again, without the body, for each `logits_at`.
-            limited: True if the model has a body that follows `at_positions`, and all its logits would be too many.
+            call: a function that runs the model on one prompt. It is called immediately, and if `limited` again by each
+                `logits_at`, which runs only the language-model head.
+            limited: True if the model has a body that responds to `at_positions`, and all logits together would be too
+                large.
         """
         self._call = call
         self._body = BodyOutput([0]) if limited else None
         self.output = self._run()
 
     def logits_at(self, positions: Sequence[int]) -> Tensor:
-        """Returns (P, V) logits of P positions."""
+        """Returns the logits (P, V) of P positions."""
         if self._body is None:
             return self.output.logits[0, list(positions)]
         self._body.positions = list(positions)
@@ -116,7 +122,7 @@ class Result:
 
 
 def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]:
-    """Splits positions into groups whose logits are at most BLOCK_NUMBERS, with at least one position each.
+    """Yields groups of positions; the logits of a group are at most BLOCK_NUMBERS, or those of one position.
 
     Args:
         positions: P positions.

@@ -1,4 +1,4 @@
-"""Recorders of a pass, which store everything, thumbnails, or one layer."""
+"""Recorders of a pass, which store all maps, thumbnails of the maps, or the maps of one layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ class FullRecorder:
     """Stores all maps of all layers, each written once into its array."""
 
     def __init__(self, kinds: Iterable[Kind], constant: bool) -> None:
-        """Allocates nothing yet; `constant` is True if patterns after the plan can differ from the computed ones."""
+        """Allocates nothing yet.
+
+        Args:
+            kinds: the attention blocks.
+            constant: True if patterns after the plan can differ from computed patterns.
+        """
         self._layers = {kind.name: kind.layers for kind in kinds}
         self._names = ("scores", "live", "norms", *(["weights"] if constant else []))
         self._held: dict[str, dict[str, Tensor]] = {name: {} for name in self._names}
@@ -33,7 +38,9 @@ class FullRecorder:
             held[kind][layer].copy_(part)
 
     def of(self, name: str) -> dict[str, ndarray]:
-        """Returns block -> (L, ...) `scores`, `live`, `weights` or `norms`; `weights` is `live` if no head is constant.
+        """Returns block -> array (L, ...) of `scores`, `live`, `weights` or `norms`.
+
+        If the plan changes no pattern, `weights` and `live` are the same.
         """
         if name not in self._held:
             return self.of("live")
@@ -58,17 +65,17 @@ class ThumbnailRecorder:
 
     @property
     def thumbnails(self) -> dict[str, ndarray]:
-        """Returns block -> (L, H, n, m) uint8."""
+        """Returns block -> thumbnails (L, H, n, m) uint8."""
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._tiles.items()}
 
     @property
     def norms(self) -> dict[str, ndarray]:
-        """Returns block -> (L, H, N)."""
+        """Returns block -> norms (L, H, N) of the heads' outputs."""
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._norms.items()}
 
 
 class LayerRecorder:
-    """Stores one layer of one block."""
+    """Stores the maps of one layer of one block."""
 
     def __init__(self, kind: str, layer: int) -> None:
         self._wanted = (kind, layer)

@@ -1,8 +1,8 @@
-"""The residual stream of an imported model: its states by layer, and the outputs of heads and MLPs.
+"""The residual stream of an imported model: hidden states by layer, and the outputs of heads and MLPs.
 
-Hooks are installed once, on the layers of a model whose residual stream is read for the first time. Their records
-belong to one pass of one thread (a context variable). W_O, the end of the MLP and the final norm are found by comparing
-values of that pass, so that no architecture needs its own code. If the values do not agree, the model is refused.
+Hooks are installed on the layers of a model when its residual stream is read for the first time. The hooks record one
+pass of one thread (a context variable). W_O, the end of the MLP and the final norm are found by comparing values of
+that pass, so that no architecture needs separate code. If the values do not agree, a StructureError is raised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _installing = threading.Lock()
 
 @dataclass
 class Linear:
-    """One call of a linear map: its rows at the recorded positions."""
+    """One call of a linear map: its inputs and outputs at the recorded positions."""
 
     module: nn.Module
     given: Tensor  # inputs, (P, inner)
@@ -42,8 +42,8 @@ class Recording:
 
     Attributes:
         positions: P positions that are recorded.
-        states: (P, C) before the first layer, and after each.
-        linears: the linear maps that ran in each layer.
+        states: hidden states (P, C) before the first layer, and after each layer.
+        linears: for each layer, the calls of linear maps in it.
     """
 
     positions: Sequence[int]
@@ -56,7 +56,7 @@ _current: ContextVar[Recording | None] = ContextVar("residual stream", default=N
 
 @contextmanager
 def recording(positions: Sequence[int]) -> Iterator[Recording]:
-    """Records the passes inside the context."""
+    """Context manager that records the pass inside it; yields the Recording."""
     found = Recording(positions)
     token = _current.set(found)
     try:
@@ -120,7 +120,7 @@ class Head:
     """The final norm and the language-model head, as functions.
 
     Attributes:
-        norm: the final norm; None if the last layer's output is what the head reads.
+        norm: the final norm; None if the head reads the last layer's output.
     """
 
     model: Any
@@ -140,21 +140,21 @@ class Head:
             return self.model(**self.inputs).logits[0].float()
 
     def logits(self, states: Tensor) -> Tensor:
-        """Returns the logits (P, V) of states (P, C)."""
+        """Returns the logits (P, V) of hidden states (P, C) before the final norm."""
         return self.read(self.normed(states))
 
 
 def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any, last: Tensor,
             positions: Sequence[int]) -> Head:
-    """Finds the final norm: the module outside the layers that turns the last state into what the head reads.
+    """Finds the final norm: the module outside the layers that converts the last hidden state to the head's input.
 
     Args:
         body: the module whose last hidden states the head reads.
-        output: what the body returned.
-        last: (P, C) the state after the last layer.
+        output: the output of the body.
+        last: (P, C) the hidden state after the last layer.
 
     Raises:
-        StructureError: no norm does.
+        StructureError: there is no such norm.
     """
     expected = output.last_hidden_state[0, list(positions)]
     norms = [module for name, module in body.named_modules()
@@ -176,24 +176,24 @@ def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
 
 
 def close(one: Tensor, other: Tensor) -> bool:
-    """Returns True if two tensors are equal within TOLERANCE of their largest number."""
+    """Returns True if two tensors are equal within TOLERANCE, relative to the largest number of `other`."""
     return bool((one - other).abs().max() <= TOLERANCE * other.abs().max().clamp_min(1e-6))
 
 
 def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
                  outputs: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Returns the outputs of a layer's heads, its output bias and its MLP at one position.
+    """Returns the outputs of a layer's heads, the bias of W_O, and the output of the layer's MLP at one position.
 
     Args:
-        state, after: (C,) before and after the layer.
-        linears: the linear maps that ran in it, with one recorded position.
+        state, after: (C,) the hidden state before and after the layer.
+        linears: the calls of linear maps in the layer, with one recorded position.
         outputs: (H, D) the heads' outputs, after their gates.
 
     Returns:
-        (H, C) of the heads, (C,) the bias of W_O or None, (C,) of the MLP.
+        (H, C) outputs of the heads after W_O, (C,) the bias of W_O or None, (C,) output of the MLP.
 
     Raises:
-        StructureError: the layer does more than adding both.
+        StructureError: the layer does more than adding the outputs of heads and MLP to the residual stream.
     """
     joined = outputs.flatten()
     found = next((its for its in linears if its.given.shape[-1] == len(joined) and torch.equal(its.given[0], joined)),
@@ -241,7 +241,9 @@ def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tens
     """Returns the rows of the output matrix and the biases of some tokens, by differentiating the head.
 
     Args:
-        normed: (C,) what the head reads.
+        head: the language-model head.
+        normed: (C,) the input of the head.
+        tokens: token ids.
 
     Raises:
         StructureError: the head is not linear.

@@ -1,7 +1,7 @@
-"""Modules with a state from earlier texts: each call runs on a copy, so that a result depends only on its own text.
+"""Isolation of modules with a state from earlier texts: each call runs on a copy of the module.
 
-Rotary tables of dynamic NTK and LongRoPE are rewritten by the longest text so far. Without the copy the same link could
-show other maps later, and the threads of two visitors would disturb each other.
+For example, the rotary tables of dynamic NTK and LongRoPE depend on the longest text so far. Without the copy, the same
+link could show different maps later, and the threads of two visitors would interfere with each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def restore(before: Snapshot) -> list[nn.Module]:
     """Undoes the changes since the snapshot.
 
     Args:
-        before: result of `snapshot`.
+        before: the result of `snapshot`.
 
     Returns:
         The modules whose buffers or attributes had changed.
@@ -55,7 +55,7 @@ def isolate(modules: Iterable[nn.Module]) -> None:
     """Makes each call of these modules work on a copy of its buffers and attributes; parameters are shared.
 
     Args:
-        modules: as `restore` returns them.
+        modules: the modules that `restore` returned.
     """
     for module in modules:
         module.forward = _Isolated(module)

@@ -9,9 +9,9 @@ from models.trace import Sketch, Trace
 
 
 def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:
-    """Returns 1 - cosine between each token's last vector before and after, (tokens,), and that of the mean vector.
+    """Returns 1 - cosine between the output vectors before and after: of each token (tokens,), and of the mean vector.
 
-    0 means no change, 1 orthogonal vectors, 2 opposite ones.
+    0 means no change, 1 orthogonal vectors, 2 opposite vectors.
 
     Args:
         before, after: traces or sketches of one prompt.

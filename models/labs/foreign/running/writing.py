@@ -42,8 +42,9 @@ class GenerativeModel(Protocol):
 
 
 def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
-    """Returns the prompt with the model's output under this plan as teacher-forced target; by default the baseline
-    output.
+    """Returns the prompt with the model's output under the plan as teacher-forced target.
+
+    By default, the target is the baseline output.
     """
     if isinstance(prompt, TargetPrompt):
         return prompt
@@ -55,7 +56,7 @@ def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan(
 @torch.inference_mode()
 def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
                   sampling: Sampling = GREEDY) -> Iterator[int]:
-    """Yields the ids of a continuation; stops at the end token or at the limit."""
+    """Yields the token ids of a continuation; stops at the end token or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
     for _ in range(min(count, lab.limit - len(ids))):
         grown = replace(prompt, ids=tuple(ids))
@@ -71,7 +72,7 @@ def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: 
 @torch.inference_mode()
 def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
           count: int = MAX_WRITTEN) -> Iterator[int]:
-    """Yields the ids of the decoder's output, without start and end token."""
+    """Yields the token ids of the decoder's output, without start and end token."""
     inputs = task.inputs(prompt)
     said: Any = lab.model.generation_config
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
@@ -106,11 +107,11 @@ def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, p
 
 
 def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
-    """Yields the text of each token; parts of a character yield nothing until the character is complete.
+    """Yields the text of each token; yields an empty string for a token that leaves a character incomplete.
 
     Args:
         task: reader of the model.
-        steps: token ids, as they are chosen.
+        steps: iterator of the generated token ids.
     """
     pending: list[int] = []
     raw = b""
