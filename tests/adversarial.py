@@ -5,8 +5,8 @@ Each failure is printed with the seed that reproduces it.
     python -m tests.adversarial --minutes 10               # all attacks in turn
     python -m tests.adversarial --only links --seed 1234   # one batch of one attack again
 
-Only exceptions with a message for the visitor (InputError, CheckpointError) may be raised. No value may be NaN. Every
-state must be restored by its own link. No message may contain a bidirectional control character.
+Only exceptions with a message for the visitor (InputError, CheckpointError) may be raised. No value may be NaN. Each
+state must be restored by the link of this state. No message may contain a bidirectional control character.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ params = st.fixed_dictionaries({}, optional={
 def sane(state: LabState) -> None:
     """Asserts that the link of a state opens the same state again.
 
-    Texts that are too long for a link, and lone surrogates, are exempt.
+    Exceptions are texts that are too long for a link, and lone surrogates.
     """
     from urllib.parse import parse_qsl
 
@@ -104,7 +104,7 @@ def check_plan(text: str) -> None:
 
 
 def check_text(case: tuple[str, str, str]) -> None:
-    """Runs one text through a model, unmodified and under a plan."""
+    """Runs a model on one text, unmodified and under a plan, and checks that all values are finite."""
     name, text, wanted = case
     lab = models.load(name)
     plan = HeadPlan.read(wanted)[0].within(lab.shape, frozenset({"trained"}))[0]
@@ -133,13 +133,16 @@ HANDLERS = (events.on_toolbar, head_events.on_heads, head_events.on_map, events.
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:
-    """Returns the check with a session that needs no Streamlit; afterwards it asserts that the state is valid."""
+    """Wraps a check so that it runs in a session without Streamlit.
+
+    After the check it asserts that the state of the session is valid.
+    """
     def checked(case: Any) -> None:
         start = LabState("stories-softmax", "The cat [sat].", compared=("stories-log-n",))
         state: dict[Any, Any] = {}
         with ExitStack() as stack:
             stack.enter_context(visit.use(Visit(history=History(start))))
-            # mounting imports Streamlit only when a component is mounted
+            # patched by name, because `mounting` imports Streamlit only when a component is mounted
             stack.enter_context(mock.patch("streamlit.session_state", state))
             for module in (session, picture):
                 stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
@@ -166,12 +169,14 @@ def check_widgets(state: dict[Any, Any], case: list[tuple[str, Any]]) -> None:
 
 @cache
 def scratch() -> Path:
-    """Returns a temporary folder for one model's files, named as in the repository: models/checkpoints/NAME."""
+    """Returns a temporary folder for the files of one model, with the same path as in the repository:
+    models/checkpoints/NAME.
+    """
     return Path(tempfile.mkdtemp()) / "models" / "checkpoints"
 
 
 def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
-    """Opens a model's file or measurement after bytes were changed, cut off, or replaced by another JSON value."""
+    """Opens a model file or a measurement after bytes were changed or cut off, or a JSON value was replaced."""
     name, file, changes, kept, value = case
     shutil.rmtree(scratch(), ignore_errors=True)
     shutil.copytree(checkpoint.CHECKPOINTS / name, scratch() / name)
@@ -201,10 +206,10 @@ def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
 
 
 def check_page(link: dict[str, str]) -> None:
-    """Draws a whole page without a browser."""
+    """Opens a whole page without a browser, and asserts that no exception is displayed."""
     from tests.app.test_pages import opened
 
-    # an address cannot contain surrogates
+    # removes lone surrogates, which an address cannot contain
     link = {key: value.encode("utf-8", "ignore").decode() for key, value in link.items()}
     link = {key: value for key, value in link.items() if value}
     app = opened(**link)
@@ -213,7 +218,10 @@ def check_page(link: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """The inputs of an attack and the check of each; a slow attack has fewer cases per batch."""
+    """The strategy that generates the cases of an attack, and the check of one case.
+
+    A slow attack has fewer cases per batch.
+    """
 
     cases: st.SearchStrategy[Any]
     check: Callable[[Any], None]
@@ -237,7 +245,7 @@ ATTACKS = {
 
 
 def batch(name: str, seed: int, count: int | None = None) -> int:
-    """Runs one batch and returns its number of cases. Raises the error of the smallest failing case."""
+    """Runs one batch of cases and returns their number. Raises the error of the smallest failing case."""
     attack, ran = ATTACKS[name], 0
 
     @hypothesis.seed(seed)

@@ -28,7 +28,7 @@ every model passes when it is opened.
 
 
 def document() -> str:
-    """Returns the page of documentation: the tested architectures and the table of refusals."""
+    """Returns the documentation page with the tested architectures and the table of refusals."""
     rows = []
     for name, (_config, model, _numbers, _make) in ARCHITECTURES.items():
         lab = lab_of(name)

@@ -28,7 +28,7 @@ class Server:
         """Prepares the process without starting it.
 
         Args:
-            environment: environment variables of the process, added to ours.
+            environment: environment variables of the process, in addition to those of this process.
         """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -39,7 +39,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts the process and returns when it answers.
+        """Starts the process and returns when it responds to requests.
 
         Raises:
             RuntimeError: the process does not answer; the message contains its output.
@@ -111,7 +111,7 @@ def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """Returns a headless Chromium, the one that is installed on the machine."""
+    """Returns a headless Chromium, which must be installed on the machine."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         raise RuntimeError("no Chromium here: run tests/chromium.sh")

@@ -1,4 +1,4 @@
-"""A hosted app during five minutes: a class with three strangers in it, or visitors whose connections are cut.
+"""Tests a hosted app for minutes: a class with three attackers, or visitors whose connections are cut.
 
     python -m tests.endurance class                # 200 visitors and 3 strangers, seven minutes
     python -m tests.endurance class --balanced     # the same behind HAProxy, on two replicas
@@ -37,18 +37,18 @@ from tests.protocol import Page, host
 from tests.strangers import ATTACKS, usage, visit
 
 EVERY = 6.0  # mean seconds between two actions of a visitor
-ARRIVAL = 0.3  # seconds between two visitors of a class who open the page; what they do in that time does not count
-LINKS = 0.1  # share of the actions that open a link; the others change heads
-PATIENCE = 60.0  # seconds within which an answer must arrive
+ARRIVAL = 0.3  # seconds between the arrivals of two visitors of a class; actions during the arrival do not count
+LINKS = 0.1  # fraction of the actions that open a link; all other actions change heads
+PATIENCE = 60.0  # seconds within which a response must arrive
 LAYERS, HEADS = 4, 8  # shape of the stories models
-LIMIT = 500.0  # limit of the class's p95 in milliseconds
+LIMIT = 500.0  # limit of the p95 for a class, in milliseconds
 GROWTH = 1.1
-REST = 60.0  # seconds after which memory, descriptors and threads must be freed
+REST = 60.0  # seconds after the last visitor, within which memory, descriptors and threads must be freed
 
 
 @dataclass
 class Record:
-    """The milliseconds of all actions, and descriptions of errors."""
+    """The duration of every action in milliseconds, and descriptions of errors."""
 
     times: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -62,13 +62,13 @@ class Record:
 
 
 class Route:
-    """A connection to the events route that stays open between requests, as a browser's.
+    """A connection to the events route that, like a browser's connection, stays open between requests.
 
     Args:
         address: address of the app.
 
     Attributes:
-        cookie: the balancer's, which names the replica of the visit; empty without a balancer.
+        cookie: cookie of the balancer, which names the replica of the session; empty without a balancer.
     """
 
     def __init__(self, address: str) -> None:
@@ -77,7 +77,7 @@ class Route:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Sends a request and returns status and body of the answer; renews a connection that the server closed."""
+        """Sends a request and returns status and body of the response. Reopens a connection that the server closed."""
         for _ in range(2):
             try:
                 if self._streams is None:
@@ -113,7 +113,7 @@ class Route:
 
 
 class Visitor:
-    """A visitor who works with a text: changes heads on the events route and sometimes opens a link.
+    """A visitor who works with one text: changes heads through the events route and sometimes opens a link.
 
     Args:
         address: address of the app.
@@ -130,10 +130,10 @@ class Visitor:
         self._failed: list[str] = []
 
     async def work(self, stop: float, may_be_cut: bool = False, after: float = 0.0) -> None:
-        """Acts until `stop`, by perf_counter.
+        """Acts until the time `stop` of time.perf_counter.
 
         Args:
-            may_be_cut: True if a cut connection is no error; the visitor then comes back as a browser does.
+            may_be_cut: True if a cut connection is not an error. The visitor then reconnects as a browser does.
             after: seconds until the visitor opens the page.
         """
         self.may_be_cut = may_be_cut
@@ -194,7 +194,7 @@ class Visitor:
         status, answer = await asyncio.wait_for(route.post(f"/lab/visits/{self._page.visit}/events", body), PATIENCE)
         self.record.times.append((time.perf_counter() - began) * 1e3)
         if status == 410 and self.may_be_cut:
-            raise ConnectionError("the visit has ended")  # a browser then begins a new visit
+            raise ConnectionError("the visit has ended")  # a browser would then start a new session
         if status != 200:
             self.record.errors.append(f"events: status {status}")
         elif unpack(answer[4:4 + int.from_bytes(answer[:4], "little")])[0]["answered"] < self._sequence:
@@ -203,7 +203,10 @@ class Visitor:
 
 @contextmanager
 def site(balanced: bool) -> Iterator[tuple[str, list[int]]]:
-    """Yields the address of the app in hosted mode, and its process; of two replicas behind HAProxy none."""
+    """Yields the address of the app in hosted mode, and a list with its process id.
+
+    With `balanced` there are two replicas behind HAProxy, and the list is empty.
+    """
     if balanced:
         with hosted(8670) as (address, _process, _metrics):
             yield address, []
@@ -215,7 +218,10 @@ def site(balanced: bool) -> Iterator[tuple[str, list[int]]]:
 
 @contextlib.asynccontextmanager
 async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None]:
-    """Lets strangers attack in the background until `stop`, each with all attacks in an order of its own."""
+    """Runs attackers in the background until `stop`.
+
+    Each of them uses all attacks, in a separate random order.
+    """
     async def attack(seed: int) -> None:
         draw, names = random.Random(seed), [*ATTACKS]
         while time.perf_counter() < stop:
@@ -236,12 +242,12 @@ async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None
 
 
 async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns a row for the arrival of the class, one without strangers, over a minute, and one with three of them.
+    """Returns three rows: the arrival of the class, a minute without attackers, and the part with three attackers.
 
     Args:
         address: address of the app.
-        visitors: visitors of the class.
-        seconds: seconds of the part with strangers.
+        visitors: number of visitors in the class.
+        seconds: duration of the part with attackers.
     """
     now, rows = time.perf_counter, []
     arrived = now() + ARRIVAL * visitors + 2 * EVERY
@@ -263,14 +269,14 @@ async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[s
 
 
 async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns the use of the process before visitors whose connections are cut, and a minute after them.
+    """Returns memory, threads and descriptors of the process before the visitors come, and a minute after they left.
 
     Args:
         address: address of the app.
         process: id of the app's process.
-        visitors: people at once.
-        cuts: connections that are cut.
-        seconds: seconds of the part with cuts.
+        visitors: number of concurrent visitors.
+        cuts: number of connections that are cut.
+        seconds: duration of the part with cuts.
     """
     rows = []
     for part, count, length in (("before", 0, min(60.0, seconds)), ("after", cuts, seconds)):
@@ -292,7 +298,7 @@ async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seco
 
 
 def broken(rows: list[dict[str, Any]]) -> list[str]:
-    """Returns which limits the rows of a command break, in words."""
+    """Returns a description of each limit that the rows exceed."""
     found = [f"{row['part']}: {row['errors']} errors" for row in rows if row["errors"]]
     if "visitors" in rows[-1]:
         return found + ([f"p95 {rows[-1]['p95 ms']} ms"] if rows[-1]["p95 ms"] > LIMIT else [])

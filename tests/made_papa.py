@@ -1,4 +1,4 @@
-"""A synthetic study of constant attention, in the format of models/studies/papa."""
+"""Synthetic results of the study of constant attention (PAPA), in the format of models/studies/papa."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CONSTANT_ANSWER = 0.01
 def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8) -> dict[str, Any]:
     """Returns the content of a file of results.
 
-    With all heads constant every task loses `drop`, with half of the heads half of it. At 1/8 of the heads a random
-    order loses `learned` more than the learned order. With all heads pruned half of `base` is lost, so that every task
-    counts.
+    With all heads constant every task loses the fraction `drop` of its score, and with half of the heads half of it. At
+    1/8 of the heads a random order loses `learned` more than the learned order. With all heads pruned half of `base` is
+    lost, so that every task counts.
     """
     loss_at = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
     scores: dict[str, Any] = {}
@@ -44,7 +44,7 @@ def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax",
 
 
 def needing_heads(found: dict[str, Any], lost: float = 0.5) -> dict[str, Any]:
-    """Returns the same results, with the share `lost` of each score lost when all heads are pruned."""
+    """Returns the results with other scores for all heads pruned: every task then loses the fraction `lost`."""
     for its in found["tasks"].values():
         base = its["scores"]["learned 0 0"]
         its["scores"][f"removed {COUNTS[-1]} 0"] = {seed: {"score": its["score"] * (1 - lost)}

@@ -1,4 +1,4 @@
-"""Prints a random sample of the repository's prose for a reviewer; it judges nothing.
+"""Prints a random sample of the repository's prose for a reviewer, without any judgement.
 
     python -m tests.prose --count 30 --seed 1                      # 30 of each kind
     python -m tests.prose --count 60 --seed 1 --kind chinese       # Chinese interface texts with their English
@@ -41,7 +41,10 @@ def docstrings() -> Iterator[Sample]:
 
 
 def comments() -> Iterator[Sample]:
-    """Yields the comments of Python and JavaScript; lines that hold only a comment and follow each other are one."""
+    """Yields the comments of Python and JavaScript.
+
+    Consecutive lines that contain only a comment are one comment.
+    """
     for path in files(".py", ".js", ".mjs"):
         previous, first, words = -1, -1, []
         for line, text, alone in [*_comments(path), (-1, "", False)]:
@@ -68,7 +71,7 @@ def _comments(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def interface() -> Iterator[Sample]:
-    """Yields the English interface texts."""
+    """Yields the English interface strings."""
     yield from ((message.locations[0][0], english(message)) for message in template() if message.id)
 
 
@@ -81,7 +84,7 @@ def documents() -> Iterator[Sample]:
 
 
 def chinese() -> Iterator[Sample]:
-    """Yields the Chinese interface texts, each with its English."""
+    """Yields each Chinese interface string with the English original."""
     yield from ((english(message), forms(message)[-1]) for message in texts.catalogue("zh")
                 if message.id and forms(message)[-1])
 
@@ -91,7 +94,7 @@ KINDS: dict[str, Callable[[], Iterator[Sample]]] = {
 
 
 def sample(kind: str, count: int, seed: int) -> list[Sample]:
-    """Returns `count` different texts of a kind, the same ones for the same seed."""
+    """Returns `count` different texts of a kind. The same seed gives the same texts."""
     found = list(KINDS[kind]())
     return random.Random(f"{kind} {seed}").sample(found, min(count, len(found)))
 

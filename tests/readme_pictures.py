@@ -1,4 +1,4 @@
-"""The pictures of the README and of link previews, taken from the running app in Chromium.
+"""Takes the pictures for the README and for link previews from the running app in Chromium.
 
     python -m tests.readme_pictures        # writes assets/first-lesson.webp and assets/explore.png
     python -m tests.readme_pictures http://localhost:8501    # of an app that already runs
@@ -24,7 +24,7 @@ EXPLORE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2
            "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 SIZE = {"width": 1280, "height": 800}
 SHRUNK = (960, 600)
-READING, LOOKING = 2200, 1400  # ms that a picture stays: one with a new question; one with the result of an action
+READING, LOOKING = 2200, 1400  # duration of a frame in ms: with a new question, and with the result of an action
 
 
 STILL = """() => [...document.querySelectorAll('*')].every(element =>
@@ -32,12 +32,14 @@ STILL = """() => [...document.querySelectorAll('*')].every(element =>
 
 
 def still(page: Page) -> None:
-    """Waits until no bar or number moves any more, also inside components."""
+    """Waits until no animation runs any more, also inside components."""
     page.wait_for_function(STILL)
 
 
 def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
-    """Performs the first steps of a lesson and yields a picture before and after each, with the frame's duration in ms.
+    """Performs the first `count` steps of a lesson.
+
+    Yields (picture, duration of the frame in ms) before and after each action.
     """
     page.goto(f"{address}/?lesson={key}.1")
     for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
@@ -55,7 +57,7 @@ def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[byt
 
 
 def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
-    """Yields pictures of the first page, before and after the visitor presses its button."""
+    """Yields pictures of the first page, before and after a click on its button."""
     page.goto(address)
     digit = page.locator('[data-part="opening"] .digit')
     expect(digit).to_have_text("7", timeout=60_000)
@@ -67,7 +69,7 @@ def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
 
 
 def write_animation(frames: list[tuple[bytes, int]]) -> None:
-    """Writes the pictures as one animated WebP that repeats."""
+    """Writes the pictures as one animated WebP that runs in a loop."""
     pictures = [Image.open(io.BytesIO(data)).convert("RGB").resize(SHRUNK, Image.Resampling.LANCZOS)
                 for data, _time in frames]
     pictures[0].save(ROOT / "assets" / "first-lesson.webp", save_all=True, append_images=pictures[1:], loop=0,

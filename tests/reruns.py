@@ -1,6 +1,6 @@
-"""Reports tests that passed only when run again, and fails the run above MOST of them.
+"""Reports the tests that passed only when they were repeated, and fails the test run if they are more than MOST.
 
-A browser, its server and the tests share the processors, so a browser test may run once more. Each such case is
+A browser, the server and the tests share the processors, so a failed browser test is repeated once. Each such case is
 printed, and written to `runs/reruns.txt` with the reason for the first failure.
 """
 
@@ -33,7 +33,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    # a worker of pytest-xdist does nothing here: the controller has the reports of all workers
+    # workers of pytest-xdist do nothing here, because the controller has the reports of all workers
     if hasattr(session.config, "workerinput"):
         return
     file = session.config.rootpath / FILE

@@ -1,6 +1,6 @@
-"""Rewrites random interface texts in a copy of the repository and runs tests there: `python -m tests.rewording`.
+"""Rewords random interface strings in a copy of the repository and runs tests there: `python -m tests.rewording`.
 
-A copy-edit should break no test that is not about that copy. Each failure names a test that depends on the wording.
+An edit of a string should break only tests about this string. Each failure names a test that depends on the wording.
 
     python -m tests.rewording --count 20 --seed 1 tests/app
     python -m tests.rewording --count 10000 tests/app        # every text, to find all such tests at once
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[A-Za-z]{4,}")
 
 
 def reworded(text: str) -> str:
-    """Returns the text with one more word; {names}, code and links stay."""
+    """Returns the text with one more word. {names}, code and links do not change."""
     covered = [match.span() for match in _FIXED.finditer(text)]
     words = [match for match in _WORD.finditer(text)
              if not any(start < match.end() and match.start() < end for start, end in covered)]
@@ -40,7 +40,7 @@ def reworded(text: str) -> str:
 
 
 def in_python(source: str) -> Iterator[tuple[int, int, str]]:
-    """Yields (start, end, text) of the literals that Python marks as texts."""
+    """Yields (start, end, text) for each string literal in Python source that is marked for translation."""
     data = source.encode()
     starts = [0, *itertools.accumulate(len(line) for line in data.splitlines(keepends=True))]
     spans = []
@@ -54,13 +54,13 @@ def in_python(source: str) -> Iterator[tuple[int, int, str]]:
 
 
 def in_javascript(source: str) -> Iterator[tuple[int, int, str]]:
-    """Yields (start, end, text) of the literals that JavaScript marks as texts."""
+    """Yields (start, end, text) for each string literal in JavaScript source that is marked for translation."""
     for call in SCRIPT_TEXT.finditer(source):
         yield *call.span(2), ast.literal_eval(call[2])
 
 
 def in_json(source: str) -> Iterator[tuple[int, int, str]]:
-    """Yields (start, end, text) of the strings of a JSON file that are longer than a word: no keys."""
+    """Yields (start, end, text) for each string in a JSON file that contains a blank and is not a key."""
     for literal in re.finditer(r'"(?:[^"\\\n]|\\.)*"', source):
         if " " in literal[0] and source[literal.end():literal.end() + 1] != ":":
             yield *literal.span(), json.loads(literal[0])
@@ -71,20 +71,23 @@ FOLDERS = ("app", "components", "models", "assets/lessons")
 
 
 def texts() -> list[str]:
-    """Returns every text of the catalogues that has a word to change, sorted."""
+    """Returns every string of the catalogues that `reworded` can change, sorted."""
     singular = [message.id if isinstance(message.id, str) else message.id[0] for message in template() if message.id]
     return sorted(text for text in singular if reworded(text) != text)
 
 
 def copy_repository() -> None:
-    """Makes hard links of all files of the working tree; a changed file becomes a new file."""
+    """Copies the working tree by hard links. `rewrite` replaces changed files, so the originals do not change."""
     shutil.rmtree(COPY, ignore_errors=True)
     shutil.copytree(ROOT, COPY, copy_function=os.link, symlinks=True,
                     ignore=shutil.ignore_patterns(".git", ".venv", "runs", "__pycache__", "node_modules"))
 
 
 def rewrite(chosen: set[str]) -> int:
-    """Rewrites the chosen texts in the copy's Python and JavaScript and returns how many places changed."""
+    """Rewords the chosen strings in the Python, JavaScript and JSON files of the copy.
+
+    Returns the number of changed places.
+    """
     changed = 0
     for path in (path for folder in FOLDERS for path in (COPY / folder).rglob("*")):
         if path.suffix not in PLACES or "measurements" in path.parts or "checkpoints" in path.parts:

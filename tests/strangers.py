@@ -1,4 +1,4 @@
-"""Strangers who try to stop a hosted replica, each beside a neighbour who keeps working: one line per attack.
+"""Attacks on a hosted replica, while another visitor (the neighbour) keeps working; prints one line per attack.
 
     python -m tests.strangers                  # all attacks, about two minutes
     python -m tests.strangers --only events    # one of them
@@ -34,14 +34,14 @@ from benchmarks.soak import hosted, replicas
 from benchmarks.visitors import WORDS, act
 from tests.browser import ROOT, Server
 
-SECONDS = 8.0  # seconds that an attack lasts; the neighbour is measured during this time
-EVERY = 0.3  # seconds between two texts of the neighbour
+SECONDS = 8.0  # duration of an attack in seconds; the response times of the neighbour are measured meanwhile
+EVERY = 0.3  # seconds between two texts that the neighbour types
 BOUNDS = {"p95 ms": 300.0, "kept MB": 100.0}
 
 
 @contextlib.asynccontextmanager
 async def visit(address: str) -> AsyncIterator[Any]:
-    """Yields a websocket to the app, opened as a browser opens it."""
+    """Yields a websocket to the app, opened in the same way as by a browser."""
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None, origin=Origin(address),
                                   open_timeout=20, close_timeout=1) as opened:
@@ -49,7 +49,7 @@ async def visit(address: str) -> AsyncIterator[Any]:
 
 
 async def send_all(address: str, data: bytes, count: int) -> None:
-    """Sends the same message `count` times on one websocket and reads what comes back."""
+    """Sends the same message `count` times over one websocket and reads the responses."""
     with contextlib.suppress(websockets.WebSocketException, OSError):
         async with visit(address) as opened:
             await act(opened, "")
@@ -74,7 +74,7 @@ def back(**fields: Any) -> bytes:
 
 
 async def events(address: str) -> None:
-    """Sends component events with a list of empty objects, 700 kB, under the id of a component on the page."""
+    """Sends component events of 700 kB: a list of empty objects, under the id of a component on the page."""
     async with visit(address) as opened:
         message = BackMsg()
         message.rerun_script.query_string = ""
@@ -109,17 +109,17 @@ async def git_info(address: str) -> None:
 
 
 async def clear_cache(address: str) -> None:
-    """Sends Streamlit's request to clear the cache that all visitors share, 100 times."""
+    """Sends Streamlit's request to clear the cache, which all visitors share, 100 times."""
     await send_all(address, back(clear_cache=True), 100)
 
 
 async def many_fields(address: str) -> None:
-    """Sends messages of 300,000 fields."""
+    """Sends ten messages with 300,000 fields each."""
     await send_all(address, back(load_git_info=True) * 300_000, 10)
 
 
 async def fragments(address: str) -> None:
-    """Opens three websockets and sends unfinished messages of up to 60 MB."""
+    """Opens three websockets and sends incomplete messages of up to 60 MB."""
     async def one() -> None:
         with contextlib.suppress(websockets.WebSocketException, OSError):
             async with visit(address) as opened:
@@ -152,7 +152,7 @@ async def idle_sockets(address: str) -> None:
 
 
 async def half_requests(address: str) -> None:
-    """Opens 300 connections, each with half a request."""
+    """Opens 300 connections and sends half of a request on each."""
     host, port = urllib.parse.urlsplit(address).hostname, urllib.parse.urlsplit(address).port
     writers = []
     for _ in range(300):
@@ -189,7 +189,7 @@ ATTACKS: dict[str, Callable[[str], Awaitable[None]]] = {
 
 
 async def neighbour(address: str, stop: asyncio.Event) -> list[float]:
-    """Returns the time in ms for each new text of a visitor who types until `stop` is set."""
+    """Types new texts until `stop` is set. Returns the response time in ms for each text."""
     times: list[float] = []
     draw = random.Random(time.monotonic())
     async with visit(address) as opened:
@@ -218,7 +218,7 @@ async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) 
 
 
 def usage(*processes: int) -> dict[str, float]:
-    """Returns the memory (MB), open file descriptors and threads of processes, each their sum."""
+    """Returns the total memory (MB), open file descriptors and threads of the processes."""
     total = {"MB": 0.0, "threads": 0.0, "descriptors": 0.0}
     for process in processes:
         status = Path(f"/proc/{process}/status").read_text()
@@ -242,7 +242,7 @@ def wait_until_ready(address: str, seconds: float = 60.0) -> None:
 
 @contextlib.contextmanager
 def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
-    """Yields the address and the processes of a fresh host: one process, or two replicas behind HAProxy."""
+    """Yields the address and the process ids of a new host: one process, or two replicas behind HAProxy."""
     if balanced:
         with hosted(8680) as (address, supervisor, _metrics):
             yield address, replicas(supervisor)
@@ -258,7 +258,10 @@ def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
 
 
 def measure(name: str, root: Path = ROOT, balanced: bool = False) -> dict[str, Any]:
-    """Runs one attack on a fresh host. Returns the neighbour's times before and during it, and what the processes kept.
+    """Runs one attack on a new host.
+
+    Returns the neighbour's response times before and during the attack, and the memory, threads and descriptors that
+    were not freed.
     """
     with site(root, balanced) as (address, processes):
         asyncio.run(beside(address, None))  # a first run loads the models and fills the caches

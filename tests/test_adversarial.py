@@ -18,7 +18,7 @@ def test_nothing_that_strangers_send_breaks_anything(name: str):
 
 
 def test_an_attack_finds_what_is_there(monkeypatch):
-    """The checks can fail: a state that no link can open is reported."""
+    """The attacks detect a fault: a state that no link can open is reported."""
     monkeypatch.setattr(adversarial, "query_of", lambda state: "n=abc")
     with pytest.raises(AssertionError):
         adversarial.batch("links", seed=1, count=20)

@@ -1,6 +1,6 @@
-"""The repository's data sets: every file matches its SOURCE.txt, and every file is listed there.
+"""The repository's data sets: every file has the digest in its SOURCE.txt, and every file is listed there.
 
-    pytest tests/test_data.py
+pytest tests/test_data.py
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from models.storage.datasets import DATA, files
 SETS = ("banking77", "blimp", "broad_twitter_corpus", "hellaswag_activitynet", "ntsb_probable_cause", "snips",
         "standard_ebooks_children", "synthetic_persona_chat", "tatoeba_deu_eng", "tinystories_excerpt",
         "tinystories_next_sentence", "ud_english_ewt", "wnut17")
-MEGABYTES = 26  # upper limit for the data folder, because many people clone the repository only to look at it
+MEGABYTES = 26  # size limit of the data folder, because many people clone the repository only to look at it
 
 
 def sums(source: str) -> dict[str, list[str]]:
-    """Reads SOURCE.txt: file -> SHA-256 of the stored file and, for a compressed file, of its uncompressed content."""
+    """Reads SOURCE.txt and returns file -> SHA-256 digests.
+
+    The first digest is that of the stored file. A compressed file also has the digest of the uncompressed content.
+    """
     found: dict[str, list[str]] = {}
     name = ""
     for line in source.partition("\nFiles (sha256")[2].splitlines()[1:]:

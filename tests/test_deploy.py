@@ -74,7 +74,10 @@ def test_the_page_on_hosting_has_every_setting(root: Path):
 
 
 def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
-    """Checks the configuration with HAProxy where it is installed. The other tests here do not need it."""
+    """HAProxy, where it is installed, accepts the configuration.
+
+    The other tests of this file do not need HAProxy.
+    """
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is not None:
         settings = {"LISTEN": "127.0.0.1:1", "CONTROL": str(tmp_path / "control"), "REPLICA_A": "127.0.0.1:2",
@@ -89,8 +92,9 @@ T = TypeVar("T")
 
 
 class Stand(ThreadingHTTPServer):
-    """A fake replica: answers the health check after `late` seconds; every other answer goes on until the replica
-    stops.
+    """A fake replica, which responds to the health check after `late` seconds.
+
+    Any other response continues until the replica stops.
     """
 
     def __init__(self) -> None:
@@ -122,7 +126,7 @@ class Stand(ThreadingHTTPServer):
 
 
 def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_path: Path):
-    """Where HAProxy is installed, it keeps a slow replica and removes a dead one."""
+    """HAProxy, where it is installed, keeps the sessions of a slow replica and removes a dead replica."""
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is None:
         return
@@ -154,7 +158,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """Calls `look` until its value satisfies `wanted`, and returns the value; fails after 30 s."""
+    """Calls `look` until its value satisfies `wanted`, and returns this value. Fails after 30 s."""
     stop = time.monotonic() + 30
     while True:
         with suppress(OSError):
@@ -166,7 +170,7 @@ def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
 
 
 def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.MonkeyPatch):
-    """At the start Streamlit must not request this machine's public address, which it would print."""
+    """At the start Streamlit must not look up the public address of this machine, which it would print."""
     for name in ("get_external_ip", "get_internal_ip"):
         monkeypatch.setattr(net_util, name, lambda: pytest.fail("an address was looked up"))
     monkeypatch.chdir(root)
@@ -185,7 +189,7 @@ def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pyte
 
 
 def test_the_balancer_is_spoken_to(tmp_path: Path):
-    """Commands to the balancer are answered in the form that HAProxy uses on its control socket."""
+    """Commands to the balancer and its responses have the format of HAProxy's control socket."""
     asked: list[str] = []
 
     def answer(server: socket.socket) -> None:
@@ -222,7 +226,10 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_f
 
 
 class Site:
-    """A supervisor with fake replicas, which answer with their generation; HAProxy is real where it is installed."""
+    """A supervisor with fake replicas, which respond with their generation number.
+
+    HAProxy is real where it is installed, and otherwise simulated.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.port, *ports = free_ports(3)
@@ -253,7 +260,7 @@ class Site:
         self.supervisor.stop()
 
 
-# In place of HAProxy where it is not installed: the commands that the supervisor uses, with every replica up.
+# Simulates HAProxy where it is not installed: responds to the supervisor's commands, with every replica up.
 STATES = """
 import os, re, socket, sys
 states = {"a": "UP", "b": "UP"}
@@ -281,7 +288,7 @@ def site(root: Path, tmp_path: Path) -> Iterator[Site]:
 
 
 def test_replicas_are_restarted_one_after_the_other(site: Site):
-    """Both processes are new afterwards; with HAProxy no request failed meanwhile."""
+    """After a restart both replicas are new processes. With HAProxy no request failed meanwhile."""
     before = {name: process.pid for name, process in site.supervisor.running.items()}
     answers: list[str] = []
     problems: list[str] = []
@@ -303,12 +310,15 @@ def test_replicas_are_restarted_one_after_the_other(site: Site):
     assert "go on at b" in lines[0] and "go on at a" in lines[2]
     after = {name: process.pid for name, process in site.supervisor.running.items()}
     assert not set(before.values()) & set(after.values()) and site.starts == {"a": 2, "b": 2}
-    if site.proxied:  # otherwise nothing listens on the site's port
+    if site.proxied:  # without HAProxy nothing listens on the port of the site
         assert {"a1", "b1", "a2"} <= set(answers) <= {"a1", "b1", "a2", "b2"} and not problems
 
 
 def test_a_version_that_does_not_start_stops_the_restart(site: Site, monkeypatch: pytest.MonkeyPatch):
-    """If a new version does not start, the restart stops, and replica b keeps the old version and gets all visits."""
+    """If a new version does not start, the restart stops.
+
+    Replica b keeps the old version and receives all sessions.
+    """
     monkeypatch.setattr(supervisor, "PATIENCE", 3)
     kept, site.healthy = site.supervisor.running["b"], False
     lines = list(supervisor.request_restart(["a", "b"], site.control))
@@ -332,7 +342,7 @@ def test_only_the_owner_reaches_the_socket_of_restarts(site: Site):
 
 
 def test_the_image_installs_wheels_by_their_digests(root: Path):
-    """The lock file has the versions of requirements.txt, each with a digest, and names no other index."""
+    """The lock file has the versions of requirements.txt, a digest for each of them, and no other package index."""
     from tools import lock
 
     text = read(root, "requirements-image.txt")

@@ -1,6 +1,6 @@
-"""README, docs, CONTRIBUTING, About, cards and code agree: numbers, commands, paths, and who imports whom.
+"""README, docs, CONTRIBUTING, About, cards and code agree in numbers, commands, paths, and rules for imports.
 
-    pytest tests/test_docs.py
+pytest tests/test_docs.py
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_the_readme_is_short():
 
 
 def cells(page: str) -> list[list[str]]:
-    """Returns the rows of a page's tables, without the header row and its rule."""
+    """Returns the table rows of a page, without the header row and the line below it."""
     rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in page.splitlines()
             if line.startswith("|") and not line.startswith("| ---")]
     return [row for row in rows if row[0] != findings.COLUMNS[0]]
@@ -74,14 +74,16 @@ def test_findings_are_the_stored_verdicts_cell_by_cell():
         assert ours == theirs, "python -m tools.findings"
     assert PAGES["docs/findings.md"] == findings.text(), "python -m tools.findings"
     assert all(row[2] not in ("", "–") for row in shown
-               if row[1] and row[4] != "**not measured yet**")  # rows that have a value of ours
+               if row[1] and row[4] != "**not measured yet**")  # rows that have a value measured in this project
 
 
 NUMBER = re.compile(r"\d+\.\d+%?")
 
 
 def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
-    """Each decimal of the README's findings is also, digit by digit, in the table of findings or on the Results page.
+    """Each decimal number in the README's findings is also in the table of findings or on the Results page.
+
+    All digits must agree.
     """
     shown = [PAGES["docs/findings.md"], *(cell for claim in claims.read() for its in claim.statements
                                           for row in its.table for cell in row.values())]
@@ -92,7 +94,7 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
 
 
 PENDING = {"dialogue-random", "dialogue-dense",
-           "dialogue-dense-softmax", "dialogue-random-softmax"}  # have a recipe and are not trained yet
+           "dialogue-dense-softmax", "dialogue-random-softmax"}  # these have a recipe but are not trained yet
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
@@ -107,9 +109,9 @@ def test_every_make_target_that_is_named_exists():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str):
-    """A path in backticks, in a link or in a block of folders exists, from the root or beside the page.
+    """A path in backticks, in a link or in a list of folders exists, relative to the root or to the page.
 
-    A bare file name may be anywhere.
+    A bare file name can be in any folder.
     """
     text = PAGES[page]
     named = [*re.findall(rf"`((?:{'|'.join(OURS)})/[\w./*-]*)`", text),
@@ -124,7 +126,7 @@ def test_every_file_that_is_named_exists(page: str):
 
 
 def test_the_map_has_every_folder():
-    """CONTRIBUTING.md lists every folder of the app and of the models, with its purpose."""
+    """CONTRIBUTING.md lists every folder of app/ and models/ with the purpose of the folder."""
     told = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("Imports go one way")]
     for place in ("app", "models"):
         for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
@@ -144,7 +146,10 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def test_every_command_that_is_named_exists():
-    """The module of a command can be run and accepts the command's options; models in the command have a recipe."""
+    """The module of each command can be run, and accepts the options of the command.
+
+    Models named in a command have a recipe.
+    """
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
     assert {"models.training", "models.training.evaluate", "models.training.sweeps", "models.studies.corpus.lengths",
@@ -163,7 +168,7 @@ def test_every_command_that_is_named_exists():
 
 @cache
 def main_of(module: str) -> Path | None:
-    """Returns the file that `python -m` runs; None if there is none."""
+    """Returns the file that `python -m` runs for a module, or None if there is none."""
     path = ROOT.joinpath(*module.split("."))
     for file in (path / "__main__.py", path.with_suffix(".py")):
         if file.exists() and (file.name == "__main__.py" or '__name__ == "__main__"' in file.read_text()):
@@ -179,8 +184,8 @@ STUDY, TRAINER = "models.studies.command", "models.training.trainer"
 def options_of(module: str) -> set[str]:
     """Returns the options of a module's parser.
 
-    They are the arguments of add_argument in its file, and options that its file adds by a function. A study also has
-    the options of models/studies/command.py and of its own Options; a training those of models/training/trainer.py.
+    They are the arguments of add_argument in the module's file, and options that the file adds by a function. A study
+    also has the options of models/studies/command.py and of its `Option` list; a training has those of trainer.py.
     """
     file = ROOT / "models" / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
@@ -200,11 +205,12 @@ def options_of(module: str) -> set[str]:
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                           tmp_path: Path):
-    """The Python blocks of a page, run in order, print the output on the page. The Hub's model is replaced by a tiny
-    one.
+    """The Python blocks of a page, run in order, print the output that is on the page.
+
+    The model from the Hub is replaced by a tiny one.
     """
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
-    monkeypatch.chdir(tmp_path)  # an example writes a folder
+    monkeypatch.chdir(tmp_path)  # an example writes a folder to the working directory
     foreign_tiny = importlib.import_module("foreign_tiny")
     load = models.load
     monkeypatch.setattr(attention_lab, "load", lambda name: load(name) if name in models.names() else
@@ -219,7 +225,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_links_to_try_open():
-    """Each link opens without a complaint and equals the link that the app writes for the same state."""
+    """Each link opens without a problem, and the link of the resulting state opens the same state."""
     links = re.findall(r"`/\?([^`]+)`", README)
     assert len(links) == 5
     for link in links:

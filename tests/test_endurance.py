@@ -1,6 +1,6 @@
-"""A short run of `python -m tests.endurance`: its visitors work, and its limits can be exceeded.
+"""A short version of `python -m tests.endurance`: its visitors work, and exceeded limits are reported.
 
-    pytest tests/test_endurance.py
+pytest tests/test_endurance.py
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from tests.endurance import Record, Visitor
 
 
 def run(work: Any) -> Any:
-    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in this one."""
+    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in the current thread."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 def test_visitors_work_and_come_back_after_a_cut(monkeypatch: pytest.MonkeyPatch):
-    """Heads change on the events route; a cut connection is an error only for a visitor who may not be cut."""
+    """Visitors change heads through the events route.
+
+    A cut connection is an error only if `may_be_cut` is False.
+    """
     monkeypatch.setattr(endurance, "EVERY", 0.2)
 
     async def work(address: str, may_be_cut: bool) -> tuple[Record, int]:
@@ -63,7 +66,10 @@ def test_a_slow_class_or_an_error_is_told():
 
 
 def test_a_route_reads_both_kinds_of_answers():
-    """The client reads answers in chunks and answers of known length, and reopens a closed connection."""
+    """The client reads chunked responses and responses with a Content-Length.
+
+    It reconnects after the server closed the connection.
+    """
     answers = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"",
                b"HTTP/1.1 410 Gone\r\nContent-Length: 2\r\n\r\nno"]
 

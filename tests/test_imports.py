@@ -1,4 +1,4 @@
-"""Imports: no cycles in `models/`, CONTRIBUTING's table, package sizes, and what light modules load."""
+"""Imports: no cycles in `models/`, the table in CONTRIBUTING.md, package sizes, and imports of light modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ ONE_FILE_A_TYPE = {"models/nets/attention"}  # packages that grow by one file pe
 
 @pytest.mark.parametrize("graph_of", [import_graph.module_graph, import_graph.package_graph])
 def test_models_have_no_import_cycle(graph_of: Callable[[Path], import_graph.Graph]):
-    """No cycle of modules or packages exists at the top of modules, inside functions, or for types only."""
+    """The modules and packages in `models/` have no import cycle.
+
+    Imports at module level, inside functions and under TYPE_CHECKING all count.
+    """
     cycles = import_graph.cycles(graph_of(ROOT))
     assert [group for group in cycles if any(name.split(".")[0] == "models" for name in group)] == []
 
@@ -34,7 +37,10 @@ def test_package_roots_are_small():
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """Returns a checkout that has a cycle of a late and a type-only import, and that breaks one rule of the table."""
+    """Returns a checkout with an import cycle and with a violation of one rule of the table.
+
+    The cycle consists of an ordinary import, one inside a function, and one for types only.
+    """
     for name, code in {
         "models/__init__": "",
         "models/early": "from models import late",
@@ -66,7 +72,10 @@ def test_the_table_is_checked_on_any_checkout(toy: Path):
 
 @pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])
 def test_light_modules_load_neither_torch_nor_numpy(module: str):
-    """Links, undo and catalogues need no model. `import models.kind` took 4.5 s when it loaded torch."""
+    """Modules for links, undo and catalogues import neither torch nor numpy.
+
+    `import models.kind` took 4.5 s when it imported torch.
+    """
     code = f"import sys, {module}; print([name for name in ('numpy', 'torch', 'streamlit') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

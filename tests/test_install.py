@@ -27,7 +27,7 @@ NOWHERE = "file:///nowhere/whl/cpu"
 
 
 def add_wheel(index: Path, name: str, version: str, needs: str = "") -> None:
-    """Writes an empty wheel with this name and requirement to an index laid out as PEP 503 demands."""
+    """Writes an empty wheel with this name and requirement to a package index in the layout of PEP 503."""
     folder = index / name.replace("_", "-")
     folder.mkdir(parents=True)
     wheel = folder / f"{name}-{version}-py3-none-any.whl"
@@ -42,7 +42,7 @@ def add_wheel(index: Path, name: str, version: str, needs: str = "") -> None:
 
 @pytest.fixture
 def indexes(tmp_path: Path) -> tuple[Path, Path]:
-    """Returns two indexes: the ordinary one, whose torch needs CUDA, and PyTorch's own."""
+    """Returns two package indexes: the ordinary one, whose torch needs CUDA, and PyTorch's index."""
     ordinary, own = tmp_path / "simple", tmp_path / "cpu"
     add_wheel(ordinary, "torch", "2.13.0", "nvidia-cuda==1.0")
     add_wheel(ordinary, "nvidia_cuda", "1.0")
@@ -51,7 +51,8 @@ def indexes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def torch_lines(root: Path, index: str) -> str:
-    """Returns the lines of requirements.txt that concern torch and package indexes, with PyTorch's index replaced."""
+    """Returns the lines of requirements.txt about torch and package indexes, with `index` in place of PyTorch's index.
+    """
     lines = (root / REQUIREMENTS).read_text().splitlines()
     return "\n".join(line.replace(pytorch(root), index) for line in lines if line.startswith(("torch==", "--")))
 
@@ -65,7 +66,7 @@ def pytorch(root: Path) -> str:
 
 
 def installed(requirements: str, ordinary: Path, tmp_path: Path) -> set[tuple[str, str]]:
-    """Returns the (name, version) pairs that pip would install; the machine's own pip settings are ignored."""
+    """Returns the (name, version) pairs that pip would install, without the pip settings of this machine."""
     file, report = tmp_path / "asked.txt", tmp_path / "report.json"
     file.write_text(requirements)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
@@ -82,7 +83,7 @@ def test_pip_takes_the_build_without_cuda(root: Path, indexes: tuple[Path, Path]
 
 
 def test_pip_goes_on_where_that_index_is_not_there(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
-    """Without PyTorch's index pip installs torch with CUDA, so the two cases differ."""
+    """If PyTorch's index cannot be reached, pip installs torch with CUDA from the ordinary index."""
     found = installed(torch_lines(root, NOWHERE), indexes[0], tmp_path)
     assert found == {("torch", "2.13.0"), ("nvidia_cuda", "1.0")}
 
@@ -93,7 +94,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def made(root: Path, folder: Path, index: str) -> list[str]:
-    """Returns the lines that make passes to pip, with PyTorch's index replaced."""
+    """Returns the lines that make passes to pip, with `index` in place of PyTorch's index."""
     shutil.copy(root / "Makefile", folder)
     text = (root / REQUIREMENTS).read_text()
     (folder / REQUIREMENTS).write_text(text.replace(pytorch(root), index))
@@ -103,7 +104,7 @@ def made(root: Path, folder: Path, index: str) -> list[str]:
 
 
 def test_make_leaves_out_an_index_that_cannot_be_reached(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
-    """make leaves out an unreachable index; pip would try it six times for each of sixty packages."""
+    """make does not pass an unreachable index to pip, which would try it six times for each of sixty packages."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(indexes[1])))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -122,9 +123,9 @@ def test_make_leaves_out_an_index_that_cannot_be_reached(root: Path, indexes: tu
 
 
 def test_requirements_hold_on_every_system(root: Path):
-    """requirements.txt has no URL and no build for one system, and excludes uvloop on Windows.
+    """requirements.txt has no URL and no build for a single system, and excludes uvloop on Windows.
 
-    A Mac gets the right torch from the ordinary index. uvloop does not exist for Windows, and the app runs without it.
+    On a Mac the ordinary index has the right torch. uvloop does not exist for Windows, and the app runs without it.
     """
     assert pytorch(root) == "https://download.pytorch.org/whl/cpu"
     for file in (REQUIREMENTS, Path("requirements-test.txt")):

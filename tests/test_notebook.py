@@ -1,6 +1,6 @@
-"""The widget of notebooks: its events, its values, its picture without a kernel, and its script in a browser.
+"""The notebook widget: its events, values and picture without a kernel, and its script in a browser.
 
-    pytest tests/test_notebook.py
+pytest tests/test_notebook.py
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_an_event_changes_plan_and_trace_and_is_acknowledged(widget: HeadsWidget
     assert widget.plan == PLAN.gate("self", 3, 1, 0.0) and plans == [widget.plan]
     assert widget.trace.loss == pytest.approx(attention_lab.run(lab, TEXT, widget.plan).loss)
     assert part(widget, "heads-0")[0]["sequence"] == 7 and part(widget, "effect-0")[0]["answered"] == 7
-    send(widget, "heads-0", heads(7, gate=1), heads(6, gate=1))  # repeated
+    send(widget, "heads-0", heads(7, gate=1), heads(6, gate=1))  # repeated sequence numbers are ignored
     assert widget.plan == PLAN.gate("self", 3, 1, 0.0)
     send(widget, "heads-0", {"type": "select", "kind": "self", "layer": 2, "head": 5, "scope": "row", "sequence": 8})
     assert (part(widget, "map-0")[0]["layer"], part(widget, "map-0")[0]["head"]) == (2, 5)
@@ -211,11 +211,11 @@ def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
     give()
     page.evaluate("code => window.begin(code)", script.source())
     tile = page.locator('[data-scope="head"][data-layer="1"][data-head="2"]')
-    page.keyboard.press("p")  # outside of the widget
+    page.keyboard.press("p")  # a key outside of the widget has no effect
     tile.click()
     page.keyboard.press("p")
     page.locator(".attention-lab-heads .tile.pruned").wait_for()
-    for _turn in range(100):  # the second event waits for the answer to the first
+    for _turn in range(100):  # the second event is sent after the response to the first
         while messages:
             message = json.loads(messages.pop(0))
             send(widget, message["key"], *message["events"])

@@ -1,6 +1,6 @@
-"""The wheel contains the tree inside `attention_lab`, and works in an environment without the repository.
+"""The wheel contains the packages inside `attention_lab`, and works in an environment without the repository.
 
-    pytest tests/test_package.py
+pytest tests/test_package.py
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the interpreter of a new environment with the wheel; packages of the tests are available after it."""
+    """Returns the interpreter of a new environment in which the wheel is installed.
+
+    Packages of the test environment can be imported too, with lower priority.
+    """
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     interpreter = folder / "bin" / "python"
@@ -90,7 +93,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(python: Path, code: str, **settings: str) -> str:
-    """Runs code outside of the repository and returns its output."""
+    """Runs code outside of the repository and returns its standard output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ATTENTION"))}
     done = subprocess.run([python, "-c", code], cwd=python.parent, capture_output=True, text=True,
                           env={**environment, "OMP_NUM_THREADS": "1", **settings})
@@ -154,7 +157,10 @@ print(len(attention_lab.__all__))
 
 
 def test_a_model_of_each_family_runs_with_the_four_packages_alone(python: Path):
-    """Every other package of the environment is hidden, except what the four need."""
+    """A model of each family runs with the four required packages and their dependencies.
+
+    All other packages of the environment are hidden.
+    """
     brought = ("torchgen", "functorch", "typing_extensions", "filelock", "sympy", "mpmath", "networkx", "jinja2",
                "markupsafe", "fsspec", "huggingface_hub", "tqdm", "yaml", "packaging")
     families = sorted({name.split("-")[0] for name in models.names()})
@@ -187,7 +193,7 @@ def test_the_readmes_python_prints_what_it_shows(python: Path):
 
 @pytest.mark.parametrize("path", sorted(notebooks.FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs_with_the_wheel(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path):
-    """A notebook runs in a kernel that has only the wheel, outside of the repository and without Streamlit."""
+    """A notebook runs in a kernel with the wheel only, outside of the repository and without Streamlit."""
     kernel = tmp_path / "kernels" / "wheel" / "kernel.json"
     kernel.parent.mkdir(parents=True)
     code = "import sys; sys.modules['streamlit'] = None; from ipykernel import kernelapp as k; k.launch_new_instance()"
@@ -201,7 +207,7 @@ def test_a_notebook_runs_with_the_wheel(python: Path, tmp_path: Path, monkeypatc
     shown = notebooks.stored(done)
     assert notebooks.WIDGET not in json.dumps(shown)
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    for cell, new in zip(cells, shown.cells, strict=True):  # the stored outputs are of this code
+    for cell, new in zip(cells, shown.cells, strict=True):  # the stored outputs have the same types as the new ones
         kinds = [(its["output_type"], sorted(its.get("data", ()))) for its in cell.get("outputs", ())]
         assert kinds == [(its.output_type, sorted(its.get("data", ()))) for its in new.get("outputs", ())]
 
@@ -235,7 +241,10 @@ def test_the_command_lists_what_it_runs_and_runs_it(python: Path, tmp_path: Path
 
 
 def test_every_command_of_studies_has_a_name():
-    """A command is a module with a guarded main, or a package with `__main__`."""
+    """Every command in models/studies has a name in STUDIES.
+
+    A command is a module with `if __name__ == "__main__"`, or a package with `__main__`.
+    """
     commands = set()
     for path in (ROOT / "models" / "studies").rglob("*.py"):
         if 'if __name__ == "__main__":' in path.read_text():

@@ -1,6 +1,6 @@
-"""Runs a short version of `python -m tests.protocol`, and checks its messages.
+"""Runs a short version of `python -m tests.protocol`, and checks the generated messages.
 
-    pytest tests/test_protocol.py
+pytest tests/test_protocol.py
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def test_a_stranger_who_sends_anything_is_not_noticed():
 @settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
 @given(protocol.steps)
 def test_every_step_can_be_sent(step: Step):
-    """Both types of steps are bytes; the events route receives JSON with keys of the page."""
+    """Every generated step can be sent as bytes, over the websocket or to the events route.
+
+    Events for the route are JSON with keys of components on the page.
+    """
     if step[0] == "events":
         sent = json.loads(PAGE.body(step))
         assert all(event["key"] in PAGE.keys for event in sent["events"] if isinstance(event, dict))
@@ -48,7 +51,7 @@ def test_every_step_can_be_sent(step: Step):
 
 
 def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
-    """Two script threads of one session can continue the same text without an error of its generator."""
+    """Two script threads of one session can advance the same continuation without an error in its generator."""
     inside, both = threading.Event(), threading.Event()
 
     def steps() -> Iterator[str]:

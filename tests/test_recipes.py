@@ -1,6 +1,6 @@
-"""CONTRIBUTING's recipes: each one is followed on a toy in a copy of the repository, in as many files as it promises.
+"""Each recipe in CONTRIBUTING.md is followed with a toy example in a copy of the repository.
 
-    pytest tests/test_recipes.py
+It changes as many files as the recipe states.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Change = Callable[[str], str]
 
 
 def after(line: str, new: str) -> Change:
-    """Returns a change that adds a line after the only line that begins with `line`."""
+    """Returns a function that adds `new` after the only line that begins with `line`."""
     return lambda source: re.sub(rf"^({re.escape(line)}.*)$", lambda its: f"{its[0]}\n{new}", source, count=1,
                                  flags=re.MULTILINE)
 
 
 def instead(old: str, new: str) -> Change:
-    """Returns a change that replaces a text that occurs once."""
+    """Returns a function that replaces the only occurrence of `old` by `new`."""
     def change(source: str) -> str:
         assert source.count(old) == 1, old
         return source.replace(old, new)
@@ -40,7 +40,7 @@ def instead(old: str, new: str) -> Change:
 
 
 def copied(folder: Path, changed: set[str]) -> None:
-    """Makes a checkout that shares all packages but the changed ones with this one."""
+    """Makes a checkout with copies of the changed packages, and links to all other packages of this checkout."""
     for entry in ROOT.iterdir():
         if entry.name in LEFT_OUT:
             continue
@@ -53,12 +53,12 @@ def copied(folder: Path, changed: set[str]) -> None:
 
 
 def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> None:
-    """Writes the new files and changes the old ones of a recipe.
+    """Writes the new files of a recipe and changes existing files.
 
     Args:
         folder: an empty folder, which becomes a checkout.
-        files: path -> text of a new file, or change of an old one.
-        written: more top-level folders that a command writes to or takes its paths from.
+        files: path -> content of a new file, or function that changes an existing file.
+        written: other top-level folders to copy, because a command writes to them or derives paths from them.
     """
     copied(folder, {name.split("/")[0] for name in files} | set(written))
     for name, change in files.items():
@@ -74,10 +74,10 @@ def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> No
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """Runs Python in the checkout and returns what it prints.
+    """Runs Python in the checkout and returns the standard output.
 
     Raises:
-        AssertionError: the command fails; the message has its output.
+        AssertionError: the command fails; the message contains the output.
     """
     done = subprocess.run([sys.executable, "-W", "ignore", *arguments], cwd=folder, capture_output=True, text=True,
                           check=False, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)})
@@ -130,7 +130,7 @@ SOURCES = {"Slopes": slopes, '''),
 
 
 def test_an_attention_type(tmp_path: Path):
-    """The tests of attention types include the toy, and notice a wrong formula."""
+    """The tests of attention types include the toy type, and fail if its formula is wrong."""
     assert len(ATTENTION) == PROMISED["An attention type"]
     follow(tmp_path, ATTENTION)
     tests = ("-m", "pytest", "-o", "addopts=", "-p", "no:cacheprovider", "-q", "tests/models/test_attention.py")
@@ -197,7 +197,7 @@ export const toy = defineComponent({ create, update });
 
 
 def test_a_component(tmp_path: Path):
-    """The library and the style sheets include the toy, and Python can pack it."""
+    """The library and the style sheets include the toy component, and Python can pack its payload."""
     assert len(COMPONENT) == PROMISED["A component"]
     follow(tmp_path, COMPONENT)
     code = ("from pathlib import Path; import components; from components.library.bundle import bundle; "
@@ -232,7 +232,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def test_a_claim(tmp_path: Path):
-    """The judge includes the toy."""
+    """The verdicts include the toy claim."""
     assert len(CLAIM) == PROMISED["A claim"]
     follow(tmp_path, CLAIM)
     code = ("from models.studies.claims.evidence import Evidence; from models.studies.claims.judge import judge_claim; "
@@ -245,7 +245,7 @@ LANGUAGE = {"app/texts.py": instead('"zh": "中文"}', '"zh": "中文", "sv": "S
 
 
 def test_a_language(tmp_path: Path):
-    """The catalogue is made by the command, and missing translations are shown in English."""
+    """The command creates the catalogue, and strings without a translation are displayed in English."""
     assert len(LANGUAGE) == PROMISED["A language"]
     follow(tmp_path, LANGUAGE, "assets", "tools")
     run(tmp_path, "-m", "tools.extract")

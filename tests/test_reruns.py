@@ -1,6 +1,6 @@
-"""Reruns are counted and limited.
+"""Tests that passed only when repeated are counted and limited.
 
-    pytest tests/test_reruns.py
+pytest tests/test_reruns.py
 """
 
 from __future__ import annotations

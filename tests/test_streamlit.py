@@ -1,4 +1,4 @@
-"""Undocumented names inside Streamlit that the app depends on: each exists in the installed version.
+"""The app depends on undocumented names inside Streamlit; each of them exists in the installed version.
 
     pytest tests/test_streamlit.py
 
@@ -30,7 +30,7 @@ def frontend() -> str:
 
 
 def names() -> list[str]:
-    """Returns every test id, class and attribute of Streamlit that the style sheet and the module use."""
+    """Returns every test id, class and attribute of Streamlit that the style sheet and the module contain."""
     style, script = STYLE.read_text("utf-8"), SCRIPT.read_text("utf-8")
     constants = re.findall(r"^const [A-Z_]+ = ['`](st[\w-]+)", script, re.MULTILINE)
     return sorted({*re.findall(r"data-testid='([\w-]+)'", style), *re.findall(r"\.(st[A-Z]\w+)", style), *constants,
@@ -38,7 +38,8 @@ def names() -> list[str]:
 
 
 def is_known(name: str, text: str) -> bool:
-    """Returns whether Streamlit's code has the name, whole or as a template: `stBaseButton-${kind}`."""
+    """Returns whether Streamlit's code contains the name, completely or as a template such as `stBaseButton-${kind}`.
+    """
     whole = re.escape(name)
     prefix = re.escape(name.split("-")[0])
     return bool(re.search(rf"[`\"'.\[ ]{whole}(?![\w-])", text) or "-" in name and re.search(rf"`{prefix}-\$\{{", text))
@@ -75,7 +76,7 @@ def test_no_other_file_uses_them(path):
 
 # Undocumented modules of Streamlit's Python code, which only app/server/streamlit_internals.py imports.
 UNDOCUMENTED = re.compile(r"^\s*(?:from|import) streamlit\.(?:proto|runtime|web)\b", re.MULTILINE)
-WIDGETS = {"app/panels/prompt/picture.py"}  # imports the type of an uploaded file, for an annotation
+WIDGETS = {"app/panels/prompt/picture.py"}  # imports the type of an uploaded file for an annotation only
 
 
 def test_one_module_imports_what_streamlit_does_not_document():
@@ -85,7 +86,10 @@ def test_one_module_imports_what_streamlit_does_not_document():
 
 
 def test_the_names_of_sessions_and_uploads_exist():
-    """A name that Streamlit renamed would only switch off what uses it."""
+    """The names of Streamlit for sessions and uploads exist.
+
+    If Streamlit renames one, the app still runs, but without the feature that uses it.
+    """
     from streamlit.runtime import Runtime
     from streamlit.runtime.app_session import AppSession
     from streamlit.runtime.caching.ttl_cache import TTLCache
@@ -104,7 +108,7 @@ def test_the_names_of_sessions_and_uploads_exist():
 
 
 def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
-    """Only sessions over the limit are ended, each once."""
+    """A session without a browser is ended once, after its time limit."""
     from types import SimpleNamespace
 
     from streamlit.runtime.memory_session_storage import MemorySessionStorage

@@ -1,6 +1,6 @@
-"""The citation that the browser copies agrees with CITATION.cff.
+"""The citation that visitors copy in the browser agrees with CITATION.cff.
 
-    pytest tests/components/test_citation.py
+pytest tests/components/test_citation.py
 """
 
 from components.library.citation import FILE, LINK, bibtex

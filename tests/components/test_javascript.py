@@ -1,4 +1,4 @@
-"""Runs the tests of the JavaScript that draws nothing, in Node against numbers from Python, and a sample of mutants.
+"""Runs the tests of JavaScript modules that draw nothing in Node, against numbers from Python, and a sample of mutants.
 
     pytest tests/components/test_javascript.py        (or, with Node's own output: python -m tests.js)
 """
@@ -18,7 +18,7 @@ from tests.js import mutants
 from tests.js.fixtures import write
 from tests.js.node import run
 
-SAMPLE, SEED, NOTICED = 48, 1, 0.75  # number of sampled mutants, their seed, and the share that the tests must notice
+SAMPLE, SEED, NOTICED = 48, 1, 0.75  # number of mutants, seed, and fraction that must be detected
 
 
 def test_all_of_it_passes(tmp_path):
@@ -27,7 +27,7 @@ def test_all_of_it_passes(tmp_path):
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
     passed = re.search(r"^\S+ pass (\d+)$", result.stdout, re.MULTILINE)
     assert passed
-    assert int(passed[1]) > 60  # the tests really ran
+    assert int(passed[1]) > 60  # checks that the tests ran
 
 
 def test_mistakes_are_noticed(tmp_path):

@@ -1,6 +1,6 @@
-"""Events arrive from the browser once, in order and without loss, and no event raises an error.
+"""Events from the browser arrive exactly once and in order, and no event raises an error.
 
-    pytest tests/components/test_mounting.py
+pytest tests/components/test_mounting.py
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict:
 
 
 def listen(key: str, on_event: channel.OnEvent | None) -> Callable[[], None]:
-    """Returns the callback of a component whose events are passed to `on_event`."""
+    """Returns Streamlit's callback for a component whose events are passed to `on_event`."""
     channel.current().listen(key, on_event)
     return dispatch(key)
 
@@ -77,7 +77,10 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
 
 
 def test_events_of_several_components_keep_their_order(session):
-    """Events keep their order whichever component's callback runs first; a removed component receives none."""
+    """Events keep their order, whichever component's callback runs first.
+
+    A component that is no longer on the page receives no events.
+    """
     seen = []
     hear = {key: listen(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
     session |= {"a": message(4, 7), "b": message(5), "c": {"event": None}}

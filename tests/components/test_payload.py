@@ -1,6 +1,6 @@
-"""A payload is the same after packing and unpacking; thumbnails show the largest weights of each map.
+"""Packing and unpacking does not change a payload. Thumbnails show the largest weights of each map.
 
-    pytest tests/components
+pytest tests/components
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def test_lower_triangle_row_after_row():
 
 
 def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
-    """The styles are sent only with the library; otherwise Streamlit would send them again with every answer."""
+    """The styles are sent only with the library.
+
+    As part of a component, Streamlit would send them again with every run.
+    """
     parts: dict[str, str] = {}
     monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
     mounting._registered.__wrapped__("notice")

@@ -13,7 +13,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def type_text(page: Page, text: str, delay: int = 15) -> None:
-    """Replaces the text in the box by typing, `delay` ms per letter."""
+    """Replaces the text in the box by typing, with `delay` ms between letters."""
     box = page.get_by_label("Text", exact=True)
     box.click()
     box.press("Control+a")

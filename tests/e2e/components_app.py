@@ -1,7 +1,7 @@
-"""The components with known arrays and without a model: `streamlit run tests/e2e/components_app.py`.
+"""An app with the components, known arrays and no model: `streamlit run tests/e2e/components_app.py`.
 
-Parameters of the address: `case` (a name of CASES), `form` (of the large map; default: the matrix), `slow` (seconds
-that each answer takes), `cut` (number of characters kept of the input text). The page shows the state of Python as
+Parameters of the address: `case` (a name of CASES), `form` (form of the large map; default: matrix), `slow` (seconds
+that each run takes), `cut` (number of characters kept of the input text). The page shows the state in Python as
 JSON, which the tests read.
 """
 
@@ -24,7 +24,7 @@ from models.thumbnails import thumbnails  # noqa: E402
 
 
 class Shape(NamedTuple):
-    """The shape of one attention block; `tokens` are its rows, queries and keys."""
+    """The shape of one attention block; `tokens` names its rows of tokens, for queries and for keys."""
 
     title: str
     layers: int
@@ -49,7 +49,9 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def weights(case: str, kind: str, constant: bool = False) -> ndarray:
-    """Returns attention weights (L, H, N, M) in float32: rows sum to 1, with a few large entries and many small ones.
+    """Returns attention weights (L, H, N, M) in float32.
+
+    Rows sum to 1, with a few large and many small weights.
     """
     _, layers, count, (queries, keys), causal, _ = CASES[case][kind]
     random = numpy.random.default_rng([len(kind), layers, constant])
@@ -60,13 +62,13 @@ def weights(case: str, kind: str, constant: bool = False) -> ndarray:
 
 
 def used(case: str, kind: str, state: dict[str, Any]) -> ndarray:
-    """Returns the computed weights, replaced by the constant ones for the heads that the state makes constant."""
+    """Returns the attention weights after the plan: the computed ones, or the constant ones for constant heads."""
     constant = numpy.array(state["constant"][kind], dtype=bool)
     return numpy.where(constant[..., None, None], weights(case, kind, constant=True), weights(case, kind))
 
 
 def begin(case: str) -> dict[str, Any]:
-    """Returns the state before any change."""
+    """Returns the initial state."""
     kinds = CASES[case]
     return {"constant": {name: [[False] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
             "gates": {name: [[1.0] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
@@ -107,7 +109,7 @@ def on_text(event: dict[str, Any]) -> None:
 
 
 def changed(state: dict[str, Any]) -> int:
-    """Returns the number of modified heads."""
+    """Returns the number of heads that the state modifies."""
     return sum(constant or gate < 1 for kind in state["gates"]
                for row in zip(state["constant"][kind], state["gates"][kind], strict=True)
                for constant, gate in zip(*row, strict=True))
@@ -156,7 +158,7 @@ def draw_map(case: str, state: dict[str, Any]) -> None:
 
 
 def draw_effect(state: dict[str, Any], text: str) -> None:
-    """Draws an effect panel whose numbers encode their input: the number of modified heads and the text."""
+    """Displays an effect panel whose numbers encode its input: the number of modified heads and the text."""
     count = changed(state)
     if st.session_state.case == "three":
         written(key="written", before="Die Katze schläft.", after=f"Die {HOSTILE} schläft." if count else None)

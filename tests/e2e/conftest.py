@@ -29,10 +29,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """Returns visit(**state), which opens a link in a new browser profile and waits for its picture.
+    """Returns visit(**state), which opens a link in a new browser profile and waits until the grid is drawn.
 
-    Without arguments it opens the free lab; visit(phone=True) opens a phone, visit(first=True) the bare address. The
-    test fails afterwards if a page logged an error, opened a dialog, or sent a request to another host.
+    Without arguments it opens the page Explore. visit(phone=True) uses the screen of a phone, and visit(first=True)
+    opens the address without parameters. At the end the test fails if a page logged an error, opened a dialog, or sent
+    a request to another host.
     """
     contexts, complaints = [], []
 

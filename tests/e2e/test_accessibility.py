@@ -1,6 +1,6 @@
-"""WCAG 2.2 AA by axe-core on every page, in both themes and all languages: no violation.
+"""WCAG 2.2 AA, checked by axe-core on every page, in both themes and all languages: there is no violation.
 
-    pytest tests/e2e/test_accessibility.py
+pytest tests/e2e/test_accessibility.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATES = {
 
 
 def violations(page: Page) -> list[str]:
-    """Returns the violations that axe finds on the page, one line each."""
+    """Returns the violations that axe finds on the page, one line per violation."""
     page.evaluate(SOURCE.read_text("utf-8"))
     found = page.evaluate("tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", TAGS)
     lines = []
@@ -46,14 +46,14 @@ def violations(page: Page) -> list[str]:
 
 
 def test_axe_finds_what_is_wrong(visit):
-    """The check can fail: a page with a known mistake has a violation."""
+    """A page with a known mistake has a violation, so the test above can fail."""
     page = visit()
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><button></button>')")
     found = "\n".join(violations(page))
     assert "image-alt" in found and "button-name" in found
 
 
-# each page in each language, with the theme alternating: texts and colours are independent, and axe takes seconds per
+# each page in each language, with alternating themes: texts and colours are independent, and axe takes seconds per
 # page
 PAIRS = [(name, language, (place + index) % 2 == 1)
          for place, name in enumerate(PAGES) for index, language in enumerate(LANGUAGES)]
@@ -89,7 +89,7 @@ def test_no_violation_on_a_phone_and_with_a_menu_open(visit):
 
 
 def test_letters_can_be_kept_to_the_grid(visit):
-    """Character key shortcuts can be limited to the grid (WCAG 2.1.4), which axe cannot check."""
+    """Shortcuts of single letters can be limited to the grid (WCAG 2.1.4), which axe does not check."""
     page = visit(model="assignment-selective")
     box = page.get_by_label("on the whole page")
     page.get_by_role("button", name="Reset", exact=True).focus()
@@ -104,7 +104,7 @@ def test_letters_can_be_kept_to_the_grid(visit):
     assert "plan" not in query(page)
     page.reload()
     page.locator(".tile").first.wait_for()
-    expect(box).not_to_be_checked()  # the browser stores the setting
+    expect(box).not_to_be_checked()  # after a reload the setting is the same, because the browser stores it
     page.locator(".tile").first.click()
     page.keyboard.press("p")
     page.wait_for_url("**plan=*")
@@ -116,7 +116,7 @@ CROSS = "element => getComputedStyle(element, '::before').backgroundImage"
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_states_stay_visible_in_high_contrast(browser, address, scheme):
-    """With forced colours the browser removes backgrounds and shadows, so each state needs a look of its own."""
+    """With forced colours, browsers remove backgrounds and shadows. Each state of a head must still look different."""
     context = browser.new_context(forced_colors="active", color_scheme=scheme)
     page = context.new_page()
     page.goto(f"{address}/?" + urlencode({"model": "stories-softmax", "text": "Once upon a time",

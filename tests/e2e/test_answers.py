@@ -1,6 +1,6 @@
-"""Tests of the sections about the answer in a real browser: by layer, who wrote it, two prompts.
+"""Tests of the sections about the answer in a real browser: prediction by layer, contributions, and two prompts.
 
-    pytest tests/e2e/test_answers.py
+pytest tests/e2e/test_answers.py
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STORY = {"model": "stories-softmax", "text": "The girl was sad because"}
 
 
 def answer(page: Page) -> Locator:
-    """Returns the top-1 prediction in large type."""
+    """Returns the top-1 prediction, which the page displays in large type."""
     return part(page, "effect").locator(".answer bdi")
 
 
@@ -29,7 +29,7 @@ def test_the_last_layer_has_the_models_answer(visit):
     last = table.get_by_role("row").last
     expect(last.get_by_role("gridcell").last).to_have_text("she")
     expect(answer(page)).to_have_text("she")
-    assert table.get_by_role("row").count() == 1 + 5  # the tokens; embedding and four layers
+    assert table.get_by_role("row").count() == 1 + 5  # a header row of tokens; the embedding and four layers
     last.get_by_role("gridcell").last.focus()
     page.keyboard.press("ArrowUp")
     expect(table.locator(".readout b")).to_have_text("because · layer 3")

@@ -1,6 +1,6 @@
-"""Invalid input that is typed, pasted or opened: a clear message, no lost state, nothing executed.
+"""Invalid input that is typed, pasted or opened gives a clear message; no state is lost and nothing is executed.
 
-    pytest tests/e2e/test_bad_input.py
+pytest tests/e2e/test_bad_input.py
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def test_broken_links_open_and_say_so(visit, state, told):
 def test_a_link_of_ten_thousand_characters_opens(visit):
     page = visit(text="word " * 2000)
     expect(alert(page)).to_contain_text("left out")
-    # the text box is filled a moment after the page
+    # the text box receives its text shortly after the page is drawn
     expect(page.get_by_label("Text", exact=True)).to_have_value("word " * 2000)
 
 

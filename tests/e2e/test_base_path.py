@@ -47,7 +47,7 @@ def test_a_letter_is_answered_by_the_route_below_the_path(page: Page, address: s
     type_letter(page, address)
     assert page.url.startswith(f"{address}/?")
     assert [status for url, status in asked if url.startswith("/lab/visits/") and url.endswith("/events")] == [200]
-    assert [status for url, status in asked if url.startswith("/lab/library/")] == [200]  # the preload and the import
+    assert [status for url, status in asked if url.startswith("/lab/library/")] == [200]  # preload and import share it
     with urllib.request.urlopen(f"{address}/healthz") as answer:
         assert answer.read() == b"ready\n"
 

@@ -18,7 +18,7 @@ PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
 
 
 def go(page: Page, name: str) -> None:
-    """Opens a page by its link in the header."""
+    """Opens a page by clicking its link in the header."""
     page.get_by_role("link", name=name, exact=True).click()
     page.wait_for_function("key => new URLSearchParams(location.search).get('page') === key", arg=name.lower())
 
@@ -27,7 +27,7 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     page = visit(**PAIR)
     go(page, "Compare")
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
-    for model in PAIR.values():  # the two models are labelled by name, for people who do not see their position
+    for model in PAIR.values():  # grids are labelled with the name of the model, for users of screen readers
         expect(page.get_by_role("grid", name=f"Heads: {model}", exact=True)).to_have_count(1)
     first = page.get_by_role("gridcell", name=re.compile("^layer 2, head 3,"))
     expect(first).to_have_count(2)
@@ -36,7 +36,7 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     expect(page.get_by_role("gridcell", name="layer 2, head 3, constant", exact=True)).to_have_count(2)
     expect(page.get_by_role("heading", name=re.compile("Layer 2, head 3"))).to_have_count(2)
     page.wait_for_function("location.search.includes('plan=self-1.2c')")
-    # the action's table has the prediction before and after, for both models
+    # the table has the predictions of both models before and after the plan
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     for row in rows.all():
@@ -106,7 +106,7 @@ def test_the_length_is_dragged(visit):
     slider.press("ArrowRight")
     expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=97')")
-    # a length can be selected in a chart, by pointer and by keys
+    # a length can be selected in a chart too, by pointer and by keys
     charts = page.locator('[data-part="figure"] [role="application"]').first
     charts.focus()
     page.keyboard.press("Home")
@@ -154,7 +154,7 @@ def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
     page.get_by_role("button", name="Measure again").locator("visible=true").first.click()
-    # the command is in one of many popovers
+    # the page has many popovers; one of them contains the command
     command = page.get_by_text("python -m models.", exact=False).locator("visible=true")
     expect(command.first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")

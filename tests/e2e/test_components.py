@@ -1,6 +1,6 @@
-"""The components in a real browser, with known arrays: the drawn content.
+"""The components in a real browser, with known arrays: tests of the drawn content.
 
-    pytest tests/e2e/test_components.py
+pytest tests/e2e/test_components.py
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_a_pruned_head_looks_pruned_in_the_large_map_too(visit):
     page.keyboard.press("p")
     expect(page.get_by_role("heading", name="Cross · Layer 1, head 1 · pruned")).to_be_visible()
     faded, struck = canvas.evaluate(PIXEL, place), canvas.evaluate(PIXEL, corner)
-    assert sum(faded[:3]) > sum(alive[:3]) + 100  # in the light theme a faded map is closer to white
+    assert sum(faded[:3]) > sum(alive[:3]) + 100  # in the light theme a faded map is brighter
     assert sum(struck[:3]) < sum(unstruck[:3]) - 100
     page.get_by_role("tab", name="Live").click()
     assert canvas.evaluate(PIXEL, place) == alive

@@ -1,6 +1,8 @@
-"""A lost connection in a real browser: the page reports it, keeps what was done, sends it later, and shows one state.
+"""A lost connection in a real browser: the page reports it, keeps the edits, and sends them when it is back.
 
-    pytest tests/e2e/test_connection.py
+Afterwards all parts of the page show the same state.
+
+pytest tests/e2e/test_connection.py
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tests.e2e.app_page import query
 pytestmark = pytest.mark.browser
 
 STATE = {"page": "explore", "model": "assignment-selective", "text": "a=1; b=2; a=?"}
-BACK = 40_000  # timeout in ms after the connection has returned; a quiet machine needs seconds
+BACK = 40_000  # timeout in ms after the connection is back; without other load it takes seconds
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def lost(page: Page) -> Locator:
 
 
 def has_both(page: Page) -> None:
-    """Waits until the address has both pruned heads, and checks that all of the page shows them."""
+    """Waits until the address contains both pruned heads, and checks that all parts of the page show them."""
     page.wait_for_function("new URLSearchParams(location.search).get('plan') === 'self-0.0g0-1.1g0'", timeout=BACK)
     expect(lost(page)).to_have_count(0)
     expect(pruned(page)).to_have_count(2)
@@ -68,7 +70,7 @@ def test_what_is_done_without_a_connection_is_sent_when_it_returns(page: Page):
     expect(lost(page)).to_be_visible()
     prune(page, "layer 2, head 2")
     expect(pruned(page)).to_have_count(2)
-    # the grid shows what will be sent; address and numbers are of the state before, and the numbers are marked as old
+    # the grid shows the edits; address and numbers are those of the state before, and the numbers are marked as old
     assert "plan" not in query(page)
     expect(page.locator(".old .facts")).to_contain_text("nothing is changed yet")
     page.context.set_offline(False)

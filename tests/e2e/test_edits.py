@@ -1,6 +1,6 @@
-"""Edits in a real browser: no edit is lost, and values that are being recomputed are dimmed.
+"""Edits in a real browser: no edit is lost, and stale values are dimmed until they are recomputed.
 
-    pytest tests/e2e/test_edits.py
+pytest tests/e2e/test_edits.py
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_one_selection_walks_through_all_kinds(visit):
         page.keyboard.press(key)
         expect(named(page, f"{name}, live")).to_have_attribute("aria-selected", "true")
         expect(page.locator('[role="gridcell"][aria-selected="true"]')).to_have_count(1)
-    # four presses: past the header of Cross and its heads to the header of Decoder; passing a header selects nothing
+    # four presses go up from Cross to Decoder, over the headers of blocks; a header with the focus selects nothing
     for _ in range(4):
         page.keyboard.press("ArrowUp")
     expect(named(page, "Decoder, layer 1, head 1, live")).to_have_attribute("aria-selected", "true")
@@ -62,7 +62,7 @@ def test_keys_work_wherever_the_focus_is(visit):
     page.get_by_role("button", name="All heads of layer 3").click()
     page.keyboard.press("c")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant"))).to_have_count(4)
-    page.evaluate("document.activeElement.blur()")  # no element has the focus
+    page.evaluate("document.activeElement.blur()")  # removes the focus from all elements
     page.keyboard.press("-")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant, gate 0.90"))).to_have_count(4)
     page.keyboard.press("+")
@@ -94,7 +94,7 @@ def test_forty_quick_edits_arrive_while_the_server_is_slow(visit):
 
 def test_forty_quick_clicks_arrive_while_the_server_is_slow(visit):
     page = visit(case="large", slow="2")
-    # clicks without any pause, on the tile and then on the button below it
+    # clicks without a pause, first on the tile and then on the button below the grid
     page.evaluate(f"""() => {{ {ROOT}
         const prune = [...root('heads').querySelectorAll('.buttons button')].at(-1);
         const tiles = [...root('heads').querySelectorAll('.tile')];
@@ -110,7 +110,7 @@ def test_numbers_that_are_computed_anew_look_so(visit):
     boxes = [part(page, name).bounding_box() for name in ("heads", "head_map", "effect")]
     tile = named(page, "layer 1, head 2, live")
     tile.click()
-    # the panel still waits for the numbers of the new head
+    # the panel has not received the numbers of the new head yet
     expect(part(page, "head_map").locator(".panel")).to_have_attribute("aria-busy", "true")
     expect(values).to_have_attribute("aria-busy", "false")
     expect(part(page, "head_map").locator(".panel")).to_have_attribute("aria-busy", "false")
@@ -131,7 +131,7 @@ def test_numbers_that_are_computed_anew_look_so(visit):
     assert float(values.evaluate("e => getComputedStyle(e).opacity")) == 1
 
 
-# JavaScript: records each frame that differs, with the marking of the effect, its title, and the text box
+# JavaScript: records each changed frame: whether the effect panel is marked as old, its title, and the text box
 WATCH = f"""() => {{ {ROOT}
     globalThis.seen = [];
     const look = () => {{
@@ -185,7 +185,7 @@ def test_a_text_that_python_changes_is_not_waited_for_in_vain(visit):
     expect(part(page, "effect").locator("h2")).to_have_text("more than tw: 0")
     expect(values).to_have_attribute("aria-busy", "false")
     box.press("End")
-    box.press("x")  # from here on Python keeps the text that it had before
+    box.press("x")  # from here on Python cuts the text back to the previous one
     expect(values).to_have_attribute("aria-busy", "false")
 
 
@@ -217,7 +217,10 @@ def test_an_edit_just_before_the_page_is_left_arrives(visit):
 
 
 def test_r_never_loses_the_focus(visit):
-    """The key R empties the plan without losing the focus; Streamlit's own R would rerun the page."""
+    """The key R empties the plan and keeps the focus.
+
+    The app replaces Streamlit's own shortcut R, which would rerun the page.
+    """
     page = visit(case="one")
     named(page, "layer 1, head 1, live").click()
     for _ in range(10):
@@ -231,13 +234,16 @@ def test_r_never_loses_the_focus(visit):
 
 
 def test_what_is_undone_was_done_before_however_slow_the_server_is(visit):
-    """Undo applies after the edits before it, although Streamlit handles the older of two messages of one run last."""
+    """Undo applies after the edits that precede it.
+
+    If two messages arrive during one run, Streamlit handles the older one last. The events must still apply in order.
+    """
     page = visit(case="one", slow="2")
     select(page, "self", 1, 1)
     page.keyboard.press("c")
-    page.wait_for_timeout(300)  # the run of the event has begun
+    page.wait_for_timeout(300)  # the run for the first event has begun
     page.keyboard.press("p")
-    page.wait_for_timeout(700)  # the event is sent and waits for the end of the run
+    page.wait_for_timeout(700)  # the second event was sent and waits for the end of the run
     page.get_by_role("button", name="Reset").click()
     expect(named(page, "layer 1, head 1, live")).to_be_visible(timeout=20_000)
     page.wait_for_timeout(3000)

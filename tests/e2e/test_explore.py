@@ -1,6 +1,6 @@
-"""Explore in a real browser: typing and pruning heads change the prediction, and every state has a link.
+"""Explore in a real browser: typing and pruning change the prediction, and every state has a link.
 
-    pytest tests/e2e/test_explore.py
+pytest tests/e2e/test_explore.py
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_link_restores_everything_in_another_browser(visit):
 
 
 def test_what_was_just_done_can_be_undone_at_once(visit):
-    """An edit can be undone before Python has reported that there is something to undo."""
+    """An edit can be undone at once, even before Python has reported that there is an edit to undo."""
     page = visit(**SELECTIVE)
     cell(page, 2, 2).click()
     page.keyboard.press("p")
@@ -148,7 +148,7 @@ def test_keyboard_alone(visit):
 def test_scale_of_log_n(visit):
     page = visit(model="stories-softmax")
     page.get_by_role("radio", name="log n").check()
-    page.wait_for_function("location.search.includes('scale-logn9')")  # the suggested n is half of the 19 tokens
+    page.wait_for_function("location.search.includes('scale-logn9')")  # the suggested base is 9, half of the 19 tokens
     expect(page.locator('.scale .note')).to_contain_text('× 1.34 at the last of 19 tokens')
     page.get_by_label("Base length").fill("64")
     page.get_by_label("Base length").press("Enter")
@@ -192,17 +192,17 @@ def test_a_click_while_the_continuation_streams(visit):
 
 
 def test_what_is_written_does_not_push_the_page_about(visit):
-    """While text is generated, up to the model's limit, the page keeps its height.
+    """While text is generated up to the model's limit, the height of the page does not change.
 
-    At the end both continuations are visible where they begin to differ.
+    At the end both continuations are scrolled to the position where they begin to differ.
     """
     page = visit(model="stories-softmax", text="Once upon a time", draw="0.9-0.95-3", plan="self-0.1c")
     work = page.locator(".st-key-work")
     page.locator('[data-part="effect"][data-drawn]').wait_for()
-    page.wait_for_timeout(1000)  # until all elements have their final height
+    page.wait_for_timeout(1000)  # waits until all elements have their final height
     before = work.bounding_box()["height"]
     page.get_by_role("button", name="Continue the text").click()
-    # the remaining time is no longer shown
+    # "Unmodified" replaces the remaining time
     expect(page.get_by_text("Unmodified", exact=True)).to_be_visible(timeout=90_000)
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible()
     expect(page.get_by_text("Unmodified", exact=True)).to_be_in_viewport()
@@ -292,13 +292,13 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     dialog.get_by_role("link", name=re.compile("^Softmax")).click()
     page.wait_for_function("location.search.includes('model=assignment-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("y=7; x=1; x=3; z=5; x=?")
-    page.keyboard.press("p")  # all dialogs are closed; the link's constant head is selected
+    page.keyboard.press("p")  # all dialogs are closed, and the constant head of the link is selected
     expect(named(page, "layer 2, head 2, pruned")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Model: Variables, Softmax")).press("Enter")
     dialog.get_by_role("tab", name="Variables").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    page.keyboard.press("p")  # a shortcut of the heads, which must not act on another page
+    page.keyboard.press("p")  # a shortcut of the head grid, which must have no effect in the dialog
     dialog.get_by_role("link", name=re.compile("^Softmax Each word")).click()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
@@ -352,9 +352,9 @@ def test_no_stop_of_the_tab_key_is_useless(visit):
 
 
 def test_another_seed_writes_on_and_moves_nothing_else(visit):
-    """A new seed replaces the first continuation and moves nothing below it.
+    """A new seed replaces the continuation, and elements on the page do not move.
 
-    Where the text cannot be continued, no button is shown.
+    If the text cannot be continued, the button is disabled.
     """
     page = visit(text="The little dog")
     box, another = page.get_by_label("Text", exact=True), page.get_by_role("button", name="Another seed")

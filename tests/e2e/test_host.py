@@ -1,6 +1,8 @@
-"""The app in hosted mode: pages work with the security headers, closed routes are closed, allowed sites can embed it.
+"""The app in hosted mode: pages work under the security headers, and closed routes are closed.
 
-    pytest tests/e2e/test_host.py
+Allowed sites can embed the app.
+
+pytest tests/e2e/test_host.py
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ BLOCKED = """addEventListener('securitypolicyviolation',
 
 
 class School(BaseHTTPRequestHandler):
-    """A page of another site that has the app in a frame; under /whole with its header."""
+    """A page of another site that embeds the app in a frame: without the app's header, or under /whole with it."""
 
     app = ""
 
@@ -45,7 +47,7 @@ class School(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def schools() -> Iterator[list[str]]:
-    """Yields the addresses of two other sites."""
+    """Yields the addresses of two other sites, which have the app in a frame."""
     servers = [ThreadingHTTPServer(("127.0.0.1", 0), School) for _ in range(2)]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -56,7 +58,7 @@ def schools() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def numbers() -> int:
-    """Returns a free port."""
+    """Returns a free port, for the metrics."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -64,7 +66,7 @@ def numbers() -> int:
 
 @pytest.fixture(scope="module")
 def host(schools: list[str], numbers: int) -> Iterator[str]:
-    """Yields the address of the app behind its gate; only the first of the schools may embed it."""
+    """Yields the address of the app in hosted mode. Only the first of the two sites may embed it."""
     server = Server("app/host.py", ATTENTION_LAB_FRAMES=schools[0], ATTENTION_LAB_METRICS=str(numbers),
                     ATTENTION_LAB_HOSTS="127.0.0.1", ATTENTION_LAB_HOSTED="1")
     try:
@@ -125,7 +127,7 @@ def test_health_and_numbers(host: str, numbers: int):
     code, text = status(f"http://127.0.0.1:{numbers}/metrics")
     assert code == 200 and "attention_lab_sessions" in text and "process_resident_memory_bytes" in text
     assert status(f"{host}/_stcore/metrics")[0] == 404
-    assert status(f"{host}/metrics")[1].lstrip().startswith("<!")  # the answer is the app's page, without any metrics
+    assert status(f"{host}/metrics")[1].lstrip().startswith("<!")  # the page of the app, without metrics
 
 
 def test_a_forged_host_gets_nothing(host: str):
@@ -159,7 +161,7 @@ ROUTE = re.compile(r"/lab/visits/[\w-]+/events$")
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_typed_text_is_text_when_the_route_answers(text: str, host: str, page: Page):
-    """The events route brings the text back; nothing of it becomes an element, runs, or needs a refused source."""
+    """The events route returns a text that contains HTML. No part of it becomes an element, runs, or loads a file."""
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
@@ -167,21 +169,21 @@ def test_a_typed_text_is_text_when_the_route_answers(text: str, host: str, page:
     elements = page.evaluate(COUNT)
     page.get_by_label("Text", exact=True).fill(text)
     page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text)
-    for number in (3, 9):  # the map of another head, with all tokens
+    for number in (3, 9):  # selects other heads, whose maps contain all tokens
         with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
             page.get_by_role("gridcell").nth(number).click()
         assert found.value.status == 200
         expect(page.get_by_role("gridcell").nth(number)).to_have_attribute("aria-selected", "true")
     expect(page.get_by_label("Text", exact=True)).to_have_value(text)
-    page.wait_for_timeout(300)  # an element that does something does it now
+    page.wait_for_timeout(300)  # time for injected elements to act
     assert page.evaluate(COUNT) == elements
     assert not dialogs and page.evaluate("window.blocked ?? []") == []
-    page.reload()  # the same text from the address
+    page.reload()  # now the text comes from the address
     expect(page.get_by_label("Text", exact=True)).to_have_value(text, timeout=30_000)
     assert page.evaluate(COUNT) == elements and not dialogs and page.evaluate("window.blocked ?? []") == []
 
 
-# Elements that could run something or load something, in the page and in the components' shadow trees.
+# Elements that could run code or load a file, in the page and in the shadow trees of the components.
 COUNT = """() => {
     const found = {img: 0, script: 0, iframe: 0, object: 0, javascript: 0, handlers: 0};
     const look = root => { for (const element of root.querySelectorAll('*')) {
@@ -194,7 +196,7 @@ COUNT = """() => {
 
 
 def test_the_policy_stops_what_would_run(host: str, page: Page):
-    """A page runs no script or handler that somebody managed to write into it, and loads nothing from outside."""
+    """The content security policy stops injected scripts and event handlers, and loads nothing from other sites."""
     page.goto(f"{host}/?page=explore")
     expect(page.get_by_role("gridcell").first).to_be_visible(timeout=30_000)
     page.evaluate("""() => { document.body.insertAdjacentHTML('beforeend',
@@ -210,7 +212,7 @@ def test_the_policy_stops_what_would_run(host: str, page: Page):
 
 
 def test_answers_of_the_route_are_no_pages(host: str):
-    """Whatever the route answers, a browser that opens it as a page shows no HTML and runs nothing."""
+    """If a browser opens a response of the events route as a page, no HTML is displayed and no script runs."""
     for path, body in (("x", b"{}"), ("<script>alert(1)", b"<script>alert(1)</script>")):
         request = urllib.request.Request(f"{host}/lab/visits/{urllib.parse.quote(path)}/events", data=body)
         with pytest.raises(urllib.error.HTTPError) as error:
@@ -228,7 +230,10 @@ FORM = """target => { const form = document.createElement('form');
 
 
 def test_another_site_cannot_send_events(host: str, schools: list[str], browser: Browser, page: Page):
-    """Neither by fetch nor by a form, though it knows the id of a visit; nor can the site that may embed the app."""
+    """Another site cannot send events by fetch or by a form, even if it knows the id of a session.
+
+    This is also true for the site that may embed the app.
+    """
     page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
     expect(page.get_by_role("gridcell")).to_have_count(32, timeout=30_000)
     with page.expect_request(lambda request: ROUTE.search(request.url) is not None) as found:
@@ -237,7 +242,7 @@ def test_another_site_cannot_send_events(host: str, schools: list[str], browser:
     other = browser.new_context().new_page()
     for school in schools:
         other.goto(school)
-        with other.expect_response(target) as blind:  # sent without permission, its answer cannot be read
+        with other.expect_response(target) as blind:  # in this mode the response cannot be read
             other.evaluate("target => fetch(target, {method: 'POST', body: '{}', mode: 'no-cors'})", target)
         assert blind.value.status == 403
         read = "target => fetch(target, {method: 'POST', body: '{}'}).then(() => 'read', () => 'refused')"
@@ -250,7 +255,10 @@ def test_another_site_cannot_send_events(host: str, schools: list[str], browser:
 
 
 def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page):
-    """In a frame of a site that may embed the app, where the browser keeps no cookies for it."""
+    """The events route works in a frame of a site that may embed the app.
+
+    In such a frame the browser stores no cookies for the app.
+    """
     page.goto(schools[0])
     frame = page.frame_locator("iframe")
     cell = frame.get_by_role("gridcell").nth(3)
@@ -262,7 +270,10 @@ def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page)
 
 
 def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: list[str], page: Page):
-    """Browsers may block uploads and downloads in a frame of another site."""
+    """In a frame of another site the page has a link that opens the same state in a separate window.
+
+    Browsers can block uploads and downloads in such a frame.
+    """
     page.goto(f"{schools[0]}/whole")
     frame = page.frame_locator("iframe")
     cell = frame.get_by_role("gridcell").nth(3)

@@ -1,6 +1,6 @@
-"""Tests that no state is lost on a host: restarts, fast typing, and late events.
+"""Tests that a host loses no state: after restarts, with fast typing, and with late events.
 
-    pytest tests/e2e/test_hosted.py
+pytest tests/e2e/test_hosted.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.e2e.components_page import ROOT, named
 pytestmark = pytest.mark.browser
 
 MODEL = {"model": "assignment-selective"}
-BACK = 40_000  # timeout in ms; a quiet machine needs seconds
+BACK = 40_000  # timeout in ms; without other load it takes seconds
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Brow
     one.wait_for_timeout(1000)
     mortal.start()
 
-    for page, visit in zip((one, two), visits, strict=True):  # the page keeps its content until the server is back
+    for page, visit in zip((one, two), visits, strict=True):  # waits until each page has a new session
         page.wait_for_function("visit => attentionLabVisit !== visit", arg=visit, timeout=BACK)
     expect(one.get_by_label("Text", exact=True)).to_have_value("q=4; q=8; q=?", timeout=BACK)
     expect(named(one, "layer 2, head 3, pruned")).to_have_attribute("aria-selected", "true", timeout=BACK)
@@ -65,7 +65,7 @@ def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Brow
         page.wait_for_timeout(500)
         assert query(page) == its
         expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-    # the visit continues after the restart
+    # the session continues after the restart
     named(one, "layer 1, head 1, live").click()
     one.keyboard.press("p")
     one.wait_for_function("location.search.includes('plan=self-0.0g0-1.0g0-1.2g0')")
@@ -105,14 +105,14 @@ def test_heads_clicked_right_after_a_link_raise_nothing(visit):
         page.wait_for_timeout(400)
         expect(page.locator('[data-testid="stException"]')).to_have_count(0)
         page.get_by_role("link", name="Explore", exact=True).click()
-        page.wait_for_function("!location.search.includes('page=')")  # the page Compare has its own heads
+        page.wait_for_function("!location.search.includes('page=')")  # waits for Explore, because Compare has heads too
         expect(page.get_by_role("gridcell")).to_have_count(12)
         expect(page.locator('[role="gridcell"][aria-selected="true"]')).to_have_count(1)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
 
 def test_a_link_that_streamlit_does_not_pass_on_opens_all_the_same(visit):
-    """A link with more than 1,000 parameters opens, although Streamlit treats it as an empty address."""
+    """A link with more than 1,000 parameters opens, although Streamlit passes on an empty address for it."""
     page = visit(text="a=1; a=?", **MODEL, **{f"x{i}": "" for i in range(1001)})
     expect(page.get_by_label("Text", exact=True)).to_have_value("a=1; a=?")
     expect(page.get_by_role("gridcell")).to_have_count(12)
@@ -123,7 +123,7 @@ def test_a_link_that_streamlit_does_not_pass_on_opens_all_the_same(visit):
 def test_forty_four_quick_edits_end_in_the_right_address(visit):
     page = visit(model="stories-softmax")
     expect(page.get_by_role("gridcell")).to_have_count(32)
-    # clicks and edits every second head of each layer, twice over the grid, one every 25 ms
+    # edits every second head of each layer, twice over the whole grid, one edit every 25 ms
     page.evaluate(f"""() => {{ {ROOT}
         const buttons = [...root('heads').querySelectorAll('.buttons button')];
         const prune = buttons.find(button => button.textContent.trim() === 'Prune');

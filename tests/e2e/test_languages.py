@@ -1,6 +1,6 @@
-"""Languages and tips in a real browser.
+"""Languages and tooltips in a real browser.
 
-    pytest tests/e2e/test_languages.py
+pytest tests/e2e/test_languages.py
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def title(language: str) -> str:
 
 
 def meaning(term: str) -> str:
-    """Returns the explanation of a tip, as the page shows it."""
+    """Returns the explanation of a term, as the page displays it in a tooltip."""
     return texts.glossary()[term][1].replace("*", "")
 
 
@@ -53,7 +53,7 @@ def test_the_language_changes_and_nothing_else(visit):
     expect(page.get_by_role("button", name="English", exact=True)).to_be_focused()
     page.wait_for_function("location.search.includes('lang=zh')")
     assert query(page) == before | {"lang": "zh"}
-    page.get_by_role("button", name="撤销", exact=True).click()  # the experiment is undone, not the language
+    page.get_by_role("button", name="撤销", exact=True).click()  # undo changes the experiment, not the language
     expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 动态")).to_be_visible()
     assert query(page)["lang"] == "zh"
     page.get_by_role("button", name="English", exact=True).click()
@@ -98,11 +98,11 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
         "aria-description", re.compile("^" + re.escape(meaning("live"))))
     page.mouse.move(0, 0)
     entropy = page.get_by_role("radio", name="Entropy", exact=True)
-    entropy.hover()  # a Streamlit widget, which does not have the theme's colours
+    entropy.hover()  # the tooltip of a Streamlit widget, which does not have the colours of the theme
     expect(tip).to_contain_text(meaning("section").replace("*", ""))
     assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
         "e => getComputedStyle(e).color")
-    entropy.click()  # the popover covers the tip's position while the pointer stays there
+    entropy.click()  # the popover covers the position of the tooltip while the pointer stays there
     expect(page.get_by_role("application", name=re.compile("^Entropy of each row"))).to_be_visible()
     page.get_by_role("radio", name="Forgetting", exact=True).hover()
     page.wait_for_timeout(800)

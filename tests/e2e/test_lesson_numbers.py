@@ -1,7 +1,7 @@
-"""The numbers that a lesson's step quotes can be seen without scrolling, on screens of four sizes and in large type.
+"""The numbers that a lesson step quotes are visible without scrolling, on four screen sizes and in large type.
 
-Numbers of a study are read off the lines of a chart, so only the prediction's and the model card's are looked for. On
-a phone they are the prediction's, at the foot of the window; a table of several models is below the task there.
+Numbers of a study are read off the lines of a chart, so only numbers of predictions and of the model card are checked.
+On a phone only numbers of the prediction at the foot of the window are checked, because tables are below the task.
 
     pytest tests/e2e/test_lesson_numbers.py
 """
@@ -21,10 +21,10 @@ from tests.e2e.test_lessons_done import panel
 
 pytestmark = pytest.mark.browser
 
-# name of a screen -> (width, height); large type is tested on the projector only
+# name of a screen -> (width, height); large type is tested only on the projector
 SCREENS = {"small laptop": (1280, 800), "laptop": (1440, 900), "projector": (1920, 1080), "phone": (390, 844)}
 LARGE = {"projector in large type": (1920, 1080)}
-# Returns the texts inside of the window, without the lesson's own and without word joiners.
+# Returns the visible texts, without those of the lesson and without word joiners.
 SEEN = """() => {
     const found = [];
     const inside = box => box.width > 0 && box.height > 0 && box.left > -1 && box.right < innerWidth + 1 &&
@@ -47,7 +47,10 @@ SEEN = """() => {
 
 
 def is_seen(page: Page, said: str, least: float | None) -> bool:
-    """Returns whether a number is visible now, or one above `least` if that is given."""
+    """Returns whether a number is visible now.
+
+    If `least` is given, any visible number above `least` counts.
+    """
     texts = page.evaluate(SEEN)
     shares = [float(number.rstrip("%")) / 100 for text in texts for number in NUMBER.findall(text) if "%" in number]
     if least is not None:
@@ -76,12 +79,15 @@ def test_a_quoted_number_is_seen_without_scrolling(key: str, screens: dict[str, 
 
 
 def on_phone(place: Place) -> bool:
-    """Returns whether a step shows one model, whose prediction is at the foot of a phone's window."""
+    """Returns whether a step shows a single model, whose prediction is at the foot of the window on a phone."""
     return lesson_files.step_at(place).opens.get("page", "explore") == "explore"
 
 
 def links(place: Place, facts: list[dict]) -> list[dict[str, str]]:
-    """Returns the links on which a number of the step can be: after its task, before it, and a fact's own."""
+    """Returns the links on which a number of the step can be visible.
+
+    They are the states after the task, before the task, and those of the facts.
+    """
     step = lesson_files.step_at(place)
     answer = {"say": "abcd"[step.question.right]} if step.question else {}
     states = [{**step.opens, **step.does}, step.opens, *({**step.opens, **fact.get("with", {})} for fact in facts)]
@@ -90,7 +96,7 @@ def links(place: Place, facts: list[dict]) -> list[dict[str, str]]:
 
 
 def found(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Place, str], dict]) -> set:
-    """Returns those of the numbers that become visible within three seconds."""
+    """Returns the subset of `wanted` whose numbers become visible within three seconds."""
     there: set[tuple[Place, str, str]] = set()
     for _attempt in range(20):
         for its in wanted - there:
@@ -105,7 +111,10 @@ def found(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Pla
 
 @pytest.mark.parametrize("screen", ["small laptop", "laptop", "projector", *LARGE])
 def test_the_heads_of_three_blocks_are_on_one_screen(screen: str, visit: Callable[..., Page]):
-    """A step asks how many heads are left in each of three grids."""
+    """The heads of three blocks are visible at once.
+
+    The step asks for the number of heads left in each block.
+    """
     page = visit(lesson="gates.6", **({"teach": "1"} if screen in LARGE else {}))
     width, height = (SCREENS | LARGE)[screen]
     page.set_viewport_size({"width": width, "height": height})

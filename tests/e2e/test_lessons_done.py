@@ -1,6 +1,8 @@
-"""A first visit and the six lessons, done from beginning to end by clicks in every language; lesson 1 also by keyboard.
+"""The first page and the six lessons, completed from beginning to end by clicks in every language.
 
-    pytest tests/e2e/test_lessons_done.py
+Lesson 1 is also completed by keyboard.
+
+pytest tests/e2e/test_lessons_done.py
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def panel(page: Page) -> Locator:
 
 
 def at(page: Page, place: Place) -> None:
-    """Waits for a step that is not ticked off yet."""
+    """Waits for a step that is not marked as done yet."""
     expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(place), timeout=60_000)
     expect(panel(page).locator(".task")).not_to_have_class(re.compile("done"))
 
@@ -38,24 +40,27 @@ def ticked(page: Page) -> None:
 
 
 def linked(page: Page, key: str, value: str) -> None:
-    """Waits until the address has the value, which means that Python has answered and no older answer is under way."""
+    """Waits until the address has the value.
+
+    Then Python has responded, and no older response is pending.
+    """
     page.wait_for_function("([key, value]) => new URLSearchParams(location.search).get(key) === value",
                            arg=[key, value], timeout=20_000)
     page.wait_for_timeout(150)
 
 
 def tile(page: Page, layer: int, head: int, kind: str = "self") -> Locator:
-    """Returns the tile of a head (counted from 0), in any language."""
+    """Returns the tile of a head (layer and head counted from 0), whatever the language."""
     return page.locator(f'[role="gridcell"][data-kind="{kind}"][data-layer="{layer}"][data-head="{head}"]')
 
 
 def set_plan(page: Page, wanted: HeadPlan) -> None:
-    """Sets the heads that a step asks for: all at once, per layer, or one by one."""
+    """Sets the heads that a step requires: all at once, per layer, or one by one."""
     heads = list(wanted.heads)
     (state,) = {str(its) for its in wanted.heads.values()}
     layers = {layer for _kind, layer, _head in heads}
     kind = heads[0][0]
-    if len(heads) == 24:  # a block of the translator
+    if len(heads) == 24:  # all heads of a block of the translation model
         page.locator(f'[data-kind="{kind}"][data-scope="all"]').click()
         page.get_by_role("button", name=_("Prune"), exact=True).click()
     elif len(heads) in (32, 4) and len(layers) in (1, 4):
@@ -102,16 +107,16 @@ def do(page: Page, step: Step) -> None:
     if "keep" in what:
         box = page.get_by_role("combobox", name=_("Tokens kept while writing"))
         box.scroll_into_view_if_needed()
-        page.wait_for_timeout(500)  # a list that opens while the page scrolls closes again
+        page.wait_for_timeout(500)  # a list that opens while the page scrolls would close again
         box.click()
         page.get_by_role("option", name=_("Keep {budget} tokens per layer while writing", budget=8)).click()
-        # the generation has reached its end
+        # the generation has ended
         expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)
 
 
 @pytest.fixture(params=LANGUAGES)
 def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yields a language, in which this test looks up the names of controls."""
+    """Yields a language, in which the test looks up the labels of controls."""
     texts.speak(request.param)
     yield request.param
     texts.speak(texts.ENGLISH)
@@ -250,7 +255,7 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Explore")).to_be_visible()
     panel(page).get_by_role("button", name="Leave").click()
-    # the list of lessons, as at the beginning
+    # the list of lessons is displayed again
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
     page.get_by_role("link", name="Explore").click()
     expect(page.get_by_label("Text", exact=True)).to_have_value("k=4; k=?")
@@ -270,9 +275,9 @@ def test_the_picture_stays_where_it_is_from_step_to_step(width: int, visit: Call
         page.wait_for_timeout(300)
         places.append(page.get_by_role("grid").bounding_box())
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if width > 640:  # on a wide screen; on a phone the lower elements have to be scrolled to
+    if width > 640:  # on a phone the lower elements are only visible after scrolling
         assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
     box = panel(page).bounding_box()
     grid = places[-1]
-    # the box covers nothing of the grid
+    # the box covers no part of the grid
     assert box["x"] + box["width"] <= grid["x"] or box["y"] + box["height"] <= grid["y"]

@@ -1,7 +1,8 @@
-"""Pruning and Heads in a real browser: pruning by keys, by a click in a chart and by selecting points; links restore
-it.
+"""Pruning and Heads in a real browser: pruning by keys, by a click in a chart, and by selecting points.
 
-    pytest tests/e2e/test_pruning_by_hand.py
+Links restore the state.
+
+pytest tests/e2e/test_pruning_by_hand.py
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def pruned(page: Page) -> int:
-    """Returns the number of tiles that the grid shows as pruned."""
+    """Returns the number of tiles in the grid that are displayed as pruned."""
     return page.get_by_role("gridcell", name=re.compile(", pruned")).count()
 
 
@@ -43,7 +44,7 @@ def test_heads_go_and_come_back(visit):
     expect(again.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(6)
 
 
-# JavaScript: records the positions of the slider and of the chart's mark in every frame: [slider, mark]
+# JavaScript: records [position of the slider, position of the mark in the chart] in every frame
 WATCH = """slider => {
     const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
     const mark = () => hosts.map(host => host.shadowRoot.querySelector('[data-part="figure"] [data-x]')).find(Boolean);
@@ -57,9 +58,10 @@ WATCH = """slider => {
 
 
 def test_quick_presses_lose_nothing(visit):
-    """Sixteen key presses without waiting prune sixteen heads in one undo step.
+    """Sixteen key presses without a pause prune sixteen heads, in one undo step.
 
-    The slider never moves back when answers to earlier presses arrive, and the chart's mark moves with it.
+    The slider never moves back when responses to earlier presses arrive, and the mark in the chart moves with the
+    slider.
     """
     page = visit(page="pruning", model="translation-softmax", order="alone.all", text="The dog sleeps.")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))
@@ -70,7 +72,7 @@ def test_quick_presses_lose_nothing(visit):
         page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("56 of 72 heads are left.", exact=True)).to_be_visible()
     expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(16)
-    page.wait_for_timeout(1500)  # time for late answers
+    page.wait_for_timeout(1500)  # time for late responses
     expect(slider).to_have_attribute("aria-valuetext", "56")
     assert pruned(page) == 16
     places = page.evaluate("shownPlaces")
@@ -82,7 +84,7 @@ def test_quick_presses_lose_nothing(visit):
 
 
 def test_other_heads_are_other_places(visit):
-    """If another set of heads is chosen while positions are still being sent, these positions apply to the old set."""
+    """If another set of heads is selected while slider positions are still being sent, they apply to the old set."""
     page = visit(page="pruning", model="translation-softmax", order="alone.all", text="The dog sleeps.")
     slider = page.get_by_role("slider", name=re.compile("Heads left, of 72"))
     encoder = page.get_by_role("radio", name="Encoder")
@@ -105,7 +107,10 @@ def test_other_heads_are_other_places(visit):
 
 
 def test_a_drag_with_the_pointer(visit):
-    """A drag is one undo step, even if another one follows quickly; the browser's back and forward buttons follow."""
+    """A drag is one undo step, even if another drag follows quickly.
+
+    The back and forward buttons of the browser go through the same steps.
+    """
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))
     for key, left in (("PageDown", None), ("Home", 0), ("PageUp", None), ("End", 32)):
@@ -136,7 +141,7 @@ def test_a_drag_with_the_pointer(visit):
 
 
 def test_a_click_in_the_chart(visit):
-    """A click prunes to that number of heads; the arrow keys, Home and End move through the numbers."""
+    """A click at a number of heads prunes to this number. The arrow keys, Home and End change the number."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     chart = page.get_by_role("application").first
     chart.scroll_into_view_if_needed()
@@ -174,7 +179,10 @@ CHIPS = f".st-key-{session.PICKED.replace(' ', '-')} .react-aria-ComboBox [data-
 
 
 def test_a_click_selects_a_head_and_a_lasso_picks_heads(visit):
-    """A click on a point selects its head; the lasso and the rectangle pick all heads inside, which are then pruned."""
+    """A click on a point selects the head of this point.
+
+    The lasso and the rectangle pick all heads inside, which can then be pruned.
+    """
     page = visit(page="heads", model="stories-softmax", show="loss.confidence.corpus")
     plot = page.locator(".js-plotly-plot")
     plot.locator(".points path").nth(9).click(force=True)
@@ -206,7 +214,7 @@ def test_a_click_selects_a_head_and_a_lasso_picks_heads(visit):
 
 
 def test_heads_are_picked_by_keys(visit):
-    """The list of picked heads works by keyboard, and the chart follows it."""
+    """The list of picked heads works by keyboard, and the chart shows the same heads."""
     page = visit(page="heads", model="stories-softmax")
     page.get_by_label("Picked heads").last.focus()
     for key in ("1", ".", "3", "Enter"):
@@ -229,7 +237,8 @@ def test_it_fits_the_window(visit, width: int):
 
 
 def test_roles_and_their_sentences(visit):
-    """The filter leaves the badges of one role; the selected head shows its role with example sentences."""
+    """The filter shows the badges of one role only. For the selected head its role is displayed with example sentences.
+    """
     page = visit(page="heads", model="stories-softmax")
     pill = page.get_by_role("radio", name=re.compile("verb → object"))
     pill.click()

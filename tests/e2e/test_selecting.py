@@ -1,6 +1,6 @@
-"""Several heads selected by mouse, saved states, and lessons' progress after a reload, in Chromium.
+"""Several heads selected by mouse, saved states, and the progress of lessons after a reload, in Chromium.
 
-    pytest tests/e2e/test_selecting.py
+pytest tests/e2e/test_selecting.py
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_heads_are_added_removed_and_boxed_and_pruned_together(visit: Callable[.
     assert selected(page) == {(1, 0), (1, 1), (2, 0), (2, 1)}
     page.keyboard.press("p")
     page.wait_for_function("decodeURIComponent(location.search).includes('plan=self-1.0~1g0-2.0~1g0')")
-    tile(page, 0, 0).click()  # a click after a drag selects as usual
+    tile(page, 0, 0).click()  # after a drag, a click selects as usual
     assert selected(page) == {(0, 0)}
 
 

@@ -1,6 +1,6 @@
-"""Tests of exports in a real browser: pictures, tables, pages that work offline; themes; embedding.
+"""Tests of exports in a real browser: images, tables, pages that work offline; themes; embedding.
 
-    pytest tests/e2e/test_taking_away.py
+pytest tests/e2e/test_taking_away.py
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def menu(page: Page, where: str) -> Locator:
 
 
 def take(page: Page, where: str, kind: str, folder: Path) -> Path:
-    """Chooses an entry of a menu and returns the path of the downloaded file."""
+    """Clicks an entry of a download menu and returns the path of the downloaded file."""
     menu(page, where).click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=re.compile(kind)).click()
@@ -44,14 +44,14 @@ def take(page: Page, where: str, kind: str, folder: Path) -> Path:
 
 
 def told(root: ElementTree.Element, tag: str) -> list[str]:
-    """Returns the titles of all elements with this tag that have one."""
+    """Returns the titles of all elements with this tag, without elements that have no title."""
     titles = [element.find(f"{SVG}title") for element in root.iter(f"{SVG}{tag}")]
     return [title.text or "" for title in titles if title is not None]
 
 
 @pytest.fixture
 def page(visit) -> Page:
-    return visit(model="stories-softmax", text=TEXT, plan=PLAN, **{"as": "matrix"})  # not words
+    return visit(model="stories-softmax", text=TEXT, plan=PLAN, **{"as": "matrix"})  # the matrix, not the Words view
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_a_picture_in_pixels_is_light_and_twice_as_large(visit, tmp_path):
     assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
 
 
-@pytest.mark.parametrize("fault", ["done => done(null)", "() => {}"])  # no pixels; no answer
+@pytest.mark.parametrize("fault", ["done => done(null)", "() => {}"])  # toBlob returns null, or never calls back
 def test_where_the_browser_makes_no_pixels_the_picture_is_saved_as_svg(visit, tmp_path, fault):
     page = visit(model="stories-softmax", text="Once upon a time", **{"as": "matrix"})
     page.evaluate(f"void (HTMLCanvasElement.prototype.toBlob = {fault})")
@@ -192,7 +192,7 @@ def test_the_menu_by_keyboard(page):
     expect(entries.first).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(entries.last).to_be_focused()
-    page.keyboard.press("c")  # a shortcut of the heads, which has no effect here
+    page.keyboard.press("c")  # a shortcut of the head grid, which has no effect in a menu
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
     expect(entries).to_have_count(0)
@@ -208,7 +208,7 @@ def test_the_theme_is_switched_for_the_whole_page_and_kept(visit):
         page.get_by_role("button", name="Theme").click()
         menu = page.get_by_role("menu", name="Theme").bounding_box()
         assert menu["x"] + menu["width"] <= page.viewport_size["width"]
-        for entry in page.get_by_role("menuitemradio").all():  # all entries of the menu, with their texts
+        for entry in page.get_by_role("menuitemradio").all():  # all entries of the menu
             its = entry.bounding_box()
             assert menu["x"] <= its["x"] and its["x"] + its["width"] <= menu["x"] + menu["width"]
             assert entry.evaluate("its => its.scrollWidth <= its.clientWidth")

@@ -1,6 +1,6 @@
-"""The text box in a real browser: answers to each key, its own undo, composed characters, long texts, screen readers.
+"""The text box in a real browser: response to each key, separate undo, composed characters, long texts, screen readers.
 
-    pytest tests/e2e/test_text_box.py
+pytest tests/e2e/test_text_box.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def box(page: Page) -> Locator:
 
 
 def read(page: Page, text: str) -> None:
-    """Waits until the address has the text, that is, until Python has answered it."""
+    """Waits until the address contains the text, which means that Python has responded to it."""
     page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text)
 
 
@@ -50,7 +50,7 @@ def test_the_box_has_an_undo_of_its_own(visit):
     read(page, "a=1; a=?")
     expect(box(page)).to_have_value("a=1; a=?")
     page.get_by_role("gridcell").nth(3).click()
-    page.keyboard.press("Control+z")  # outside the box this is the app's undo: of the selection, then of the text
+    page.keyboard.press("Control+z")  # outside the box this key is the undo of the app, for selection and text
     page.get_by_role("button", name="Redo", exact=True).click()
     expect(box(page)).to_have_value(query(page)["text"])
 

@@ -13,13 +13,13 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-NARROW = [(390, 844), (853, 600), (1024, 768)]  # screen sizes: a phone, 1280 px at 150%, a small laptop
+NARROW = [(390, 844), (853, 600), (1024, 768)]  # a phone, 1280 px at 150% zoom, a small laptop
 QUESTION = {"page": "explore", "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 
 
 @pytest.mark.parametrize("size", NARROW, ids=str)
 def test_a_press_and_its_effect_are_on_one_screen(visit: Callable[..., Page], size: tuple[int, int]):
-    """The effect is repeated at the foot of the window while its panel is below the window, and only then."""
+    """While the effect panel is below the window, and only then, the effect is repeated at the foot of the window."""
     page = visit(**QUESTION)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     foot = page.locator(".peek")
@@ -52,7 +52,7 @@ def places(page: Page) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
 def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
-    """The header's elements keep their positions on every page, with and without a model."""
+    """The elements of the header have the same positions on every page, with and without a model."""
     found = []
     for name in ("start", "explore", "results"):
         page = visit(wait=False, page=name)
@@ -77,9 +77,9 @@ def test_a_name_of_two_lines_makes_the_header_no_higher(visit: Callable[..., Pag
 
 
 def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Callable[..., Page]):
-    """A name that does not fit is replaced by the short name of charts, and not cut; it returns on a wider window.
+    """A model name that does not fit is not cut, but replaced by the short name from the charts.
 
-    The accessible name of the button is always the full one.
+    In a wider window the full name returns. The accessible name of the button is always the full name.
     """
     page = visit(page="explore", model="masked-gau-relu2-mixed")
     name = page.locator(".st-key-model .title")
@@ -90,9 +90,9 @@ def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Cal
     expect(page.locator(".st-key-model .choose")).to_have_accessible_name(re.compile("unit, relu²/n, mixed lengths"))
 
 
-@pytest.mark.parametrize("width", [320, 390])  # 1280 px at 400%, and a phone
+@pytest.mark.parametrize("width", [320, 390])  # 1280 px at 400% zoom, and a phone
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: int):
-    """No page scrolls sideways on a phone; a table that is too wide has its own scroll bar."""
+    """No page scrolls sideways on a phone. A table that is too wide has its own scroll bar."""
     page = visit(phone=True)
     page.set_viewport_size({"width": width, "height": 844})
     for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", ""),
@@ -105,7 +105,7 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: i
 
 
 def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
-    """With large type, for a projector at 1280 px, tiles keep their size."""
+    """With large type (for a projector, 1280 px wide) tiles keep their size."""
     sides = []
     for teach in ("0", "1"):
         page = visit(lesson="constant.2", teach=teach)

@@ -1,6 +1,6 @@
-"""The Words view in a real browser, with known weights: tints, words, keys, touch, and fast response.
+"""The Words view in a real browser, with known weights: tints, words, keys, touch, and response time.
 
-    pytest tests/e2e/test_words.py
+pytest tests/e2e/test_words.py
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ def told(page: Page) -> str:
 
 
 def tint(word: Locator) -> numpy.ndarray:
-    """Returns red, green and blue of a word's background; the page's background if it has none."""
+    """Returns red, green and blue of a word's background, or of the page's background if the word has none."""
     found = re.findall(r"[\d.]+", word.evaluate("e => getComputedStyle(e).backgroundColor"))
     return numpy.array(found, float)[:3] if len(found) == 3 else numpy.full(3, numpy.nan)
 
 
 def expect_tints(page: Page, shares: numpy.ndarray, first: int = 0, dark: bool = False, scale: str = "sequential",
                  tolerance: float = 2.5) -> None:
-    """Asserts that each word has the colour of its share, and words without a share have none."""
+    """Asserts that each word has the colour of its attention weight.
+
+    shares[j] is the weight of word first + j. Words without a weight have no colour.
+    """
     for j, word in enumerate(words(page).all()):
         at = j - first
         share = shares[at] if 0 <= at < len(shares) else 0.0
@@ -60,7 +63,7 @@ def test_a_word_tints_the_words_that_it_looks_at(visit, dark):
     page = visit(case="one", form="words", dark=dark)
     live = weights("one", "self")[0, 0]
     expect(words(page)).to_have_count(5)
-    expect_tints(page, live[4], dark=dark)  # without a pointer the tints are those of the last word
+    expect_tints(page, live[4], dark=dark)  # without a pointer the tints are the attention of the last word
     for i in (2, 0, 3):
         words(page).nth(i).hover()
         expect_tints(page, live[i, :i + 1], dark=dark)
@@ -90,7 +93,7 @@ def test_two_rows_of_tokens_are_both_shown(visit):
     words(page).nth(2).hover()
     expect_tints(page, live[2], first=len(queries))
     assert told(page).startswith("“saß” attends to ")
-    words(page).nth(len(queries) + 5).hover()  # a key word, which shows the words that attend to it
+    words(page).nth(len(queries) + 5).hover()  # over a word of the keys, tints show the words that attend to it
     expect_tints(page, live[:, 5])
     assert told(page).startswith("“mat” is attended to by ")
 
@@ -115,7 +118,7 @@ def test_a_pruned_head_looks_pruned(visit):
     alive = tint(words(page).nth(4))
     page.keyboard.press("p")
     expect(page.locator(".readout .first")).to_contain_text("Pruned: the attention of ")
-    pruned = tint(words(page).nth(4))  # on white: lighter is less
+    pruned = tint(words(page).nth(4))  # on white: brighter means less attention
     assert (pruned >= alive).all() and pruned.sum() - alive.sum() > 0.5 * (3 * 255 - alive.sum())
     page.get_by_role("tab", name="Live").click()
     expect(page.locator(".readout .first")).to_contain_text("attends to")
@@ -126,7 +129,7 @@ def test_the_means_of_a_layer_and_of_all_heads(visit):
     page = visit(case="one", form="words")
     live = weights("one", "self")
     page.get_by_role("radio", name="Mean of layer 1").click()
-    expect_tints(page, live[0].mean(0)[4], tolerance=4)  # thumbnails are rounded, hence the tolerance
+    expect_tints(page, live[0].mean(0)[4], tolerance=4)  # the tolerance is for the rounding of thumbnails
     page.get_by_role("radio", name="Mean of all heads").click()
     expect_tints(page, live.mean((0, 1))[4], tolerance=4)
     page.wait_for_function("() => document.querySelector('code')?.innerText.includes('\"mean\": \"all\"')")
@@ -189,9 +192,9 @@ def test_128_words_wrap_and_can_be_read(visit, width):
 
 
 def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
-    """A pointer event is answered before it returns, without a request to Python.
+    """A pointer event changes the page before the event handler returns, without a request to Python.
 
-    It writes only each word's tint, number and frame. The duration is measured in benchmarks/interaction.py.
+    The handler writes only tint, number and frame of each word. Its duration is measured in benchmarks/interaction.py.
     """
     page = visit(case="longest", form="words")
     expect(words(page)).to_have_count(128)
@@ -223,7 +226,7 @@ def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
         assert max(found["writes"]) <= 3 * 128 + 12, found["writes"]
         assert found["more"] == 0
         page.wait_for_timeout(300)
-    assert not [frame for frame in asked if len(str(frame)) > 400], asked  # Streamlit's own keep-alive frames are short
+    assert not [frame for frame in asked if len(str(frame)) > 400], asked  # Streamlit's keep-alive messages are shorter
 
 
 def test_the_choice_of_form_reaches_python(visit):

@@ -24,18 +24,18 @@ from tests.models.foreign_tiny import TEXTS, folder_of, picture
 
 pytestmark = pytest.mark.browser
 
-LOADED = 30_000  # timeout in ms; the first model imports transformers
+LOADED = 30_000  # timeout in ms; opening the first model imports transformers
 
 
 def ask_for(page: Page, folder: Path | str) -> None:
-    """Enters a folder on the page Your model and presses its button."""
+    """Enters a folder on the page Your model and clicks the button of the form."""
     box = page.get_by_label("A folder on this machine", exact=True)
     box.fill(str(folder))
     box.press("Enter")
 
 
 def open_folder(visit, folder: Path, heads: int) -> Page:
-    """Returns a new visitor's page with this model, on Explore."""
+    """Opens this model in a new session, and returns its page Explore."""
     page = visit(page="yours", wait=False)
     ask_for(page, folder)
     page.wait_for_function("name => new URLSearchParams(location.search).get('model') === name",
@@ -57,7 +57,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     page = open_folder(visit, minilm, 72)
     named(page, "layer 2, head 5, live").click()
     expect(page.get_by_text("make them on the page Your model")).to_be_visible()
-    page.keyboard.press("c")  # without constant matrices the key has no effect
+    page.keyboard.press("c")  # the model has no constant matrices, so the key has no effect
     page.keyboard.press("p")
     expect(named(page, "layer 2, head 5, pruned")).to_be_visible()
     page.wait_for_function("location.search.includes('plan=self-1.4g0')")
@@ -77,7 +77,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     page.wait_for_function("location.search.includes('plan=self-1.4g0-2.0c')")
     expect(page.get_by_role("tab", name="Constant", exact=True)).to_be_visible()
 
-    other = visit(**query(page))  # another visitor has the model without this visitor's matrices
+    other = visit(**query(page))  # in another session the model has no constant matrices
     expect(named(other, "layer 2, head 5, pruned")).to_be_visible()
     expect(named(other, "layer 3, head 1, live")).to_have_attribute("aria-selected", "true")
     expect(other.get_by_text("wait for their matrices")).to_be_visible()
@@ -148,7 +148,7 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def hosted() -> Iterator[str]:
-    """Yields the address of a host for visitors from the internet."""
+    """Yields the address of the app in hosted mode."""
     with serve(ATTENTION_LAB_HOSTED="1") as address:
         yield address
 

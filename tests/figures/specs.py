@@ -9,7 +9,7 @@ Spec = dict[str, Any]
 
 
 def parts(spec: Spec) -> Iterator[Spec]:
-    """Yields a specification and every view inside it."""
+    """Yields a specification and every view that it contains."""
     yield spec
     for inner in (*spec.get("layer", ()), *spec.get("concat", ()), *spec.get("vconcat", ())):
         yield from parts(inner)
@@ -21,7 +21,7 @@ def rows(spec: Spec, panel: int = 0, **fixed: Any) -> list[dict[str, Any]]:
 
 
 def table(spec: Spec, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
-    """Returns series -> (x, y) pairs of its line in a panel."""
+    """Returns series -> (x, y) pairs of the line in a panel."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows(spec, panel, form="line"):
         lines.setdefault(row["series"], []).append((row["x"], row["y"]))
@@ -29,12 +29,12 @@ def table(spec: Spec, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
 
 
 def panels(spec: Spec) -> list[Spec]:
-    """Returns the views of the panels."""
+    """Returns the view of each panel."""
     return spec.get("concat", [spec])
 
 
 def scale(spec: Spec, channel: str) -> dict[str, Any]:
-    """Returns domain -> range of the first scale of a channel that has both."""
+    """Returns domain -> range of the first scale for a channel that has both."""
     for part in parts(spec):
         its = part.get("encoding", {}).get(channel, {}).get("scale") or {}
         if "domain" in its and "range" in its:
@@ -44,13 +44,13 @@ def scale(spec: Spec, channel: str) -> dict[str, Any]:
 
 
 def looks(spec: Spec) -> dict[str, tuple[Any, Any]]:
-    """Returns series -> its colour, and its dashes or shape."""
+    """Returns series -> (colour, dashes or shape)."""
     forms = scale(spec, "strokeDash") or scale(spec, "shape")
     return {name: (colour, forms[name]) for name, colour in scale(spec, "color").items()}
 
 
 def titles(spec: Spec, channel: str) -> list[str]:
-    """Returns the title of an axis in each panel."""
+    """Returns the title of an axis in every panel."""
     found = []
     for panel in panels(spec):
         its = [part["encoding"][channel]["title"] for part in parts(panel)

@@ -1,6 +1,6 @@
-"""Tests of the files of charts, and of the script of Vega that the browser loads.
+"""Tests of chart files, and of the Vega script that the browser loads.
 
-    pytest tests/figures/test_export.py
+pytest tests/figures/test_export.py
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def test_html_is_one_file_without_requests_and_texts_end_no_script(tmp_path: Pat
 
 
 def test_a_scatter_of_heads_is_saved_by_plotly_and_by_altair(tmp_path: Path):
-    """The HTML of plotly loads nothing; the files of altair have the same points, a hollow one for a modified head."""
+    """The HTML file of plotly loads no other file.
+
+    The files of altair have the same points; the point of a modified head is hollow.
+    """
     points = [figures.HeadPoint("1.1", "layer 1", 0.5, -0.25), figures.HeadPoint("2.1", "layer 2", 1.0, 2.0, True)]
     scatter = figures.head_scatter(points, "confidence", "loss, nats", 1, picked=[0], theme="print")
     page = figures.save(scatter, tmp_path / "a.html", caption=["Of 3 texts."]).read_text("utf-8")
@@ -72,7 +75,7 @@ def test_a_scatter_of_heads_is_saved_by_plotly_and_by_altair(tmp_path: Path):
     svg = ElementTree.parse(figures.save(drawn, tmp_path / "a.svg")).getroot()
     marks = [path for path in svg.iter("{http://www.w3.org/2000/svg}path")
              if path.get("aria-roledescription") == "point"]
-    assert [path.get("fill") for path in marks] == ["#0068a8", None, None]  # the last is the ring
+    assert [path.get("fill") for path in marks] == ["#0068a8", None, None]  # the last one is the ring of a head
 
 
 def test_another_ending_is_refused(tmp_path: Path):

@@ -1,6 +1,6 @@
-"""Tests of the charts of the Results page, and of properties that all line charts share.
+"""Tests of the charts on the Results page, and of properties that all line charts share.
 
-    pytest tests/figures/test_statement_charts.py
+pytest tests/figures/test_statement_charts.py
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_the_description_has_the_ends_of_each_line():
                                    {"name": "a", "x": 400, "value": 3.5, "seed": 0}], "loss, nats", "steps",
                                   STYLES).to_dict()
     assert "loss, nats, a: 5.25 at 50, 3.5 at 400" in spec["description"]
-    assert '"type": "log"' in json.dumps(spec)  # the steps span decades, so the axis is logarithmic
+    assert '"type": "log"' in json.dumps(spec)  # numbers of steps span powers of ten
 
 
 def test_a_tooltip_has_the_values_of_all_series_at_a_place():

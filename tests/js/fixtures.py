@@ -1,4 +1,4 @@
-"""Fixtures for the JavaScript tests, computed with numpy and the models' own functions."""
+"""Fixtures for the JavaScript tests, computed with numpy and with functions of the package `models`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.thumbnails import thumbnails
 
 
 def write(folder: Path) -> None:
-    """Makes a folder and writes all fixtures into it."""
+    """Creates a folder and writes all fixtures into it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {"selective": selective(), "head": head(), "scales": scales(), "tiles": tiles(),
                         "means": means()}.items():
@@ -28,13 +28,15 @@ def write(folder: Path) -> None:
 
 
 def selective(n: int = 9) -> dict[str, Any]:
-    """Returns the scores, S and F of one layer of selective attention, and the attention weights that follow from them.
+    """Returns scores, S, F and attention weights of one layer of selective attention.
+
+    S is the selection by one query, and F the selective mask (accumulated votes).
     """
     scores = _random(0).normal(0, 2, (1, 1, n, n)).astype(numpy.float32)
     scores = torch.tensor(scores).masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf)
     selected = selection(scores)
     mask = accumulate(selected)
-    # one more row after the last: the mask for the next token
+    # with an additional row at the end: the mask for the next token
     longer = torch.cat([mask[0], mask[0, -1:] + selected[0, -1:]])
     plain, masked = scores[0, 0].softmax(-1), (scores[0, 0] - mask[0]).softmax(-1)
     return {"n": n, "scores": _packed(scores[0, 0].numpy()), "selected": _packed(selected[0].numpy()),
@@ -43,9 +45,10 @@ def selective(n: int = 9) -> dict[str, Any]:
 
 
 def head() -> dict[str, Any]:
-    """Returns two heads, each with its constant map, difference, row sums and entropies: a causal one and a cross one.
+    """Returns one causal head and one head of cross-attention.
 
-    The causal head is square; the cross head has 5 queries and 7 keys.
+    Each has a constant map, a difference, row sums and entropies. The causal head is square; the cross-attention head
+    has 5 queries and 7 keys.
     """
     return {"causal": _head(6, 6, causal=True), "cross": _head(5, 7, causal=False)}
 
@@ -70,7 +73,7 @@ def _head(rows: int, columns: int, causal: bool) -> dict[str, Any]:
 
 
 def scales() -> dict[str, Any]:
-    """Returns steps of both colour scales for some numbers, and the colour of each step in both themes."""
+    """Returns the steps of both colour scales for some numbers, and the colour of each step in both themes."""
     weights = numpy.concatenate([[0, 1e-6, 0.25, 1, 1.5], _random(3).random(40)])
     changes = numpy.concatenate([[0, -1, 1, -3, 3, 1e-6], _random(4).normal(0, 1, 40)])
     signed = numpy.sign(changes) * numpy.sqrt(numpy.minimum(1, numpy.abs(changes) / 2))
@@ -82,16 +85,18 @@ def scales() -> dict[str, Any]:
 
 
 def tiles() -> dict[str, Any]:
-    """Returns thumbnails of a causal block and of one with more keys than queries, packed as the grid receives them."""
+    """Returns thumbnails of a causal block and of a block with more keys than queries, packed as for the grid
+    component.
+    """
     maps = {"causal": numpy.tril(_random(5).random((2, 3, 5, 5))), "cross": _random(6).random((3, 2, 4, 130))}
     return {name: _tiles(thumbnails(its.astype(numpy.float32)), name == "causal") for name, its in maps.items()}
 
 
 def means() -> dict[str, Any]:
-    """Returns attention maps of heads as thumbnails and as their mean weighted by the gates.
+    """Returns attention maps of heads as thumbnails, and their mean weighted by the gates.
 
-    There are three blocks: a causal one, one with more keys than queries, and one whose maps are too large to send
-    whole.
+    There are three blocks: a causal one, one with more keys than queries, and one whose maps are too large to be sent
+    completely.
     """
     return {name: _means(*size, causal) for name, size, causal in (
         ("causal", (2, 3, 6, 6), True), ("cross", (3, 2, 4, 9), False), ("large", (1, 2, 70, 70), True))}
@@ -103,7 +108,7 @@ def _means(layers: int, heads: int, rows: int, columns: int, causal: bool) -> di
     powers = numpy.tril(powers) if causal else powers
     weights = powers / powers.sum(-1, keepdims=True)
     gates = random.random((layers, heads)).round(2)
-    gates[0, 0] = 0  # a pruned head, which adds nothing to the mean
+    gates[0, 0] = 0  # a pruned head, which has no weight in the mean
     small = thumbnails(weights.astype(numpy.float32))
     layer = [(gates[i, :, None, None] * weights[i]).sum(0) / gates[i].sum() for i in range(layers)]
     return {**_tiles(small, causal), "gates": gates.tolist(), "queries": rows, "keys": columns,
@@ -129,7 +134,7 @@ def payload() -> tuple[bytes, dict[str, Any]]:
 
 
 def _channels(stops: list[str], part: float) -> list[float]:
-    """Returns red, green and blue of a colour scale at `part`, between its stops."""
+    """Returns red, green and blue at the fraction `part` of a colour scale between the colours `stops`."""
     places = numpy.linspace(0, 1, len(stops))
     return [float(numpy.interp(part, places, [int(stop[i:i + 2], 16) for stop in stops])) for i in (1, 3, 5)]
 

