@@ -1,5 +1,4 @@
-"""Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), and the positions of their
-words.
+"""Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), with word positions.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ class Sentence:
     Attributes:
         text: the original text.
         words: (start, stop) of each word in the text.
-        heads: heads for each word the index of the word that it depends on, from 0; -1 for the root.
-        relations: the dependency's name, without the part after a colon (`nsubj` of `nsubj:pass`).
-        tags: universal parts of speech, like `NOUN`.
+        heads: for each word, the index (from 0) of its syntactic head, the word on which it depends; -1 for the root.
+        relations: for each word, the name of its dependency without the part after a colon (`nsubj` of `nsubj:pass`).
+        tags: for each word, its universal part of speech, for example `NOUN`.
     """
 
     text: str
@@ -55,7 +54,7 @@ def read(split: str, data: Path = DATA) -> tuple[Sentence, ...]:
 def _sentence(lines: Sequence[str]) -> Sentence | None:
     text = next((line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")), "")
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    # rows of contractions (3-4) and of words that are not in the text (3.1) are left out
+    # rows of contractions (number 3-4) and of words that are not in the text (number 3.1) are left out
     rows = [row for row in rows if row[0].isdecimal()]
     if not (SHORTEST <= len(rows) <= LONGEST and text.isascii()):
         return None
@@ -71,10 +70,10 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns (start, stop) in the text of each token, found by its letters; an empty span for a token without letters.
+    """Returns the span (start, stop) of each token in the text; an empty span for a token without letters.
 
     Returns:
-        None if the tokens do not match the text, as with a tokenizer that changes letters.
+        The spans, or None if the tokens do not match the text, for example if the tokenizer changes letters.
     """
     spans, place = [], 0
     for token in tokens:

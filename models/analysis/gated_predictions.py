@@ -19,9 +19,9 @@ from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import PassResult
 
-NUMBERS = 16 * 2**20  # number of probabilities in one pass: 64 MB
-MAPS = 16 * 2**20  # numbers in the maps that are in memory at once: one layer's, or all layers' with gradients
-TOKENS = 4096  # number of tokens of all copies of the text in one pass
+NUMBERS = 16 * 2**20  # largest number of probabilities in one pass: 64 MB
+MAPS = 16 * 2**20  # largest number of values in the maps in memory: of one layer, or of all layers with gradients
+TOKENS = 4096  # largest number of tokens in one pass, over all copies of the text
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Question:
 
     Attributes:
         positions: P positions in the token sequence of the predictions.
-        targets: P ids: the right answers if they are known, else the unmodified model's top-1 predictions.
-        known: True if the right answers are known.
-        tokens: number of tokens of the longest token sequence of the text.
-        vocabulary: V of the predictions.
+        targets: P token ids: the known targets of the text, else the top-1 predictions of the unmodified model.
+        known: True if `targets` are the known targets of the text.
+        tokens: number of tokens of the longest token sequence (input or decoder).
+        vocabulary: number of tokens or classes that are predicted.
     """
 
     positions: tuple[int, ...]
@@ -44,11 +44,11 @@ class Question:
 
     @classmethod
     def of(cls, before: PassResult, index: int | None = None) -> Question:
-        """Returns one prediction of a text, or all predictions that the text asks for.
+        """Returns the Question with one prediction of a text, or with all its predictions.
 
         Args:
             before: results of the unmodified model.
-            index: index of the prediction; None for all, or for those with known answers if there are any.
+            index: index of the prediction; None for all predictions with a known target, or for all if there are none.
 
         Raises:
             ValueError: the model has no predictions.
@@ -73,7 +73,7 @@ class Gating:
     Args:
         kinds: the model's attention blocks.
         gated_log_probabilities: Lab.gated_log_probabilities of the text.
-        question: the predictions.
+        question: the predictions that are evaluated.
     """
 
     def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,
@@ -102,7 +102,7 @@ class Gating:
     def divergence(self, gates: Tensor) -> Tensor:
         """Returns KL(unmodified ‖ gated) in nats, (B,), under gates (B, heads): the mean over the positions."""
         after = self.log_probabilities(gates)
-        # a token that a bias of -inf excludes has -inf in both logarithms and adds nothing
+        # a token that is excluded by a bias of -inf has -inf in both logarithms and adds nothing
         ratio = (self.before - after).masked_fill(self.before.isneginf(), 0.0)
         divergence = (self.before.exp() * ratio).sum(-1).mean(-1)
         # clamped, because rounding gives -4e-7 for no change
@@ -131,7 +131,7 @@ class Gating:
             return torch.cat([measure(part) for part in gates.split(self.rows)])
 
     def prune_each(self, measure: Callable[[Tensor], Tensor]) -> Tensor:
-        """Returns `measure`, (heads,), with each head pruned in turn, the others kept."""
+        """Returns `measure` (heads,), for each head with this head pruned alone."""
         return self.in_parts(measure, 1 - torch.eye(len(self.heads)))
 
     def plan(self, is_open: Tensor) -> HeadPlan:

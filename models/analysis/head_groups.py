@@ -1,14 +1,14 @@
 """Three groups of heads for one text, after Causal Head Gating (Nam et al. 2025, arXiv 2505.13737).
 
-Gates G = sigmoid(a), one per head, are fitted to the text's right answers on frozen weights. A first fit has no further
-term. Two more fits start from its result and push each a towards 1 (G+) or towards 0 (G-):
+Gates G = sigmoid(a), one per head, are fitted to the text's targets on frozen weights. The first fit minimises the loss
+only. Two more fits start from its result and push each gate towards 1 (result G+) or towards 0 (result G-):
 
     minimise  loss(G) ∓ push · sum over heads of clip(a, -LIMIT, LIMIT)
 
-    high in both                 facilitating: the answers need the head, even if it is pushed out
-    low in both                  interfering: the answers are better without the head, even if it is pushed in
+    high in both                 facilitating: the loss is lower with the head, even if its gate is pushed towards 0
+    low in both                  interfering: the loss is lower without the head, even if its gate is pushed towards 1
     high in G+, low in G-        irrelevant: the gate follows the push
-    low in G+, high in G-        undecided: the two fits found different solutions, which depends on other heads
+    low in G+, high in G-        undecided: the two fits found different solutions, which depend on other heads
     near one half in either      undecided
 
 The scores are G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
@@ -28,10 +28,10 @@ from models.analysis.minimal_heads import Turn
 from models.errors import CancelledError
 
 FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "interfering", "irrelevant", "undecided")
-ALONE, PUSHED = 30, 80  # numbers of steps of the first fit, and of the two later ones
+ALONE, PUSHED = 30, 80  # numbers of steps of the first fit, and of each of the two later fits
 PUSH = 0.01  # strength of the push in nats per unit of a
 RATE = 0.3  # Adam's learning rate of a
-LIMIT = 4.0  # values of a beyond which pushes end: gates of 0.018 and 0.982
+LIMIT = 4.0  # the push has no effect where |a| exceeds this value, so at gates below 0.018 and above 0.982
 HALF, MARGIN = 0.5, 0.1  # a gate is high from 0.6 on, and low up to 0.4
 
 
@@ -40,9 +40,9 @@ class Groups:
     """The result of the fits.
 
     Attributes:
-        kept, removed: (heads,) G+ and G-, 0 to 1.
-        loss: loss of the answers in nats, of the unmodified model.
-        losses: group -> loss in nats with that group's heads pruned.
+        kept, removed: (heads,) the gates G+ and G-, 0 to 1.
+        loss: loss of the targets in nats, for the unmodified model.
+        losses: group -> loss in nats with the heads of the group pruned.
     """
 
     kept: Tensor
@@ -57,11 +57,11 @@ class Groups:
 
 
 def group_of(kept: float, removed: float) -> str:
-    """Returns the group of a head; a gate within MARGIN of one half is neither high nor low, and leaves it undecided.
+    """Returns the group of a head; a head with a gate within MARGIN of one half is undecided.
 
     Args:
-        kept: its gate under the push towards 1.
-        removed: its gate under the push towards 0.
+        kept: gate of the head under the push towards 1.
+        removed: gate of the head under the push towards 0.
     """
     if min(abs(kept - HALF), abs(removed - HALF)) < MARGIN:
         return UNDECIDED
@@ -72,7 +72,7 @@ def group_of(kept: float, removed: float) -> str:
 
 def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = lambda done, of: None,
         cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Groups:
-    """Returns the groups of one text; arguments as in minimal_heads.learn. Raises CancelledError as it does."""
+    """Returns the groups of one text; arguments and CancelledError as in minimal_heads.learn."""
     count, total = len(gating.heads), ALONE + PUSHED
     a = torch.zeros(1, count)
     done = 0
@@ -98,7 +98,10 @@ def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = l
 
 
 def _gradient(gating: Gating, a: Tensor, gained: Tensor) -> Tensor:
-    """Returns the gradient of the loss minus the pushes' term, with as many gate vectors per pass as memory allows."""
+    """Returns the gradient of (loss - `gained`) with respect to a; `gained` is the term of the pushes.
+
+    If the memory limit does not allow all gate vectors in one pass, there is one pass per gate vector.
+    """
     if len(a) <= gating.rows_with_gradients:
         return torch.autograd.grad(gating.loss(a.sigmoid()).sum() - gained, a)[0]
     total = torch.autograd.grad(-gained, a)[0]

@@ -1,9 +1,10 @@
 """Measures of single heads (confidence), and the rank correlation of two measures.
 
-    confidence(head) = mean over queries of max over keys of its weight
+    confidence(head) = mean over queries of the largest attention weight of the head over keys
 
-Special tokens are left out, as queries and as keys, as Voita et al. 2019 (section 4) leave out the end of the sentence:
-a weight there means that the head attends to nothing. Rows of relu² are normalised to sum to 1 first.
+Special tokens are left out, as queries and as keys, because weight on a special token often means that the head has no
+effect. For the same reason, Voita et al. 2019 (section 4) leave out the end of the sentence. Rows of relu² are first
+divided by their sums.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from models.lab import Lab
 from models.prompt import TargetPrompt
 from models.trace import Trace
 
-# largest number of values of which all orders are enumerated; number of random orders for more values
+# up to FEW values, all permutations are enumerated; for more values, MANY random permutations are sampled
 FEW, MANY = 6, 2000
 
 
 def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
-    """Returns token sequence -> (N,) bool, True for tokens of the text itself."""
+    """Returns token sequence -> (N,) bool, True for tokens of the text, False for special tokens."""
     rows = {"text": lab.task.is_text(trace.prompt.ids)}
     if "target" in trace.rows:
         prompt = trace.prompt
@@ -54,12 +55,17 @@ def confidences(lab: Lab, trace: Trace) -> dict[str, ndarray]:
 
 
 def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray:
-    """Returns (heads,) values of block -> (L, H), in the order of Kind.addresses."""
+    """Returns the values of all heads as one array (heads,), in the order of Kind.addresses.
+
+    Args:
+        kinds: the attention blocks.
+        by_kind: block -> values (L, H).
+    """
     return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
 
 
 def spearman(first: ndarray, second: ndarray) -> float:
-    """Returns the rank correlation, -1 to 1; equal values share their mean rank. NaN if one array is constant."""
+    """Returns Spearman's rank correlation, -1 to 1; equal values get their mean rank. NaN if one array is constant."""
     a, b = (_ranks(values) for values in (first, second))
     a, b = a - a.mean(), b - b.mean()
     size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
@@ -67,9 +73,10 @@ def spearman(first: ndarray, second: ndarray) -> float:
 
 
 def chance_of_rank(first: ndarray, second: ndarray) -> float:
-    """Returns the share of random orders with a rank correlation at least as large (a one-sided p-value).
+    """Returns the fraction of permutations with a rank correlation at least as large (a one-sided p-value).
 
-    All orders are enumerated for FEW values or fewer; for more, MANY random orders are drawn. NaN as in `spearman`.
+    Up to FEW values, all permutations are enumerated; for more values, MANY random permutations are sampled. NaN if one
+    array is constant.
     """
     rank, values = spearman(first, second), numpy.asarray(second)
     if numpy.isnan(rank):

@@ -3,8 +3,9 @@
     sub   cosine of the heads' projected values      out   cosine of their outputs, before W_O
     pos   overlap of their patterns: sum over keys of the product of their weights
 
-Each is a mean over tokens. D of a layer is minus the mean over all pairs, i = j included; D of a text is the mean over
-layers. The source reports exp(D): 1/e if all heads are equal, exp(-1/H) if no two heads are similar.
+Each term is a mean over tokens. The disagreement D of a layer is minus the mean over all pairs of heads, i = j
+included. D of a text is the mean over layers. The source reports exp(D): 1/e if all heads are equal, exp(-1/H) if no
+two heads are similar.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def pairs(record: Record, term: str) -> Tensor:
 
 @torch.inference_mode()
 def of_text(lab: Lab, prompt: Prompt) -> Likeness:
-    """Returns the similarities on all tokens of one text, of the unmodified model; of foreign models only `pos`."""
+    """Returns the similarities on all tokens of one text, for one of our models without modifications.
+
+    Raises:
+        ValueError: the model is imported; `of_trace` returns the term `pos` for it.
+    """
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
     if isinstance(lab, StackLab):
         lab.model(torch.tensor([prompt.ids]), records=records[SELF])
@@ -56,7 +61,7 @@ def of_text(lab: Lab, prompt: Prompt) -> Likeness:
 
 
 def of_trace(trace: Trace) -> Likeness:
-    """Returns the similarity `pos`, which a trace of any model has."""
+    """Returns the similarity `pos` only, which can be computed from a trace of any model."""
     return {kind: {"pos": numpy.einsum("lhnm, lgnm -> lhg", patterns, patterns) / patterns.shape[2]}
             for kind, patterns in trace.live.items()}
 

@@ -3,10 +3,11 @@
     minimise  KL(unmodified ‖ gated) + strength · sum over heads of P(gate > 0)
 
 There is one Hard Concrete gate per head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), learned
-for one text within seconds. The strength grows from step to step, so that heads close one after another, the least
-important first. Every few steps, sets of the heads whose gates are most open are evaluated with gates of 0 and 1, and
-the best set of each size is kept: a curve of KL against the number of heads. At the end each head of the resulting set
-is checked once more: heads that the bound can spare are removed, and heads are exchanged for ones outside the set.
+for one text within seconds. The strength grows from step to step, so that gates close one after another, those of the
+least important heads first. Every few steps, head sets (the heads whose gates are most open) are evaluated with gates
+of 0 and 1. The best head set of each size is stored: a curve of KL against the number of heads. At the end, each head
+of the resulting set is checked once more. Heads are removed as long as the KL stays within the bound, and heads are
+exchanged for heads outside the set.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from models.generate.sampling import generator
 from models.nets import hard_concrete
 
 STEPS = 80
-TOKENS = 80  # number of tokens in one step, of all draws together, within 4 to 8 draws
+TOKENS = 80  # number of tokens of one step in all random draws of gates together; there are 4 to 8 draws per step
 INITIAL = 2.0  # initial ln a of each gate: P(gate > 0) = 0.94
 RATE = 0.2  # Adam's learning rate of ln a
 WEAKEST, STRONGEST = 0.02, 4.0  # strengths at the first and at the last step, in units of KL(all closed) / heads
-LOOK = 8  # number of steps between two evaluations of sets
-SETS = 32  # number of sets per evaluation
-EXCHANGES = 160  # number of sets that are evaluated for an exchange of one head
+LOOK = 8  # number of steps between two evaluations of head sets
+SETS = 32  # number of head sets per evaluation
+EXCHANGES = 160  # largest number of head sets that are evaluated for an exchange of one head
 BOUND = 0.1  # default bound of the KL divergence in nats
 STREAM = 78  # seed of the gates' random numbers
 
@@ -42,15 +43,17 @@ class Curve:
     """The best known set of open heads for each size.
 
     Attributes:
-        best: number of open heads -> KL in nats, and (heads,) bool, True for open heads.
+        gating: the predictions of the text under gates.
+        best: number of open heads -> KL in nats, and a tensor (heads,) of bool, True for open heads.
     """
 
     gating: Gating
     best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:
-        """Evaluates sets (S, heads) of bool, stores those that are better than the stored ones, and returns their KL
-        (S,).
+        """Evaluates S head sets and returns their KL (S,) in nats.
+
+        A head set that is better than the stored set of its size replaces it. `sets` is (S, heads) bool.
         """
         if not len(sets):  # a model of one head has no set between all heads and none
             return torch.empty(0)
@@ -62,7 +65,7 @@ class Curve:
         return divergences
 
     def fewest(self, bound: float) -> int:
-        """Returns the smallest number of heads found to keep the KL within `bound` nats."""
+        """Returns the size of the smallest stored head set whose KL is at most `bound` nats."""
         return min((size for size, (divergence, _) in self.best.items() if divergence <= bound),
                    default=len(self.gating.heads))  # at a bound of 0, rounding can exclude even the set of all heads
 
@@ -70,16 +73,16 @@ class Curve:
 def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
           tell: Callable[[int, int], None] = lambda done, of: None, cancelled: Callable[[], bool] = lambda: False,
           turn: Turn = contextlib.nullcontext) -> Curve:
-    """Returns the curve of one text as found by gates alone; `polish` improves it at a bound.
+    """Returns the curve of one text that learned gates find; `polish` improves the curve at a bound.
 
     Args:
         gating: gating of the text.
         tokens: number of tokens of the text, which determines the number of draws per step.
         seed: seed of the gates' random numbers.
-        steps: steps of learning.
-        tell: called with the done and the total number of steps.
-        cancelled: called before each step.
-        turn: context around each step, in which others wait for their turn.
+        steps: number of learning steps.
+        tell: called with the number of finished steps and the total number of steps.
+        cancelled: called before each step; if it returns True, the computation stops.
+        turn: a function that returns a context manager for each step, for example a lock.
 
     Raises:
         CancelledError: `cancelled` returned True.
@@ -108,8 +111,9 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
 
 def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
            turn: Turn = contextlib.nullcontext) -> Curve:
-    """Returns the same curve after checking each head of the set at `bound` nats once more; other arguments as in
-    `learn`.
+    """Improves the head set at `bound` nats by removing and exchanging heads; returns the same curve.
+
+    The other arguments are those of `learn`.
     """
     while True:
         if cancelled():
@@ -120,7 +124,7 @@ def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = l
 
 
 def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> Tensor:
-    """Returns the gradient of the loss by ln a, with as many draws per pass as memory allows."""
+    """Returns the gradient of the loss with respect to ln a, with as many draws per pass as memory allows."""
     parts = gates.split(gating.rows_with_gradients)
     if len(parts) == 1:
         loss = gating.divergence(gates).mean() + strength * hard_concrete.penalty(log_a)
@@ -132,17 +136,18 @@ def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> 
 
 
 def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:
-    """Returns (draws, count) uniform numbers, alternately u and 1 - u, because the mean of such a pair has less
-    variance.
+    """Returns uniform random numbers (draws, count); the second half of the rows is 1 minus the first half.
+
+    The mean over such pairs has less variance than the mean over independent numbers.
     """
     u = torch.rand(draws // 2, count, generator=random).clamp(hard_concrete.EPS, 1 - hard_concrete.EPS)
     return torch.cat((u, 1 - u))
 
 
 def _most_open(log_a: Tensor, most: int) -> Tensor:
-    """Returns sets (S, heads) of the 1, 2, 3, ... heads whose gates are most open.
+    """Returns head sets (S, heads): the 1, 2, 3, ... heads whose gates are most open.
 
-    If there are more than `most` sizes, those nearest to the number of open gates are returned.
+    If there are more than `most` sizes, the sizes nearest to the number of open gates are returned.
     """
     count = len(log_a)
     decided = int(hard_concrete.decided(log_a).sum())
@@ -153,7 +158,7 @@ def _most_open(log_a: Tensor, most: int) -> Tensor:
 
 
 def _spared(curve: Curve, bound: float) -> bool:
-    """Tries to remove one more head from the set; returns True if one could be removed."""
+    """Tries to remove one more head from the smallest head set within `bound`; returns True if it became smaller."""
     size = curve.fewest(bound)
     stays = curve.best[size][1]
     if size == 0:
@@ -163,10 +168,10 @@ def _spared(curve: Curve, bound: float) -> bool:
 
 
 def _exchanged(curve: Curve, bound: float) -> bool:
-    """Evaluates sets with one head fewer, in which one head is exchanged for one outside.
+    """Evaluates head sets that are smaller by one head, in which one head is exchanged for a head outside the set.
 
     Returns:
-        True if the set became smaller, or a set of that size clearly better.
+        True if the KL of the best head set of that size became smaller by more than 5%.
     """
     size = curve.fewest(bound) - 1
     if size < 1 or size not in curve.best:
@@ -181,12 +186,13 @@ def _exchanged(curve: Curve, bound: float) -> bool:
 
 
 def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:
-    """Returns (heads, KL) with the first 0, 1, 2, ... heads of `order` open and the others pruned, the most heads
-    first.
+    """Returns (number of open heads, KL) with the first heads of `order` open and the others pruned, for each number.
+
+    The list begins with all heads open and ends with 0.
 
     Args:
         gating: gating of the text.
-        order: (heads,) indices; heads that are pruned last come first.
+        order: (heads,) indices of the heads; the head that is pruned last comes first.
     """
     ranks = order.argsort()
     sets = ranks < torch.arange(len(order), -1, -1).unsqueeze(1)

@@ -1,6 +1,6 @@
 """Four attention patterns of a head on one text: previous token, same token, first token, induction.
 
-A score is the mean attention weight that the head gives to certain keys, over all queries that have such a key:
+A score is the head's attention weight on the keys of the pattern, averaged over all queries that have such a key:
 
     previous     the token before the query
     same         earlier and later occurrences of the query's token, without the query itself
@@ -19,12 +19,12 @@ PATTERNS = ("previous", "same", "first", "induction")
 
 
 def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:
-    """Returns which keys a pattern counts.
+    """Returns the keys that belong to a pattern, for each query.
 
     Args:
         pattern: one of PATTERNS.
-        tokens: the N tokens; two tokens are the same if their texts are equal.
-        causal: True if queries see no later keys.
+        tokens: the N tokens; two tokens are the same if their strings are equal.
+        causal: True if queries do not attend to later keys.
 
     Returns:
         (N, N) bool, queries by keys.
@@ -54,7 +54,7 @@ def pattern_scores(pattern: str, weights: ndarray, tokens: Sequence[str], causal
         causal: True if queries see no later keys.
 
     Returns:
-        (L, H) mean weights, 0 to 1; NaN if no query has a counted key.
+        (L, H) mean weights, 0 to 1; NaN if no query has a key of the pattern.
     """
     counted = pattern_keys(pattern, tokens, causal)
     asks = counted.any(-1)

@@ -1,4 +1,4 @@
-"""Orders in which heads are pruned, the first head first, and the plans of an order. Imports no torch."""
+"""Pruning orders: the order in which heads are pruned, and the plans of an order. Imports no torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from models.plan import Address, HeadPlan
 
-# the values that determine an order: learned gates; the loss when each head alone is pruned; confidence; random
+# the values by which heads are ordered: learned gates; the loss with one head pruned; confidence; random numbers
 LEARNED, ALONE, CONFIDENCE, RANDOM = "learned", "alone", "confidence", "random"
 SEED = 23
 
@@ -24,21 +24,22 @@ def by_values(addresses: Sequence[Address], values: Sequence[float] | ndarray) -
 
 
 def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
-    """Returns the `draw`-th random order, which is the same for the same number of heads."""
+    """Returns the random pruning order with number `draw`; it is the same for all models with as many heads."""
     return tuple(addresses[i] for i in numpy.random.default_rng((SEED, draw)).permutation(len(addresses)))
 
 
 def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -> Order:
-    """Returns the order of learned gates (models/studies/prune_heads.py).
+    """Returns the pruning order by learned gates (models/studies/prune_heads.py).
 
-    A head that more strengths leave open is pruned later; ties are ordered by the mean probability of being open.
+    A head that is open at more strengths of the penalty is pruned later. Ties are ordered by the mean probability that
+    the gate is open.
 
     Args:
-        series: runs of NAME.gates.json with gates on these heads and no others.
+        series: the runs in NAME.gates.json; runs with gates on other attention blocks are ignored.
         addresses: the heads.
 
     Returns:
-        No heads if there is no such run.
+        The order; empty if there is no run with gates on these attention blocks.
     """
     kinds = {kind for kind, _, _ in addresses}
     runs = [run for run in series if set(run["kinds"]) == kinds]
@@ -55,7 +56,7 @@ def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -
 
 
 def written(order: Order) -> str:
-    """Returns the text form of an order in study files: `self-0.3 self-1.2`."""
+    """Returns the text form of a pruning order in study files: `self-0.3 self-1.2`."""
     return " ".join(f"{kind}-{layer}.{head}" for kind, layer, head in order)
 
 
@@ -65,7 +66,7 @@ def closed(order: Order, left: int) -> Order:
 
 
 def pruned(plan: HeadPlan, order: Order, left: int) -> HeadPlan:
-    """Returns the plan with `left` heads of the order; other heads and constant patterns are unchanged."""
+    """Returns the plan that prunes all but the last `left` heads of the order; other heads are unchanged."""
     return plan.with_heads(order, gate=1.0).with_heads(closed(order, left), gate=0.0)
 
 

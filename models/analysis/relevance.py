@@ -7,8 +7,8 @@ al. 2019, appendix A, after Ding et al. 2017). The forward pass is then linear w
 models/nets/linearised.py, so R(u) is u times its gradient, and the relevance of every layer sums to the logit. The
 rule does not hold for gated attention units, which multiply two parts that both depend on the text.
 
-A head's relevance is the sum over its neurons before W_O. A head's share is the absolute value of its relevance divided
-by the sum over the heads of its layer, averaged over the predictions.
+The relevance of a head is the sum over its neurons before W_O. The share of a head is the absolute value of its
+relevance, divided by the sum of these values over the heads of its layer, averaged over the predictions.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from models.nets.attention.base import Record
 from models.nets.linearised import Linearised
 from models.prompt import Prompt
 
-MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are propagated, spread evenly over all
+MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are used, evenly spaced over all predictions
 
 
 def applies(lab: Lab) -> bool:
-    """Returns True if the rule holds for this model: one of ours without gated attention units."""
+    """Returns True if the rule holds for this model: it is one of our models and has no gated attention units."""
     if isinstance(lab, StackLab):
         return not lab.attention.replaces_mlp
     return isinstance(lab, Seq2SeqLab)
@@ -40,13 +40,13 @@ def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tens
     """Returns the top-1 logits at P positions, the relevance of every head, and the relevance of the embeddings.
 
     Args:
-        positions: P positions of the predicting token sequence: the prompt's, or the decoder's.
+        positions: P positions in the predicting token sequence, which is the prompt or the decoder's sequence.
 
     Returns:
         logits (P,), relevance by block -> (P, L, H), and the relevance of the embeddings (P,), equal to the logits.
 
     Raises:
-        ValueError: `applies` is false.
+        ValueError: `applies` returns False for the model.
     """
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
     with Linearised() as linearised:
@@ -71,10 +71,10 @@ def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tens
 
 
 def shares(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> dict[str, Tensor]:
-    """Returns block -> (L, H) mean share of each head in its layer's relevance; the shares of a layer sum to 1.
+    """Returns block -> (L, H): each head's mean fraction of the absolute relevance of its layer, which sum to 1.
 
     Args:
-        positions: as in `propagated`; of more than MAX_PREDICTIONS, that many are used.
+        positions: as in `propagated`; if there are more than MAX_PREDICTIONS, evenly spaced ones are used.
     """
     if len(positions) > MAX_PREDICTIONS:
         positions = [positions[i * len(positions) // MAX_PREDICTIONS] for i in range(MAX_PREDICTIONS)]

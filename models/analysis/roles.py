@@ -1,17 +1,18 @@
-"""Roles of heads: a fixed distance, a dependent word, or the rarest word (Voita et al. 2019, section 5).
+"""Roles of heads: positional, syntactic, or rare words (Voita et al. 2019, section 5).
 
-For each query, the key with the largest weight is counted. Special tokens are left out as queries and as keys, as the
-source leaves out the end of the sentence. Over many texts a head is:
+For each query, only the key with the largest weight is counted. Special tokens are left out as queries and as keys; the
+source leaves out the end of the sentence. Over many texts, a head is:
 
     positional   if at least 90% of its keys are at one distance (-1 is the previous token)
-    syntactic    if, between two words of a relation in one direction, its accuracy is at least 10 points above that of
-                 the best fixed distance in words on the same pairs
-    rare         if at least half of its keys are the rarest token of the text, and at least 10 points more than the
-                 best fixed distance reaches; in texts whose rarest token is not among the 500 most frequent
+    syntactic    if for one dependency relation in one direction its accuracy is at least 10 percentage points above the
+                 accuracy of the best fixed distance (in words) on the same word pairs
+    rare         if at least half of its keys are the rarest token of the text, and this fraction is at least 10
+                 percentage points above that of the best fixed distance; only texts whose rarest token is not among the
+                 500 most frequent tokens are counted
 
-The query of a word is its last token; its key is any of its tokens. If a query sees no later keys, pairs whose second
-word comes later are not counted, for the head and for the fixed distance alike. The source has no limit for rare-word
-heads; its own are above one half (more than 50% and 66%).
+The query of a word pair is the last token of the first word; the key may be any token of the second word. In causal
+attention, pairs whose second word comes later are not counted, neither for the head nor for the fixed distance. The
+source gives no threshold for rare-word heads; the heads that it reports are above one half (more than 50% and 66%).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from models.analysis.dependency_trees import Sentence, places_of, tokens_of
 from models.kind import Kind
 
 RELATIONS = ("nsubj", "obj", "amod", "advmod")
-DIRECTIONS = ("up", "down")  # from the dependent word to its head, and back
+DIRECTIONS = ("up", "down")  # from the dependent word to its syntactic head, and from the head to the dependent word
 POSITIONAL, MARGIN, RARE = 0.9, 0.1, 0.5
 FREQUENT = 500
 FEWEST = 20  # smallest number of pairs, or of queries, for a result
@@ -42,12 +43,14 @@ class KeyCounts:
     """The most attended keys of the heads of one block, counted over texts.
 
     Attributes:
-        distances: (L, H, 2 · FARTHEST + 1) queries by distance in tokens, key minus query.
+        kind: the attention block.
+        distances: (L, H, 2 · FARTHEST + 1) number of queries by distance in tokens, key minus query.
         looks: number of queries.
-        right: relation -> (L, H) number of pairs that the head found.
-        pairs, words: relation -> number of pairs, and their numbers by distance in words.
-        rarest: (L, H) queries whose key is the rarest token; rare_looks, rare_distances: number of queries in such
-            texts, and the distances of the rarest token.
+        right: relation -> (L, H) number of word pairs for which the head attends to the second word.
+        pairs, words: relation -> number of word pairs, and these numbers by distance in words.
+        rarest: (L, H) number of queries whose key is the rarest token.
+        rare_looks, rare_distances: number of queries in texts with a rare token, and the numbers of these queries by
+            distance to the rarest token.
     """
 
     kind: Kind
@@ -68,7 +71,7 @@ class KeyCounts:
         """Counts the distances of one text and returns the most attended keys (L, H, N).
 
         Args:
-            weights: (L, H, N, M).
+            weights: (L, H, N, M) attention patterns.
             queries, keys: (N,) and (M,) bool, True for tokens of the text.
         """
         at = looked_at(weights, keys)
@@ -87,8 +90,8 @@ class KeyCounts:
 
         Args:
             at: result of `add`.
-            sentence: sentence with its tree.
-            spans: (start, stop) in the text of each token.
+            sentence: the sentence with its dependency tree.
+            spans: span (start, stop) of each token in the text.
             text: indices of these tokens in the token sequence.
         """
         tokens = tokens_of(sentence.words, spans)
@@ -122,21 +125,25 @@ class KeyCounts:
         self.rare_looks += len(n)
         self.rare_distances.update((rare - n).tolist())
 
-    # Results over all texts.
+    # The following methods return results over all texts.
 
     def positional(self) -> tuple[ndarray, ndarray]:
-        """Returns the most frequent distance (L, H) of each head, and its share."""
+        """Returns the most frequent distance of each head (L, H), and its fraction of the queries (L, H)."""
         best = self.distances.argmax(-1)
         counts = numpy.take_along_axis(self.distances, best[..., None], -1)[..., 0]
         return best - FARTHEST, counts / max(1, self.looks)
 
     def syntactic(self) -> dict[Relation, tuple[ndarray, float]]:
-        """Returns relation -> accuracy (L, H), and that of the best fixed distance, for relations with enough pairs."""
+        """Returns relation -> (accuracy (L, H), accuracy of the best fixed distance), for relations with enough pairs.
+        """
         return {relation: (self.right[relation] / count, max(self.words[relation].values()) / count)
                 for relation, count in self.pairs.items() if count >= FEWEST}
 
     def rare(self) -> tuple[ndarray, float]:
-        """Returns the share (L, H) of queries whose key is the rarest token, and that of the best fixed distance."""
+        """Returns the fraction (L, H) of queries whose key is the rarest token.
+
+        The second result is the fraction that the best fixed distance reaches.
+        """
         most = max(self.rare_distances.values(), default=0)
         return self.rarest / max(1, self.rare_looks), most / max(1, self.rare_looks)
 
@@ -144,9 +151,8 @@ class KeyCounts:
         """Returns every role of every head.
 
         Returns:
-            kind, layer, head, role (like `position -1`, `nsubj up`, `rare`), share and, except for positions, the share
-            of
-                the best fixed distance.
+            One dict per role with kind, layer, head, role (for example `position -1`, `nsubj up`, `rare`), share (the
+            fraction of queries) and, except for positions, baseline (the fraction of the best fixed distance).
         """
         roles: list[dict[str, Any]] = []
 

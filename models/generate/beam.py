@@ -1,11 +1,11 @@
 """Beam search: approximates the most probable outputs of a model with a few candidates per step.
 
-    score(y) = ln P(y | x) / |y|,   |y| with its end        the mean over tokens, so that long texts are not put last
+    score(y) = ln P(y | x) / |y|,   |y| includes `end`      the mean over tokens, so that short texts are not preferred
 
-At each step every candidate of a text is continued by every token. The best `beam` continuations become the next
-candidates; those that end are finished. A text is done if it has `beam` finished hypotheses and no candidate has a
-better mean so far than the best of them, or at its longest length. With one candidate this is greedy search. `step`
-returns the log-probabilities of the next token, for any model.
+At each step, every candidate of a text is continued by every token. The best `beam` continuations become the next
+candidates; continuations that end in `end` are finished hypotheses. The search for a text is done if it has `beam`
+finished hypotheses and no candidate has a better mean than the best of them, or if it has its largest length. With
+`beam` = 1, this is greedy search. The function `step` computes the log-probabilities of the next token, for any model.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Hypothesis:
     """A generated text.
 
     Attributes:
-        ids: without `start`; with `end` if it ended.
-        log_probability: log probability of the whole text, in nats.
+        ids: token ids without `start`, with `end` if the model generated it.
+        log_probability: log-probability of the whole text in nats.
     """
 
     ids: tuple[int, ...]
@@ -40,14 +40,14 @@ class Hypothesis:
 
 
 def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) -> list[list[Hypothesis]]:
-    """Returns the finished hypotheses of each text, the best first; one that did not end if none did.
+    """Returns the finished hypotheses of each text, the best first; the unfinished candidates if none was finished.
 
     Args:
-        step: (R,) the last ids of R candidates and (R,) the candidates of the previous step that they continue -> (R,
-            V) log-probabilities of the next token. At first there is one candidate per text, which continues candidate
-            0, 1, ...
+        step: a function of the last ids (R,) of R candidates, and of the indices (R,) of the previous step's candidates
+            that they continue. It returns log-probabilities (R, V) of the next token. In the first call there is one
+            candidate per text, with the indices 0, 1, ...
         longest: largest number of tokens of each text, `end` included.
-        beam: candidates per text.
+        beam: number of candidates per text.
         start, end: token ids.
     """
     finished: list[list[Hypothesis]] = [[] for _ in longest]
@@ -63,7 +63,7 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
         log_probabilities = step(last, torch.tensor(parents))
         sums = torch.tensor([total for row in rows for _, total in row], dtype=torch.float64)
         totals = sums.unsqueeze(1) + log_probabilities.double()
-        # The best 2 · beam tokens of each candidate contain the best 2 · beam of the text, of which half may be ends.
+        # The best 2 · beam tokens of each candidate contain the best 2 · beam of the text; up to half may be `end`.
         best, tokens = totals.topk(min(2 * beam, totals.shape[1]))
         best_list, token_list = best.tolist(), tokens.tolist()
         going, parents, offset = [], [], 0

@@ -1,15 +1,15 @@
 """Decoding one token at a time, with a key-value cache that may evict keys.
 
-    kept = the keys kept so far and the new one; if they are more than K_l, the one with the largest F is evicted
+    kept = the keys kept so far and the new key; if they are more than K_l, the key with the largest F is evicted
     A_i  = softmax over kept of (L_i - F);   F[j] += relu(L_i, head 0) for each kept j except BOS and i
 
-F is carried from token to token and never decreases, so an evicted key is not needed again. All heads of a layer keep
-the same keys. BOS, the token itself and, if a layer keeps three or more keys, the previous token are never evicted,
-because their F is 0. Among equal F the oldest key is evicted: attention without F then keeps BOS and a sliding window,
-the control of models/studies/corpus/forgetting.py.
+The selective mask F (accumulated votes of earlier queries) never decreases, so an evicted key is not needed again. All
+heads of a layer keep the same keys. BOS, the token itself and, if a layer keeps three or more keys, the previous token
+are never evicted, because their F is 0. Among keys with equal F, the oldest is evicted. Attention without F thus keeps
+BOS and a sliding window: this is the control of models/studies/corpus/forgetting.py.
 
-Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys keep the angles of the positions
-where they were read (RoPE), and a scale of log n counts all keys read, not those kept, as in training.
+Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys stay rotated (RoPE) by their
+positions in the text. As in training, n of a log n scale is the number of keys read, not the number of keys kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FEWEST = 2  # smallest number of keys that a layer keeps: BOS and the token itse
 
 
 def can_decode(model: Transformer) -> bool:
-    """Returns True if a query's scores need only its own x and the keys before it: softmax over q·k, causal."""
+    """Returns True if the attention is causal softmax (or selective) over q·k, which a cache of keys can decode."""
     attention = model.blocks[0].attention
     return isinstance(attention, Softmax) and type(attention.source) is DotProduct and attention.causal
 
@@ -41,15 +41,15 @@ class Decoder:
 
     Args:
         model: model with softmax or selective attention over q·k, in evaluation mode.
-        texts: B.
+        texts: B, the number of texts.
         longest: largest number of tokens of a text.
-        budgets: K_l, keys that each layer keeps; None for all.
-        interventions: one per layer, of a plan for a text of `longest` tokens; None for the unmodified model. A
-            constant head's row is cut to the keys that are kept and normalised again.
+        budgets: K_l, the number of keys that each layer keeps; None to keep all.
+        interventions: one Intervention per layer for a text of `longest` tokens; None for the unmodified model. A row
+            of a constant pattern is cut to the kept keys and divided by its sum.
         by_age: True to evict the oldest key instead of the one with the largest F.
 
     Raises:
-        ValueError: another attention type, or a budget below FEWEST.
+        ValueError: `can_decode` is False for the model, or a budget is below FEWEST.
     """
 
     @torch.inference_mode()
@@ -66,7 +66,7 @@ class Decoder:
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
-        """Returns the hidden states (B, C) after the last norm for the next ids (B,); Transformer.logits reads them.
+        """Reads the next ids (B,) and returns hidden states (B, C) after the last norm, for Transformer.logits.
 
         Raises:
             ValueError: the texts have `longest` tokens already.
@@ -80,7 +80,10 @@ class Decoder:
 
 
 def rows_of(intervention: Intervention, first: int, count: int) -> Intervention:
-    """Returns an intervention on whole texts for `count` queries from `first` on; a cache cuts the keys."""
+    """Returns the part of an intervention on whole texts for `count` queries from `first` on.
+
+    The keys are not cut here; `Keys.columns` does this.
+    """
     constant, factor = intervention.constant, intervention.factor
     return replace(intervention,
                    constant=None if constant is None else constant[:, first:first + count],
@@ -92,7 +95,7 @@ class Step:
     """One step of decoding.
 
     Attributes:
-        token: the text of the token that was read; `start` for BOS.
+        token: the token that was read, as a string; `start` for BOS.
         is_new: True if the model generated it, False if it belongs to the prompt.
         kept: the positions in the text of the tokens that each layer keeps, in order.
     """
@@ -107,9 +110,10 @@ def continuation(decoder: Decoder, ids: Sequence[int], labels: Sequence[str],
     """Reads a prompt and samples its continuation, one token per step; stops at BOS or at the decoder's `longest`.
 
     Args:
-        decoder: fresh, of one text; its budgets limit the keys that each layer keeps.
+        decoder: a new Decoder for one text; its budgets limit the keys that each layer keeps.
         ids: token ids of the prompt, BOS first.
-        labels: V texts, one per token id.
+        labels: the V tokens as strings.
+        sampling: how the next token is chosen.
     """
     following = 0
     for position in range(decoder.longest):

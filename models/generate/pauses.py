@@ -1,4 +1,4 @@
-"""A function that generations of text call between two steps, so that an app can let shorter work go first."""
+"""A function that text generation calls between two steps, so that an app can run shorter requests first."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     p = softmax(logits / T);   keep the likeliest tokens until their sum reaches P;   argmax of log p + g,  g Gumbel
 
-Top-p is that of Holtzman et al. 2020, arXiv 1904.09751; adding Gumbel numbers is equivalent to drawing from p (Gumbel
-1954). The numbers depend on seed, position and token, not on the model. So two plans with nearly equal distributions
-choose the same tokens, and two continuations with one seed differ by the plan and not by luck.
+Top-p is that of Holtzman et al. 2020, arXiv 1904.09751. Adding Gumbel numbers is equivalent to sampling from p (Gumbel
+1954). The Gumbel numbers depend on seed, position and token, not on the model. Therefore two plans with nearly equal
+distributions choose the same tokens, and two continuations with the same seed differ only because of the plans.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORM = re.compile(r"(\d\.?\d{0,2})-(\d\.?\d{0,2})-(\d{1,4})", re.ASCII)
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the tokens of continuations are chosen.
+    """The settings by which the tokens of continuations are chosen.
 
     Attributes:
         temperature: T, 0 to MAX_TEMPERATURE; 0 always chooses the likeliest token.
@@ -49,7 +49,7 @@ class Sampling:
 
     @classmethod
     def parse(cls, text: str) -> Sampling:
-        """Returns the settings in a text of `str`, like `0.8-0.95-1`; raises ValueError."""
+        """Returns the settings from their text form, for example `0.8-0.95-1`; raises ValueError if it is malformed."""
         match = _FORM.fullmatch(text)
         if not match:
             raise ValueError("expected temperature, top-p and seed, like 0.8-0.95-1")
@@ -80,9 +80,9 @@ GREEDY = Sampling(temperature=0)
 
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:
-    """Returns log-probabilities (V,), -inf for all but the likeliest tokens that together reach `top_p`.
+    """Returns log-probabilities (V,), set to -inf for all but the likeliest tokens that together reach `top_p`.
 
-    The token that reaches `top_p` is included; among equal tokens the first ones are.
+    The token at which the sum reaches `top_p` is included. Among tokens with equal probability, the first are included.
     """
     if top_p >= 1:
         return log_p
@@ -92,7 +92,7 @@ def nucleus(log_p: Tensor, top_p: float) -> Tensor:
 
 
 def gumbel(count: int, seed: int, place: int) -> Tensor:
-    """Returns (count,) numbers of Gumbel's distribution, the same for the same seed and position."""
+    """Returns Gumbel-distributed random numbers (count,), the same for the same seed and position."""
     # clamped away from 0 and 1, whose logarithms would be infinite
     uniform = torch.rand(count, generator=generator(seed, place), dtype=torch.float64).clamp(1e-12, 1 - 1e-12)
     return (-(-uniform.log()).log()).float()

@@ -1,7 +1,7 @@
 """Generation by encoder-decoders: beam search with a key-value cache per decoder layer.
 
-With the cache, a token costs one row of each layer. Selective attention has no cache here, because F depends on all
-earlier queries, and each step is a full pass.
+With the cache, only one row of each layer is computed per token. Selective attention has no cache here, because the
+mask F (accumulated votes) depends on all earlier queries; each step is a full pass.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def longest_of(tokens: int, limit: int) -> int:
 
 
 class Writer:
-    """Reads the candidates of T texts, one token of each at a time: the `step` of beam search.
+    """Reads the candidates of T texts, one token of each at a time; its method is the `step` of beam search.
 
     Args:
         model: model in evaluation mode.
         texts: (T, M) ids, padded.
-        interventions: block -> one per layer, the decoder's for as many queries as will be read; None for the
-            unmodified model.
-        cached: False for a full pass per token, which is slower and gives the same.
-        sources: (T, M) ids of the second prompts that patched heads take their values from; None without patches. The
-            decoder reads the same candidates for both.
+        interventions: block -> one Intervention per layer; those of the decoder are for as many queries as will be
+            read. None for the unmodified model.
+        cached: False for a full pass per token, which is slower and gives the same result.
+        sources: (T, M) ids of the second prompts, from which patched heads take their values; None without patches. The
+            decoder reads the same candidates for both prompts.
     """
 
     @torch.inference_mode()
@@ -47,7 +47,7 @@ class Writer:
                  cached: bool = True, sources: Tensor | None = None) -> None:
         self.model, self.read = model, 0
         self.source = None if sources is None else Writer(model, sources, cached=cached)
-        self._records: Records | None = None  # records of the decoder's last pass, for the writer whose source this is
+        self._records: Records | None = None  # if this is the `source` of another Writer: records of the last pass
         self.memory = model.encode(texts, interventions)
         self.cached = cached and not model.decoder[0].attention.selects
         self._prefixes = torch.zeros(len(texts), 0, dtype=torch.int64)
@@ -83,13 +83,13 @@ class Writer:
         self.memory = Keys(memory, hidden)
 
     def _now(self, first: int, count: int) -> Interventions:
-        """Returns the interventions on these queries."""
+        """Returns the decoder's interventions on `count` queries from `first` on."""
         return {kind: [self._patched(rows_of(intervention, first, count), kind, layer)
                        for layer, intervention in enumerate(layers)]
                 for kind, layers in self._interventions.items()}
 
     def _patched(self, intervention: Intervention, kind: str, layer: int) -> Intervention:
-        """Returns the intervention with the values that the second prompts have for the same queries."""
+        """Returns the intervention with the second prompts' values for the same queries."""
         if intervention.patch is None or self.source is None or self.source._records is None:
             return intervention
         return replace(intervention, patch=intervention.patch.with_values(
@@ -104,12 +104,12 @@ def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventio
 
     Args:
         model: model in evaluation mode.
-        texts: ids as the encoder reads them.
+        texts: token ids that the encoder reads.
         beam: number of candidates; 1 for greedy search.
-        interventions: as in Writer, the decoder's for `limit` queries.
-        limit: largest number of generated tokens; by default that of the longest training target.
+        interventions: as in Writer; those of the decoder are for `limit` queries.
+        limit: largest number of generated tokens; by default the number of tokens of the longest training target.
         cached: as in Writer.
-        sources: second prompts, of the texts' lengths; as in Writer.
+        sources: ids of the second prompts, which are as long as the texts; as in Writer.
     """
     padded, second = (None if rows is None else pad_sequence([torch.tensor(row) for row in rows], batch_first=True,
                                                              padding_value=PADDING) for rows in (texts, sources))

@@ -1,1 +1,1 @@
-"""The origin of a model's answer: predictions by layer, attribution to heads, and patching from a second prompt."""
+"""The origin of a model's prediction: predictions by layer, attribution to heads, patching from a second prompt."""

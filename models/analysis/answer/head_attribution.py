@@ -2,8 +2,9 @@
 
     logit = sum over parts of E[token] · (gain * part)        gain = weight / RMS(x_L), held fixed
 
-The sum is exact for one prompt and plan. It counts what a head adds at the predicting position itself, not its effect
-through later layers. Heads of an encoder affect the decoder only through cross-attention, so their own share is 0.
+The sum is exact for one prompt and plan. It counts the direct contribution of a head at the predicting position, not
+the effect of the head through later layers. Heads of an encoder affect the decoder only through cross-attention, so
+their contribution is 0.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from models.trace import fixed
 
 @dataclass(frozen=True, eq=False)
 class HeadAttribution:
-    """A logit, or the difference of two, as a sum: all heads and `rest` add up to `total`. Arrays are read-only.
+    """A logit, or the difference of two logits, as a sum: `heads` and `rest` sum to `total`. Arrays are read-only.
 
     Attributes:
-        heads: block -> (L, H) float64, logits.
-        rest: `embedding`, `mlp 0`, ..., and `biases` if the model has some -> logits.
-        total: the logit of `token`, or its difference from the logit of `against`.
-        token, against: ids; `against` is None for a logit alone.
+        heads: block -> contributions (L, H) float64 to the logit.
+        rest: name of the part (`embedding`, `mlp 0`, ..., and `biases` if the model has biases) -> contribution.
+        total: the logit of `token`, or the logit of `token` minus the logit of `against`.
+        token, against: token ids; `against` is None for a single logit.
         position: position in the predicting token sequence.
     """
 
@@ -55,25 +56,25 @@ def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: st
 
     Args:
         lab: a model that predicts tokens and whose layers add to one residual stream.
-        text: the input; a masked model's hidden words are in [brackets].
+        text: the input text; for a masked model, words in [brackets] are masked.
         plan: interventions on heads.
-        token: the token as the model writes it, like " his", or its id; None for the most probable one.
+        token: the token as a string, for example " his", or its id; None for the most probable token.
         against: a second token, for the difference of the two logits.
         position: position in the predicting token sequence; negative numbers count the predictions from the last one,
             so that -1 is the next token, the last hidden word, or the decoder's last prediction.
         source: the second prompt of patched heads.
 
     Raises:
-        InputError: the text cannot be read.
-        ValueError: no such token or position, the model predicts no tokens, the structure of an imported model does
-            not allow it, or as in models.run.
+        InputError: the text cannot be tokenised.
+        ValueError: there is no such token or position, the model predicts no tokens, the structure of an imported model
+            does not allow this measure, or the errors of models.run.
     """
     return attribution_of(lab, read(lab, text, source), plan, token, against, position)
 
 
 def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
                    against: str | int | None = None, position: int = -1) -> HeadAttribution:
-    """Returns `head_attribution` of a prompt."""
+    """Returns the result of `head_attribution` for a prompt."""
     writes = lab.writes(prompt, plan, position)
     first = int(writes.logits.argmax()) if token is None else token_id(lab, token, writes.logits)
     second = None if against is None else token_id(lab, against, writes.logits)
@@ -97,7 +98,8 @@ def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> 
     """Returns the id of a token.
 
     Args:
-        token: an id, or the token's text; of several ids with one text the most probable is taken.
+        token: an id, or the token as a string; among several ids with this string, the most probable is returned.
+        logits: (V,) logits, by which ids with the same string are compared; None to return the first id.
 
     Raises:
         ValueError: the model has no such token.

@@ -1,11 +1,10 @@
-"""The effect of single heads: each head alone takes its output from a second prompt (Wang et al. 2022, arXiv
-2211.00593).
+"""The effect of single heads: each head alone takes its output from a second prompt (Wang et al. 2022).
 
     restored = (difference with one head patched - difference) / (difference of the second prompt - difference)
 
-The difference is that of two logits: of the answer to the second prompt, and of the answer to this one. 1 means that
-the head alone restores the whole difference of the second prompt, 0 that it changes nothing, a value below 0 that it
-works against it.
+difference = logit of the answer to the second prompt - logit of the answer to the first prompt. The value 1 means that
+patching the head alone restores the whole difference of the second prompt. At 0, the head has no effect. Below 0, it
+moves the difference in the opposite direction. Source: arXiv 2211.00593.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ class HeadPatching:
     """The effect of patching each head alone. Arrays are read-only.
 
     Attributes:
-        restored: block -> (L, H) float64, share of the difference that the head brings.
+        restored: block -> (L, H) float64, fraction of the difference that patching the head restores.
         difference: block -> (L, H) the logit difference with the head patched.
-        before, source: the logit differences of this prompt and of the second one.
-        token, against: ids: the answer to the second prompt, and the answer to this one.
-        position: as it was given or found.
+        before, source: the logit differences of the first and of the second prompt, without patches.
+        token, against: token ids of the answer to the second prompt, and of the answer to the first prompt.
+        position: the position whose logits are compared.
     """
 
     restored: Mapping[str, ndarray]
@@ -52,7 +51,7 @@ class HeadPatching:
 
     @property
     def ranked(self) -> list[tuple[Address, float]]:
-        """Returns heads and their shares, the largest first."""
+        """Returns (address, restored fraction) of each head, the largest first."""
         return sorted((((kind, layer, head), float(values[layer, head])) for kind, values in self.restored.items()
                        for layer, head in numpy.ndindex(*values.shape)), key=lambda item: -item[1])
 
@@ -64,23 +63,23 @@ def head_patching(lab: Lab, text: str, source: str, what: str = OUTPUT, token: s
     Args:
         lab: a model that predicts tokens.
         text: the input.
-        source: the second prompt, of as many tokens.
-        what: `output`, or `pattern` for the attention pattern alone.
-        token, against: as in models.head_attribution; None for the most probable tokens of the second prompt and of
-            this one.
-        position: as in models.head_attribution; None for the last prediction, and of an encoder-decoder, whose decoder
-            reads the translation of `text` for both prompts, for the first prediction that differs.
+        source: the second prompt; it must have as many tokens as `text`.
+        what: `output` to patch the head's output, `pattern` to patch only its attention pattern.
+        token, against: as in models.head_attribution; None for the most probable token after the second prompt, and
+            after `text`.
+        position: as in models.head_attribution; None for the last prediction. For an encoder-decoder, whose decoder
+            reads the translation of `text` for both prompts, None means the first prediction that differs.
 
     Raises:
-        InputError: a text cannot be read.
-        ValueError: the prompts have different lengths or one answer, or as in models.head_attribution.
+        InputError: a text cannot be tokenised.
+        ValueError: the prompts have different lengths or the same answer, or the errors of models.head_attribution.
     """
     return patching_of(lab, read(lab, text, source), what, token, against, position)
 
 
 def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int | None = None,
                 against: str | int | None = None, position: int | None = None) -> HeadPatching:
-    """Returns `head_patching` of a prompt with its second prompt."""
+    """Returns the result of `head_patching` for a prompt that has a second prompt."""
     prompt = lab.anchored(prompt)
     every = [address for kind in lab.kinds for address in kind.addresses]
     source = prompt.source_for(HeadPlan().patch(*every[0]))
@@ -106,6 +105,6 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
 
 
 def _differing(lab: Lab, prompt: Prompt, source: Prompt) -> int:
-    """Returns the first position of the decoder's tokens whose predictions differ; the last one if none does."""
+    """Returns the first position of the decoder's tokens whose predictions differ; -1, the last, if none differ."""
     pairs = zip(lab.run(prompt, [HeadPlan()])[0].outputs, lab.run(source, [HeadPlan()])[0].outputs, strict=True)
     return next((old.position for old, new in pairs if old.order[0] != new.order[0]), -1)

@@ -1,9 +1,9 @@
 """Logit lens: the prediction that each layer's residual stream would give (nostalgebraist 2020).
 
-    prediction of layer l = softmax(E norm(x_l))        x_0 the embedding, x_L the model's own output
+    prediction of layer l = softmax(E norm(x_l))        x_0: the embedding, x_L: the output of the last layer
 
-The final norm and the unembedding are the model's; they were trained for x_L alone, so that early layers are only
-approximate (Belrose et al. 2023, arXiv 2303.08112).
+The final norm and the unembedding E of the model were trained for x_L only, so the predictions of early layers are
+only approximate (Belrose et al. 2023, arXiv 2303.08112).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.trace import fixed
 
-MOST_LOGITS = 8 * 2**20  # number of logits computed at once: 32 MB
+MOST_LOGITS = 8 * 2**20  # largest number of logits computed at once: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,13 @@ class LogitLens:
     """Predictions by layer; L layers, P positions, the k most probable tokens. Arrays are read-only.
 
     Attributes:
-        probabilities: (L + 1, P, k) float32, the highest first; [0] is of the embedding, [L] the model's output.
+        probabilities: (L + 1, P, k) float32, the highest first; [0] is for the embedding, [L] for the model's output.
         ids: (L + 1, P, k) token ids.
-        labels: (L + 1, P, k) the same tokens as text.
+        labels: (L + 1, P, k) the same tokens as strings.
         positions: (P,) positions in the predicting token sequence: each token of a causal model, the hidden tokens of
             a masked model, each token of a decoder.
         final: (L + 1, P) float32 probability of the model's final answer, the top token of layer L.
-        first: (P,) the first layer, 0 to L, at which the final answer leads.
+        first: (P,) the first layer, 0 to L, whose top token is the final answer.
         tokens: the predicting token sequence.
     """
 
@@ -52,29 +52,29 @@ class LogitLens:
 
 
 def logit_lens(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), k: int = 5, source: str | None = None) -> LogitLens:
-    """Returns the top tokens of every layer at every position that predicts.
+    """Returns the top tokens of every layer at every position with a prediction.
 
     Args:
         lab: a model that predicts tokens.
-        text: the input; a masked model's hidden words are in [brackets].
+        text: the input text; for a masked model, words in [brackets] are masked.
         plan: interventions on heads.
-        k: tokens per layer and position, 1 or more.
+        k: number of tokens per layer and position, 1 or more.
         source: the second prompt of patched heads.
 
     Returns:
-        See LogitLens. Of an encoder-decoder the positions are those of the decoder's tokens under the plan.
+        See LogitLens. For an encoder-decoder, the positions are those of the decoder's tokens under the plan.
 
     Raises:
-        InputError: the text cannot be read.
-        ValueError: the model predicts no tokens, the text hides no word, the structure of an imported model does not
-            allow it, or as in models.run.
+        InputError: the text cannot be tokenised.
+        ValueError: the model predicts no tokens, the text contains no masked word, the structure of an imported model
+            does not allow this measure, or the errors of models.run.
     """
     return lens_of(lab, read(lab, text, source), plan, k)
 
 
 @torch.inference_mode()
 def lens_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), k: int = 5) -> LogitLens:
-    """Returns `logit_lens` of a prompt; a teacher-forced target is the same for all plans."""
+    """Returns the result of `logit_lens` for a prompt; a teacher-forced target is the same for all plans."""
     residuals, tokens = lab.residuals(prompt, plan)
     labels = lab.task.labels
     layers, count, _ = residuals.states.shape
