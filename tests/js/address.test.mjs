@@ -1,10 +1,10 @@
-// Tests of components/core/address.js: the browser's limit holds, and the last address is always written.
+// Tests of components/core/address.js: writes stay within the browser's limit, and the last address is always written.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAddressWriter } from '../../components/core/address.js';
 
-/** A browser with a clock of its own: {writer, written, pass(ms)}; `refuses(count)` decides whether a write throws. */
+/** Returns a browser with a simulated clock, {writer, written, pass(ms)}; writes throw if `refuses(count)` is true. */
 function browser(refuses = () => false) {
   let [time, timers] = [0, []];
   const written = [];

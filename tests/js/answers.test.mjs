@@ -1,4 +1,4 @@
-// What the downloads of the predictions by layer and of the bars hold.
+// Tests of the files for download: predictions by layer, and bars.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import {
 } from '../../components/core/picture/answers.js';
 import './harness.mjs';
 
-// two rows (embedding, layer 1), three positions, two top tokens of a cell
+// two rows (embedding, layer 1), three positions, the two most probable tokens per cell
 const DATA = { tokens: ['a', 'b', 'c'], words: ['x', 'y', 'z', '<b>'], shape: [2, 3, 2] };
 const IDS = [0, 1, 1, 2, 2, 3, 3, 0, 0, 2, 1, 3];
 const PROBABILITIES = [0.9, 0.05, 0.6, 0.3, 0.5, 0.25, 0.8, 0.1, 0.7, 0.2, 0.4, 0.35];
@@ -48,7 +48,7 @@ test('the picture has a cell for each layer and position, darker for a higher pr
     assert.ok(x >= 0 && x + width <= picture.width && y + height <= picture.height);
   }
   const light = ([, { fill }]) => Number.parseInt(fill.slice(1), 16);
-  assert.ok(light(cells[0]) < light(cells[5])); // 0.9 against 0.4
+  assert.ok(light(cells[0]) < light(cells[5])); // probability 0.9 is darker than 0.4
   const shown = texts(picture).join('|');
   for (const word of ['embedding', 'layer 1', '<b>']) assert.ok(shown.includes(word), word);
 });

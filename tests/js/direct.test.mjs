@@ -1,4 +1,4 @@
-// Tests of components/core/direct.js: the answers of the events route, and when the next request may be sent.
+// Tests of components/core/direct.js: responses of the events route, and the time of the next request.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

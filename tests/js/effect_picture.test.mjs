@@ -1,4 +1,4 @@
-// Tests of components/core/picture/effect.js: the picture and the table of an effect.
+// Tests of components/core/picture/effect.js: the picture and the table for download of the effect panel.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -75,7 +75,7 @@ test('the answer in large: right, turned wrong, wrong all the time, or only anot
     'turned',
   ]);
   assert.deepEqual(said(true, false, [' He', 0.9, 0.8], [' She', 0.1, 0.2]), ['He', 'unchanged', '', 'same']);
-  assert.deepEqual(said(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // the right answer is not shown
+  assert.deepEqual(said(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // no row is right
   assert.equal(said(false, false, ['.', 0.9, 0.9])[0], '“.”');
   assert.equal(effectAnswer({ rows: [] }, true), null);
 });
@@ -95,7 +95,7 @@ test('rows are in the order of their new probability, with their old rank', () =
     rankedRows(rows, true).map(({ index }) => index),
     [3, 1, 0, 2, 4],
   );
-  // A token that is not shown may have had a higher probability than d before.
+  // The old rank of d is unknown, because a token outside the rows may have had a higher probability than d.
   assert.deepEqual(
     rankedRows(rows.slice(0, 4), true).map(({ label, was }) => label + was),
     ['dnew', 'b', 'a1', 'c3'],
@@ -125,7 +125,7 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
     [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
   ]);
   assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
-  // the difference is that of the rounded numbers on the screen, so that a visitor can check it
+  // the difference is computed from the rounded numbers on the screen, so that a visitor can check it
   assert.deepEqual(texts({ before: 4.0284, after: 4.2166 }, { kl: 1 })[1].slice(1), [
     '4.028 → 4.217 ',
     '▲ +0.189, worse',

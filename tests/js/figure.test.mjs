@@ -1,4 +1,4 @@
-// Tests of components/core/figure/spec.js: specifications fitted to the page, framed for files, and as tables.
+// Tests of components/core/figure/spec.js: chart specifications fitted to the page, prepared for files, and as tables.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -58,7 +58,7 @@ test('a chart has the width of its place, and all its panels together', () => {
   assert.deepEqual([one.width, one.autosize.type, one.params[0].value], [500, 'fit-x', 7]);
   const several = fitSpec(spec(4), { width: 640, config: CONFIG, narrower: 10 });
   assert.equal(several.columns, 3);
-  // 640 px without two gaps of 20 leave 200 for each panel, of which 64 are axes
+  // 640 px less two gaps of 20 px are 200 px for each of three panels, of which 64 px are axes
   assert.deepEqual(
     several.concat.map(({ width }) => width),
     [126, 126, 126, 126],

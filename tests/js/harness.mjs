@@ -1,4 +1,4 @@
-// Helpers that the tests share: the app's colours, the fixtures written by Python, and a comparison of numbers.
+// Helpers for the tests: the colours of the app, the fixtures written by Python, and a comparison of numbers.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ const FIXTURES = process.env.FIXTURES ?? join(ROOT, 'runs', 'fixtures');
 
 pageData.colours = JSON.parse(readFileSync(join(ROOT, 'assets', 'colours.json'), 'utf8'));
 
-/** Reads a fixture that `python -m tests.js` has written, by name. */
+/** Reads the fixture with this name, which `python -m tests.js` has written. */
 export const fixture = name => JSON.parse(readFileSync(join(FIXTURES, `${name}.json`), 'utf8'));
 
 export const bytes = name => new Uint8Array(readFileSync(join(FIXTURES, `${name}.bin`)));

@@ -197,8 +197,8 @@ test('heads are added one by one, removed, and selected as a box', () => {
   assert.ok(inScope(two, 'self', 0, 3) && inScope(two, 'self', 1, 2) && !inScope(two, 'self', 1, 3));
   assert.ok(!inScope(two, 'cross', 0, 3));
   assert.deepEqual(toggledHead(two, grid, 0, 3), one);
-  assert.deepEqual(toggledHead(two, grid, 1, 2), { ...one, layer: 0, head: 3 }); // the shown head is removed
-  assert.deepEqual(toggledHead(one, grid, 1, 2), one); // the last head stays
+  assert.deepEqual(toggledHead(two, grid, 1, 2), { ...one, layer: 0, head: 3 }); // removes the displayed head
+  assert.deepEqual(toggledHead(one, grid, 1, 2), one); // the last selected head stays
   const row = toggledHead({ ...one, scope: 'row' }, grid, 1, 0);
   assert.deepEqual(headsOf(row, grid), [
     [1, 2],

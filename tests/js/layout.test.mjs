@@ -48,7 +48,7 @@ test('where there is less height the plot is smaller, and never too small to be 
   assert.equal(height(900), 466);
   assert.equal(height(400), 400);
   assert.equal(height(100), 286);
-  // this map is smaller than the limit anyway
+  // this map is smaller than the limit, so the limit changes nothing
   assert.equal(mapLayout(200, 1, 20, 20, 100).height, mapLayout(200, 1, 20, 20).height);
 });
 

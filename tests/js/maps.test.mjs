@@ -1,4 +1,4 @@
-// Tests of the picture of a map: a downloaded picture has every cell and token, in the colours of the light theme.
+// Tests of downloaded maps: the picture has every cell and token, in the colours of the light theme.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

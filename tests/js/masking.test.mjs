@@ -6,7 +6,7 @@ import { formatPercent } from '../../components/core/format.js';
 import './harness.mjs';
 
 const tokens = ['a', 'b', 'c', 'd', 'e'];
-// S of selective attention: row i is how strongly token i asks to mask each token up to itself
+// S of selective attention: row i has the strength with which token i votes to mask each token from 0 to i
 const rows = [[0], [0.004, 0], [2, 0.5, 0], [1, 0, 0.25, 0], [0.1, 0.2, 0.3, 0.4, 0]];
 const selected = rows.flat();
 const memory = { tokens, selected, mask: accumulateMask(selected, tokens.length) };

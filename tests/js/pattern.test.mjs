@@ -75,7 +75,7 @@ for (const [name, head] of Object.entries(fixture('head'))) {
 test('a gate fades the pattern in proportion', () => {
   assert.equal(gateOpacity(1), 1);
   close(gateOpacity(0.5), (gateOpacity(0) + gateOpacity(1)) / 2);
-  assert.ok(gateOpacity(0) > 0.1 && gateOpacity(0) < 0.4); // a pruned pattern stays legible
+  assert.ok(gateOpacity(0) > 0.1 && gateOpacity(0) < 0.4); // the pattern of a pruned head stays legible
 });
 
 test('views exist only with what they show', () => {

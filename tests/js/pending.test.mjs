@@ -11,7 +11,7 @@ import {
 
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
 const bare = ({ sequence, ...event }) => event;
-/** Returns the events of one queue that still wait for an answer. */
+/** Returns the events that are still pending after these events were added to one queue. */
 const folded = (...events) => {
   const fold = createFolding();
   return events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
@@ -60,7 +60,7 @@ test('an undo in another queue counts, too', () => {
   const fold = createFolding();
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
   const before = fold([], { ...on, sequence: 1 });
-  fold([], { type: 'undo', sequence: 2 }); // the undo button of the toolbar
+  fold([], { type: 'undo', sequence: 2 }); // an event from the undo button of the toolbar
   assert.deepEqual(fold(before, { ...off, sequence: 3 }).map(bare), [on, off]);
 });
 
@@ -111,7 +111,7 @@ test('an answer to an older question is older than the newest one', () => {
   assert.equal(questions.newest(['numbers']), 5);
   assert.equal(questions.newest(['numbers', 'selection']), 6);
   questions.answered(5);
-  // after one component's answer the others still compare theirs with the newest question
+  // the newest request stays known after its response, because other components compare with it
   assert.equal(questions.newest(['numbers']), 5);
   questions.ask(8, 'numbers');
   questions.answered(8);
@@ -127,7 +127,7 @@ test('what never reaches Python is not waited for', () => {
   assert.equal(questions.newest(['numbers']), 5);
   questions.ask(10, 'numbers');
   questions.ask(11, 'numbers');
-  questions.restart(); // a new session, whose server has received no question
+  questions.restart(); // a new session, whose server has received no request
   assert.equal(questions.newest(['numbers']), 0);
 });
 

@@ -1,4 +1,4 @@
-// Tests of SVG, CSV and HTML files for download: they are safe and complete, and name their source.
+// Tests of SVG, CSV and HTML files for download: they are safe and complete, and contain title, citation and link.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Tests of components/core/texts.js: looking up translations and filling in values.
+// Tests of components/core/texts.js: lookup of translations and insertion of values.
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Tests of components/core/words.js: the attention of each word to each other word.
+// Tests of components/core/words.js: attention between words, as displayed in the Words view.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ import { pageData } from '../../components/core/page_data.js';
 import { setLanguage } from '../../components/core/texts.js';
 import { close, fixture } from './harness.mjs';
 
-const ROUNDED = 0.005; // largest rounding error of a weight that is sent as the square root in 255 steps
+const ROUNDED = 0.005; // largest rounding error of a weight whose square root is sent in 255 steps
 
 for (const [name, its] of Object.entries(fixture('means'))) {
   const mean = (layer, gates = its.gates) => meanPattern({ ...its, gates }, its.packed, layer, its.queries, its.keys);
@@ -173,7 +173,7 @@ test('marks of the reader are told from words', () => {
   setLanguage('en');
 });
 
-// positions of words in two lines: three words in the first, two in the second
+// positions of words in two lines: three words in the first line, two in the second
 const BOXES = [10, 50, 90].map(x => ({ x, y: 0 })).concat([30, 95].map(x => ({ x, y: 40 })));
 
 test('arrows walk through the words as they stand', () => {
