@@ -1,4 +1,4 @@
-"""Components that the browser draws, one function per component. They import only the texts of the app."""
+"""Components that the browser displays, one function per component. Of app/, the components import only app.texts."""
 
 from components.chooser import catalogue, chooser
 from components.comparison import comparison

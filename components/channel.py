@@ -1,4 +1,4 @@
-"""A visitor's channel: it handles each event from the browser once and in order, and tracks what the browser shows."""
+"""Channel: handles each event from the browser once and in order, and tracks the payloads that the browser has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-SESSION_KEY = "channel"  # the key in Streamlit's session
-MAX_EVENTS = 256  # events per message; the browser sends the remaining ones after the answer
+SESSION_KEY = "channel"  # the key of the Channel in Streamlit's session state
+MAX_EVENTS = 256  # maximum events per message; the browser sends the remaining events after the response
 
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -19,12 +19,12 @@ _current: ContextVar[Channel | None] = ContextVar("channel", default=None)
 
 
 class Picture(NamedTuple):
-    """The state that a page's payloads show, fixed before the page is drawn, because events can arrive meanwhile.
+    """A snapshot of the state for a page's payloads, taken first: events can arrive while the page is generated.
 
     Attributes:
-        serial: number of the picture; a payload with a lower one is older.
-        newest: number of the newest event that the picture includes, of any component.
-        received: component -> number of the newest of its events that the picture includes.
+        serial: number of the snapshot; a payload with a lower number is older.
+        newest: number of the newest event, of any component, that the snapshot includes.
+        received: component -> number of the newest event of this component that the snapshot includes.
     """
 
     serial: int
@@ -34,19 +34,19 @@ class Picture(NamedTuple):
 
 @dataclass(eq=False)
 class Channel:
-    """The events and payloads of one visitor. A component is known by the `key` of its mount.
+    """The events and payloads of one session. A component is identified by the `key` of its mount.
 
     Attributes:
-        id: unguessable; names the visit in the address of the events route.
-        newest: number of the newest event that was handled, of any component.
-        received: component -> number of its newest handled event.
-        handlers: component -> the function that handles its events.
-        serial: number of the newest picture of the state.
-        drawn: the picture that the Streamlit script drew last, or draws now.
-        sent: component -> fingerprint of the payload that the events route sent last since the script began to draw,
-            and its serial.
-        direct: True if the events route answers on the page that is drawn.
-        lock: held while the state changes, so that an event and a script run never change it at once.
+        id: an unguessable string that identifies the session in the address of the events route.
+        newest: number of the newest handled event of any component.
+        received: component -> number of the newest handled event of this component.
+        handlers: component -> the function that handles the events of this component.
+        serial: number of the newest snapshot of the state.
+        drawn: the snapshot that the Streamlit script displayed last, or is displaying now.
+        sent: component -> (fingerprint, serial) of the last payload that the events route sent since the last script
+            run began.
+        direct: True if the events route can update the page.
+        lock: held while the state changes, so that an event and a script run never change the state at the same time.
     """
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -61,28 +61,28 @@ class Channel:
     _listening: dict[str, OnEvent | None] = field(default_factory=dict)
 
     def picture(self) -> Picture:
-        """Returns a new picture. Read the state that it shows while the lock is held."""
+        """Returns a new snapshot. Read the state that the snapshot includes while the lock is held."""
         with self.lock:
             self.serial += 1
             return Picture(self.serial, self.newest, dict(self.received))
 
     def begin(self) -> None:
-        """Begins to draw a page by the Streamlit script."""
+        """Records that the Streamlit script begins to generate a page."""
         with self.lock:
             self.drawn = self.picture()
             self._listening = {}
-            self.sent.clear()  # the browser will have the script's payloads
+            self.sent.clear()  # the browser will get the payloads of the script
 
     def end(self) -> None:
-        """Forgets the handlers of components that the page just drawn does not have."""
+        """Removes the handlers of components that are not on the page that was just generated."""
         self.handlers = self._listening
 
     def listen(self, key: str, on_event: OnEvent | None) -> None:
-        """Sets the handler of a component that is being drawn."""
+        """Sets the handler of a component that is being mounted."""
         self.handlers[key] = self._listening[key] = on_event
 
     def receive(self, events: Iterable[tuple[str, Any]]) -> None:
-        """Hands each new event to its component's handler, once and in order of number.
+        """Passes each new event to its component's handler, once and in the order of the numbers.
 
         The browser repeats unacknowledged events, so an event may arrive several times.
 
@@ -103,13 +103,13 @@ class Channel:
 
 
 def _number(event: object) -> int:
-    """Returns the number of an event; 0, which is never new, if there is none. Browsers count exactly up to 2^53."""
+    """Returns the number of an event; 0 (never new) without a number. Browsers count exactly up to 2^53."""
     number = event.get("sequence") if isinstance(event, dict) else None
     return number if type(number) is int and number < 2 ** 53 else 0
 
 
 def current() -> Channel:
-    """Returns the channel of this thread's visitor: the argument of `use` inside it, else the session's channel."""
+    """Returns the channel of this thread: inside `use` its argument, else the channel of Streamlit's session."""
     channel = _current.get()
     if channel is not None:
         return channel
@@ -122,7 +122,7 @@ def current() -> Channel:
 
 @contextlib.contextmanager
 def use(channel: Channel) -> Iterator[None]:
-    """Makes this the current channel of a thread that has no Streamlit session."""
+    """Makes a channel the current channel of a thread that has no Streamlit session."""
     token = _current.set(channel)
     try:
         yield

@@ -11,10 +11,11 @@ class Colours(TypedDict):
     """The colours of one theme as `#rrggbb`; scales have equal steps of perceived lightness.
 
     Attributes:
-        sequential: sequential for weights from 0 to the largest; light: white to indigo, dark: near-black to amber.
-        diverging: for differences; negative is blue, zero the background, positive orange.
-        series: series of lines and dots in charts, one per model; readable as text on the theme's background.
-        accent: accent of selected and changed elements; readable as text on the theme's background.
+        sequential: scale for weights from 0 to the largest weight; light theme: white to indigo, dark theme: near-black
+            to amber.
+        diverging: scale for differences; negative is blue, zero is the background, positive is orange.
+        series: colours of lines and dots in charts, one per model; readable as text on the theme's background.
+        accent: colour of selected and changed elements; readable as text on the theme's background.
     """
 
     sequential: list[str]

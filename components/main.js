@@ -1,4 +1,4 @@
-// The entry of the library: every component by the name under which Python registers it.
+// The entry of the library: maps the names under which Python registers components to the components.
 
 import { catalogue, chooser } from './chooser/chooser.js';
 import { comparison } from './comparison/comparison.js';
@@ -44,7 +44,7 @@ const components = {
 };
 
 /**
- * Draws a component, or updates it with new data; `component` is the object that Streamlit passes to a component's
+ * Displays a component, or updates it with new data. `component` is the object that Streamlit passes to a component's
  * script.
  */
 export function render(name, component) {

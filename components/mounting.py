@@ -20,8 +20,8 @@ from components.payload import pack
 
 FOLDER = Path(__file__).parent
 
-# Streamlit sends a component's script and style with every change of its data. So all code and all styles live in the
-# library, which is sent once per visit (library/__init__.py), and a component's own script only calls the library.
+# Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
+# the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
 _LOADER = """
 const find = () => (globalThis.attentionLab ??= Promise.withResolvers()).promise;
 export default component => {
@@ -39,10 +39,10 @@ class Part:
     """The content of one component of a page, before it is sent.
 
     Attributes:
-        component: its name; `name` of components/main.js draws it.
-        key: key of its mount on the page.
+        component: name of the component, as in components/main.js.
+        key: key of the component's mount on the page.
         header, arrays: see `pack`.
-        on_event: called with each of its events.
+        on_event: called with each event of the component.
     """
 
     component: str
@@ -63,18 +63,18 @@ class Part:
 
 
 class Component(Generic[P]):
-    """A component: a call mounts it in the Streamlit page; `part` returns its content for the events route."""
+    """A component. A call mounts it in the Streamlit page; `part` returns the content for the events route."""
 
     def __init__(self, name: str, content: Callable[P, Content]) -> None:
         self._name, self._content = name, content
         functools.update_wrapper(self, content)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> None:
-        """Mounts the component in the Streamlit page that is being drawn."""
+        """Mounts the component in the Streamlit page that is being generated."""
         mount(self.part(*args, **named))
 
     def part(self, *args: P.args, **named: P.kwargs) -> Part:
-        """The part that a call with the same arguments would mount."""
+        """Returns the part that a call with the same arguments would mount."""
         header, arrays = self._content(*args, **named)
         key, on_event = named["key"], named.get("on_event")
         return Part(self._name, key, header, arrays, on_event)  # type: ignore[arg-type]  # every component takes both
@@ -85,20 +85,21 @@ def _registered(name: str) -> Any:
     """Returns Streamlit's function that mounts a component. Notebooks use components without Streamlit."""
     import streamlit as st
 
-    html = f'<div class="root" data-part="{name}"></div>'  # the component draws inside and may empty this element
+    html = f'<div class="root" data-part="{name}"></div>'  # the component creates its elements inside this element
     return st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
 
 
 def component(name: str) -> Callable[[Callable[P, Content]], Component[P]]:
-    """Makes a component of a function that returns its content; the function takes `key` and may take `on_event`.
+    """Returns a decorator that turns a function which returns content into a component.
 
-    `name` of components/main.js draws it, and the style sheets in its folder style it.
+    The function has a parameter `key` and may have `on_event`. In the browser, the component `name` of
+    components/main.js displays the content, with the style sheets in the component's folder.
     """
     return functools.partial(Component, name)
 
 
 def mount(part: Part) -> None:
-    """Mounts a part in the Streamlit page that is being drawn."""
+    """Mounts a part in the Streamlit page that is being generated."""
     now = channel.current()
     now.listen(part.key, part.on_event)
     _registered(part.component)(key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
@@ -116,7 +117,7 @@ def styles() -> dict[str, str]:
 
 @functools.cache
 def page_style() -> str:
-    """Returns assets/style.css, the style of Streamlit's own elements, as HTML; it is sent with every run."""
+    """Returns assets/style.css, which styles Streamlit's own elements, as HTML; it is sent with every run."""
     return f"<style>{_short((FOLDER.parent / 'assets' / 'style.css').read_text('utf-8'))}</style>"
 
 
@@ -125,17 +126,17 @@ def _short(css: str) -> str:
 
 
 def answering() -> None:
-    """Begins a page. Its payloads state that they include the events that were handled until now."""
+    """Begins a page. The payloads of the page report that they include all events handled until now."""
     channel.current().begin()
 
 
 def answer(key: str) -> dict[str, Any]:
-    """Returns the part of each header that describes the answer.
+    """Returns the part of each payload's header that acknowledges events.
 
     Returns:
-        key: of the component; sequence: number of its newest event that the payload includes; answered: of any
-        component's; visit: id of the visit; serial: of the picture; direct: whether events are sent to the events
-        route; language: of all texts.
+        key: key of the component. sequence: number of the component's newest event that the payload includes. answered:
+        number of the newest included event of any component. visit: id of the session. serial: number of the state's
+        snapshot. direct: True if events are sent to the events route. language: language of all texts.
     """
     now = channel.current()
     return {"key": key, "sequence": now.drawn.received.get(key, 0), "answered": now.drawn.newest, "visit": now.id,
@@ -144,7 +145,7 @@ def answer(key: str) -> dict[str, Any]:
 
 
 def dispatch(key: str) -> Callable[[], None]:
-    """Returns Streamlit's callback for the component `key`; it handles the events of all components on the page.
+    """Returns the Streamlit callback for the component `key`. It handles the events of all components on the page.
 
     While a script run is busy, Streamlit keeps only the last message of a component, so the browser repeats in each
     message every event that was not acknowledged. Streamlit calls the callbacks of older messages last, so without this
@@ -158,7 +159,7 @@ def dispatch(key: str) -> Callable[[], None]:
 
 
 def _events(key: str) -> list[Any]:
-    """Returns the events in a component's last message; none if it has left the page or sent anything else."""
+    """Returns the events in a component's last message; empty if the component has left the page."""
     import streamlit as st
 
     value = st.session_state.get(key)

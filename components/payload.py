@@ -1,7 +1,8 @@
 """Packs a JSON header and arrays into one binary payload.
 
 A Streamlit component accepts raw bytes only as its whole `data`. Layout: uint32 little-endian length of the JSON
-header, the header, zeros up to a multiple of 8, the arrays. The browser unpacks it with `unpack` in core/payload.js.
+header, the header, zeros up to a multiple of 8, the arrays. The browser unpacks a payload with `unpack` in
+core/payload.js.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy
 from numpy import ndarray
 
 ALIGNMENT = 8  # alignment of arrays in bytes; a typed array in the browser must start at a multiple of its item size
-DTYPES = ("uint8", "int32", "float32", "float64")  # the types for which browsers have typed arrays
+DTYPES = ("uint8", "int32", "float32", "float64")  # the types that payloads support
 
 
 def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> bytes:
@@ -27,7 +28,7 @@ def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> by
         arrays: name -> uint8, int32, float32 or float64 array of any shape.
 
     Raises:
-        ValueError: the header has a number that is not finite, or an array has another type.
+        ValueError: the header has a number that is not finite, or an array has a type that is not in DTYPES.
     """
     index, chunks, offset = {}, [], 0
     for name, array in (arrays or {}).items():

@@ -11,15 +11,15 @@ from components.mounting import Content, OnEvent, component
 @component("chooser")
 def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign: Sequence[Mapping[str, str]] = (),
             on_event: OnEvent | None = None) -> Content:
-    """Draws the button.
+    """Displays the button.
 
     Args:
         key: key of the mount.
         model: id of the current model.
-        task: title of its task.
-        title: title of the model.
+        task: title of the current model's task.
+        title: title of the current model.
         short: a shorter title for a narrow header.
-        foreign: the visitor's own models, each with name, title and line; shown in a tab of their own.
+        foreign: the external models that visitors opened, each with name, title and line; shown in a separate tab.
         on_event: called with {type: model, model, sequence} when another model is chosen.
     """
     header = {"model": model, "task": task, "title": title, "short": short, "foreign": list(foreign)}
@@ -29,7 +29,7 @@ def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign:
 @component("catalogue")
 def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
               pictures: Mapping[str, Mapping[str, Any]]) -> Content:
-    """Sends the list of all models; call it once per visit. It draws nothing.
+    """Sends the list of all models and displays nothing. Call this once per session.
 
     Args:
         key: key of the mount.

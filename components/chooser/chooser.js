@@ -8,7 +8,7 @@ import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 let known = null; // data of the catalogue: {offered: language -> tasks, pictures}
 
-/** Receives the list of models, which Python sends once per visit; draws nothing. */
+/** Receives the list of models, which Python sends once per session; displays nothing. */
 export const catalogue = defineComponent({
   create: () => ({}),
   update: (_state, data) => {
@@ -16,7 +16,7 @@ export const catalogue = defineComponent({
   },
 });
 
-const LONG = 16; // characters of a model's name; longer names are set smaller and on two lines
+const LONG = 16; // characters of a model's name; a longer name is displayed smaller and on two lines
 const MINE = 'mine'; // key of the tab with the visitor's own models
 
 function create(state) {
@@ -51,7 +51,7 @@ function create(state) {
   });
   const choose = task => {
     show(state, task);
-    // `show` has replaced the tabs, so the selected one gets the focus again
+    // `show` has replaced the tabs, so the selected tab must get the focus again
     tasks.querySelector('[aria-selected="true"]').focus();
   };
   tasks.addEventListener('click', event => {
@@ -80,8 +80,8 @@ function create(state) {
 }
 
 /**
- * Shows the whole title if it fits on two lines, else the model's short name. Measuring the header forces a layout, so
- * this runs only for a new name or a new width.
+ * Shows the whole title if it fits on two lines, else the model's short name. Called only for a new name or a new
+ * width, because measuring the header forces a layout.
  */
 function fit({ title: element, data: { title, short } }) {
   const ways = [title, short].flatMap(text =>
@@ -99,7 +99,7 @@ function update(state, { task, title }) {
   if (state.named !== title) fit(state);
   state.named = title;
   setAttribute(state.button, 'aria-label', _('Model: {task}, {title}. Choose another', { task, title }));
-  // without a change the dialog is not drawn again, so that the focus stays
+  // without a change, the dialog is not rebuilt, so that the focus stays
   if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown);
 }
 
@@ -107,7 +107,7 @@ function update(state, { task, title }) {
 const madeFrom = ({ data, dark }) =>
   JSON.stringify([currentLanguage(), dark, data.model, data.foreign, Boolean(known)]);
 
-/** Returns all tasks, with the visitor's own models as a further one. */
+/** Returns all tasks, with the visitor's own models as an additional task. */
 function offered({ data }) {
   const tasks = known?.offered[currentLanguage()] ?? [];
   if (!data.foreign.length) return tasks;

@@ -1,4 +1,4 @@
-"""A table of several models' results on one text, one row per model, before and after the plan."""
+"""A table of several models' results on one text, one row per model, without and with the plan."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from components.mounting import Content, component
 
 
 class Answer(TypedDict):
-    """The top-1 answer of a model, unmodified (before) and after the plan.
+    """The top-1 prediction of a model, unmodified (before) and under the plan (after).
 
     Attributes:
-        before, after: the label.
-        p_before, p_after: the probability.
-        right_before, right_after: whether the answer is right; None if unknown.
+        before, after: the label of the predicted token.
+        p_before, p_after: the probability of this token.
+        right_before, right_after: whether the prediction is right; None if unknown.
     """
 
     before: str
@@ -26,16 +26,16 @@ class Answer(TypedDict):
 
 
 class Row(TypedDict):
-    """One model.
+    """The results of one model.
 
     Attributes:
         name: short name of the model.
         title: title of its attention type.
-        colour, dash: of its series in charts.
-        answer: None if the model predicts nothing.
-        loss: nats, unmodified and after the plan; None if unknown.
+        colour, dash: style of the model's series in charts.
+        answer: the top-1 predictions; None if the model predicts nothing.
+        loss: loss in nats, unmodified and under the plan; None if unknown.
         moved: KL divergence from the unmodified model in nats; None if unknown.
-        apart: KL divergence from the first model in nats, after the plan; None for the first model and if unknown.
+        apart: KL divergence from the first model in nats, under the plan; None for the first model or if unknown.
         problem: the reason why the row has no results; empty if it has results.
     """
 
@@ -52,13 +52,13 @@ class Row(TypedDict):
 
 @component("comparison")
 def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> Content:
-    """Draws the table.
+    """Displays the table.
 
     Args:
         key: key of the mount.
-        rows: one per model.
-        asked: the question that the answers belong to, like `Next token after “time”`; empty without answers.
-        changed: False for the empty plan: one value per cell, no comparison.
+        rows: the results, one row per model.
+        asked: title of the predictions, like `Next token after “time”`; empty without predictions.
+        changed: False for the empty plan; each cell then has one value and no comparison.
     """
     header = {"rows": [dict(row) for row in rows], "asked": asked, "changed": bool(changed)}
     return header, {}

@@ -1,4 +1,4 @@
-// A table of several models' results on one text: answer, loss, and KL divergences, one row per model.
+// A table of several models' results on one text: prediction, loss, and KL divergences, one row per model.
 
 import { factLine } from '../core/effect_text.js';
 import { formatNumber, formatPercent, tokenText, truncate } from '../core/format.js';
@@ -53,7 +53,7 @@ function update(state, { rows, asked, changed }) {
       ...(several ? [number(row.apart)] : []),
     ];
     cells.forEach((cell, index) => {
-      // the column's title, shown before the cell on a phone, where the header row is hidden
+      // the column's title, which is displayed before the cell on a phone, where the header row is hidden
       cell.dataset.head = heads[index + 1];
     });
     return make('tr', {}, name, ...cells);

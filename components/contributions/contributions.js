@@ -1,4 +1,4 @@
-// Sorted bars of what heads and other parts contribute, with choices and a text field above them.
+// Sorted bars that show the contributions of heads and other components, with choices and a text field above.
 
 import { cssColour } from '../core/attention/scales.js';
 import { visibleText } from '../core/format.js';
@@ -8,7 +8,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 
-const FEW = 12; // bars that are shown at first
+const FEW = 12; // number of bars that are shown at first
 
 function create(state) {
   const title = make('h3');

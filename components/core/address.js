@@ -1,12 +1,12 @@
-// Decides when the browser's address is written. Safari refuses more than 100 changes of the address in 30 s with a
-// SecurityError, and fast typing changes it with every letter.
+// Limits how often the browser's address is written. Safari refuses more than 100 changes of the address in 30 s with a
+// SecurityError, and fast typing changes the address with every letter.
 
-const MOST = 30; // changes that may follow each other at once; the later ones are PAUSE apart
+const MOST = 30; // changes that may follow each other at once; later changes are PAUSE apart
 const PAUSE = 500; // ms in which one further change is allowed: with MOST at most 90 changes in 30 s
 const RETRY = 2000; // ms after a refused change until the next attempt
 
 /**
- * Creates a writer of the address. If a change has to wait, a newer one replaces it, so the last address is always
+ * Creates a writer of the address. If a change has to wait, a newer change replaces it, so the last address is always
  * written.
  * @param {object} browser
  * @param {(address: string, isNew: boolean) => void} browser.write changes the address; may throw
@@ -51,7 +51,7 @@ export function createAddressWriter({ write, now, later, cancel }) {
     drop() {
       next = null;
     },
-    /** Writes the waiting address without regard to the limit. */
+    /** Writes the waiting address immediately, even above the limit. */
     flush() {
       free = Math.max(free, 1);
       attempt();

@@ -1,14 +1,15 @@
-// Tables as CSV (RFC 4180); the first line names the source.
+// Tables as CSV (RFC 4180); the first line is a comment with the source.
 
 const DIGITS = 6; // significant digits of a number, as many as float32 has
 
-/** Returns a number for a file; empty for NaN or no number. */
+/** Returns a number as a string for a file; empty if the value is NaN or not a number. */
 export const formatFigure = value =>
   typeof value !== 'number' || Number.isNaN(value) ? '' : String(Number(value.toPrecision(DIGITS)));
 
 /**
  * Returns a field of the table. Spreadsheets read a text that begins with = + - @ as a formula, which may call
- * programs; an apostrophe in front prevents this. A single sign, a common token, is harmless and stays.
+ * programs; an apostrophe in front prevents this. A text of a single sign, which is a common token, is harmless and not
+ * changed.
  */
 const field = value => {
   if (typeof value === 'number') return formatFigure(value);

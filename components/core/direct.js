@@ -1,9 +1,9 @@
-// Reads the answers of the events route as bytes and decides when the next request may be sent.
+// Splits the responses of the events route into blocks, and decides when the next request may be sent.
 
 const OVERTAKE = 150; // ms after which a running request no longer blocks a request with newer events
 const RETRY = 3000; // ms from a failed request to the next attempt; meanwhile events are sent through Streamlit
 
-/** Splits received bytes into blocks, each a uint32 length and that many bytes: {blocks, rest}. */
+/** Splits received bytes into blocks, each a uint32 length and as many bytes. Returns {blocks, rest}. */
 export function unpackBlocks(before, chunk) {
   const bytes = new Uint8Array(before.length + chunk.length);
   bytes.set(before);
@@ -20,7 +20,7 @@ export function unpackBlocks(before, chunk) {
   return { blocks, rest: bytes.subarray(at) };
 }
 
-/** Tracks the running requests: one at a time, unless the newest takes long. Times are in ms of one clock. */
+/** Tracks the running requests: one at a time, unless the newest request takes long. Times are in ms of one clock. */
 export function createSchedule() {
   const open = new Map(); // number of a request -> time at which it was sent
   let last = 0;
@@ -38,7 +38,7 @@ export function createSchedule() {
       open.delete(number);
       failedAt = now;
     },
-    /** ms until the next request may be sent */
+    /** Returns the ms until the next request may be sent. */
     delay: now => (open.size ? Math.max(0, Math.max(...open.values()) + OVERTAKE - now) : 0),
     isOpen: now => now - failedAt > RETRY,
   };

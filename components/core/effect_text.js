@@ -1,22 +1,22 @@
-// The texts and lengths of the effect panel: rows of a prediction, facts, and the strip of tokens.
+// Computes the texts and bar lengths of the effect panel: rows of a prediction, facts, and the strip of tokens.
 
 import { differenceStep, weightStep } from './attention/scales.js';
 import { formatNumber, formatPercent, quoteToken, tokenText, truncate } from './format.js';
 import { _ } from './texts.js';
 
-const SAME = 0.0005; // smallest change, in nats or another unit, that counts as one; a smaller change rounds to 0
-const RANGE = 2; // smallest change in nats that the strongest colour stands for
-const LEAST = 0.01; // smallest change that the strongest colour stands for, in other units than nats
+const SAME = 0.0005; // smallest change, in nats or another unit, that counts as a change; a smaller value rounds to 0
+const RANGE = 2; // the strongest colour stands for a change of at least this many nats
+const LEAST = 0.01; // the same for other units than nats
 const SMALLEST = 0.001; // smallest probability whose rank is shown; a smaller one is displayed as <0.1%
 
-/** Returns the percentage that formatPercent shows, as a number, so that shown differences match shown values. */
+/** Returns the percentage that formatPercent displays, as a number, so that displayed differences match the values. */
 const shownPercent = value => {
   const percent = 100 * value;
   if (percent < 0.1) return 0;
   return percent > 99.9 ? 100 : Number(percent.toFixed(1));
 };
 
-/** Returns a change in three decimals, computed from the shown numbers. */
+/** Returns a change in three decimals, computed from the displayed numbers. */
 const shownChange = (old, now) => {
   const [before, after] = [old, now].map(value => Number(value.toFixed(3)));
   return formatNumber(Math.abs(now - old) < SAME ? now - old : after - before, 3, true);
@@ -33,7 +33,7 @@ export const effectRow = ({ label, before, after, right }, changed) => ({
   points: changed ? formatNumber(shownPercent(after) - shownPercent(before), 1, true) : '',
 });
 
-/** Returns [arrow, word, class] of a change; `judged`: more is worse, less is better. */
+/** Returns [arrow, word, class] of a change. With `judged`, more is called worse and less is called better. */
 export function changeVerdict(change, judged = true) {
   if (Math.abs(change) < SAME) return ['=', _('no change'), 'same'];
   if (!judged) return change > 0 ? ['▲', _('more'), 'more'] : ['▼', _('less'), 'less'];
@@ -43,11 +43,12 @@ export function changeVerdict(change, judged = true) {
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
 /**
- * Returns a line under the prediction: {name, term, text, verdict}; verdict as changeVerdict returns it, or null.
+ * Returns a line under the prediction: {name, term, text, verdict}; `verdict` is {className, text} of the change, or
+ * null.
  * @param {{name: string, term?: string, before: number | null, after: number | null, unit?: string}} fact `term` is a
  *   key of the glossary
- * @param {boolean} changed heads are changed
- * @param {boolean} judged more is worse
+ * @param {boolean} changed true if heads are changed
+ * @param {boolean} judged true if more is worse
  */
 export function factLine({ name, term, before, after, unit = '' }, changed, judged = false) {
   const [old, now] = [before, after].map(value => value ?? null);
@@ -68,7 +69,9 @@ const furthest = (predictions, known, distance) => {
   return { ...line, text: `${truncate(title, 40)}, ${distance(kl)}`, index: most };
 };
 
-/** Returns the lines under the prediction: the facts that Python sent, else the KL divergence and the loss if known. */
+/**
+ * Returns the lines under the prediction: the facts that Python sent, else the KL divergence and the loss, if known.
+ */
 export function factLines({ facts, before, after, changed, predictions = [] }, shown) {
   if (facts) return facts.map(fact => factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
@@ -89,22 +92,23 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
 
-/** In place of a rank. */
+/** The value of `was` for a token that had no rank before the change. */
 export const NEW = 'new';
 
-/** Returns a row's rank before the change if it has another rank now; NEW if it was not among the most probable. */
+/** Returns a row's old rank if the rank has changed; NEW if the token was not among the most probable tokens. */
 function oldRank(row, rows, least) {
   if (Math.max(row.before, row.after) < SMALLEST) return '';
   const [old, now] = ['before', 'after'].map(when => 1 + rows.filter(other => other[when] > row[when]).length);
-  // Tokens that are not shown have at most `least`, before and after.
-  if (row.before < least) return row.before < least / 4 ? NEW : ''; // between: the rank is not known
+  // Tokens that are not displayed have a probability of at most `least`, before and after the change.
+  if (row.before < least) return row.before < least / 4 ? NEW : ''; // otherwise the old rank is not known
   return old === now ? '' : String(old);
 }
 
 /**
- * Returns the rows in the order of their new probability, each with `index`, its place in the given order, and `was`, its
- * rank before the change if that differs.
- * @param {{label: string, before: number, after: number, right: boolean}[]} rows the tokens with the largest probability before or after
+ * Returns the rows in the order of the new probabilities. `index` is the row's place in the given order; `was` is the
+ * row's rank before the change, if the rank has changed.
+ * @param {{label: string, before: number, after: number, right: boolean}[]} rows the tokens with the largest
+ *   probability before or after
  */
 export function rankedRows(rows, changed) {
   if (!changed) return rows.map((row, index) => ({ ...row, index, was: '' }));
@@ -115,8 +119,9 @@ export function rankedRows(rows, changed) {
 }
 
 /**
- * Returns the top-1 answer, {token, verdict, before, className}, or null without rows. `known`: the right answer is known.
- * className is right, wrong (it was right before the change), missed (it was not right before), turned, or same.
+ * Returns the top-1 prediction, {token, verdict, before, className}, or null without rows. `known` is true if the right
+ * answer is known. className is right, wrong (the prediction was right before the change), missed (it was not right
+ * before either), turned (another prediction, right answer unknown), or same.
  */
 export function effectAnswer({ rows, known }, changed) {
   if (!rows.length) return null;
@@ -131,7 +136,9 @@ export function effectAnswer({ rows, known }, changed) {
   return { token, before, verdict: isOther ? _('changed') : _('unchanged'), className: isOther ? 'turned' : 'same' };
 }
 
-/** Returns the effect in one line, {title, text, verdict}: the top-1 answer before and after the change, and the loss. */
+/**
+ * Returns the effect in one line, {title, text, verdict}: the top-1 predictions before and after the change, the loss.
+ */
 export function effectPeek(data, shown) {
   const lines = factLines(data, shown);
   const verdict = lines.find(line => line.verdict)?.verdict ?? null;
@@ -145,10 +152,12 @@ export function effectPeek(data, shown) {
   return { title: shown.title, text: `${before} → ${after}`, verdict };
 }
 
-/** Returns a token's value in the strip: the change, or the value if there is none before; null if unknown. */
+/** Returns a token's value in the strip: the change, or the value if there is no old value; null if unknown. */
 export const stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
 
-/** Returns {steps, single}: each token's step on the colour scale, or null; `single`: values that are no changes. */
+/**
+ * Returns {steps, single}: each token's step on the colour scale, or null. `single` is true if values are not changes.
+ */
 export function stripSteps(tokens, { worse_is_more: losses }) {
   const values = tokens.map(stripValue);
   const single = tokens.some(({ before, after }) => before === null && after !== null);
@@ -157,7 +166,7 @@ export function stripSteps(tokens, { worse_is_more: losses }) {
   return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
 }
 
-/** Returns the sentence about a token of the strip, with the most probable tokens in its place if they are known. */
+/** Returns the sentence about a token of the strip, with the most probable tokens at its position, if known. */
 export function stripSentence(entry, strip) {
   const about = valueSentence(entry, strip);
   const list = entry.top
@@ -186,5 +195,7 @@ export function stripLegend({ worse_is_more: judged }, single) {
   return judged ? _('blue: better · orange: worse') : _('blue: less · orange: more');
 }
 
-/** Returns the size class of a strip by its number of tokens; in steps, so that typing rarely moves the page. */
+/**
+ * Returns the size class of a strip for a number of tokens. There are only three, so that typing rarely moves the page.
+ */
 export const stripSize = count => (count <= 24 ? 'short' : count <= 64 ? 'medium' : 'long');

@@ -1,8 +1,8 @@
-// Formatting of tokens and numbers, and word-by-word comparison of two texts.
+// Formats tokens and numbers, and compares two texts word by word.
 
 const NAMES = { '\n': '↵', '\r': '↵', '\t': '⇥', '\x7f': '␡', '\xa0': '␣', '\xad': '‧' };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
-const KEPT = /[\u200c\u200d]/; // joiners, which are parts of emoji and of Arabic and Indic words and are kept
+const KEPT = /[\u200c\u200d]/; // joiners are kept, because they are parts of emoji and of Arabic and Indic words
 
 /** Returns a text with a symbol for every invisible character except blanks. */
 export const visibleText = text =>
@@ -14,7 +14,7 @@ export const visibleText = text =>
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
   });
 
-/** Returns a token for one line: invisible characters become symbols, a leading space is removed. */
+/** Returns a token as one line: invisible characters become symbols, outer spaces are removed. */
 export function tokenText(token) {
   const seen = visibleText(token);
   return seen.trim() || (seen ? '␣' : '∅');
@@ -22,7 +22,7 @@ export function tokenText(token) {
 
 const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** Returns a text with right-to-left letters between Unicode isolates, so that it does not reorder its neighbours. */
+/** Returns a text with right-to-left letters between Unicode isolates, so that it does not reorder adjacent text. */
 export const isolateDirection = text => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
 
 /** Returns a token in quotation marks for a sentence or an attribute. */
@@ -31,7 +31,7 @@ export const quoteToken = token => `“${isolateDirection(truncate(tokenText(tok
 const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
 const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => part.segment) : Array.from(text));
 
-/** Returns at most `count` graphemes of a text, the last one “…” if something was cut. */
+/** Returns at most `count` graphemes of a text; the last grapheme is “…” if the text was cut. */
 export function truncate(text, count) {
   if (text.length <= count) return text;
   const parts = signs(text.slice(0, 16 * count)); // 16 characters per grapheme are enough, except for stacked accents
@@ -42,7 +42,7 @@ export function truncate(text, count) {
 export const cutText = (text, most) =>
   text.length <= most ? text : text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most);
 
-/** Returns a share, 0 to 1, as a percentage; 0% and 100% only if exact. */
+/** Returns a fraction, 0 to 1, as a percentage; 0% and 100% only for exact values. */
 export function formatPercent(value) {
   const percent = 100 * value;
   if (percent > 0 && percent < 0.1) return '<0.1%';
@@ -57,21 +57,21 @@ export function formatNumber(value, digits, plus = false) {
   return (zero ? (plus ? '±' : '') : value < 0 ? '−' : plus ? '+' : '') + text;
 }
 
-/** Returns an attention weight with four decimals, or with a power of ten if these would be zeros. */
+/** Returns an attention weight with four decimals, or with a power of ten if all four decimals would be zeros. */
 export function formatWeight(value, plus = false) {
   const size = Math.abs(value);
   if (size === 0 || size >= 0.0001) return formatNumber(value, 4, plus);
   return (value < 0 ? '−' : plus ? '+' : '') + size.toExponential(1).replace('-', '−');
 }
 
-// Splits a text into words; Han, Hiragana and Katakana use no spaces, so each character is a word.
+// Matches the words of a text. Han, Hiragana and Katakana use no spaces, so each of these characters is a word.
 const WORDS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’-]*|\s+|./gsu;
 // largest number of words that are compared, because the table grows with the square of their number
 const MOST_WORDS = 1000;
 
 /**
- * Returns two texts in pieces {text, changed}: words outside of the longest common subsequence are changed, and so are
- * blanks between two changed words.
+ * Returns two texts as lists of {text, changed}. Words that are not in the longest common subsequence are changed, and
+ * so are blanks between two changed words.
  */
 export function diffWords(before, after) {
   const [old, now] = [before, after].map(text => text.match(WORDS) ?? []);
@@ -79,7 +79,7 @@ export function diffWords(before, after) {
   return [pieces(old, same[0]), pieces(now, same[1])];
 }
 
-/** Returns flags for two lists of words: 1 for words of their longest common subsequence. */
+/** Returns one list of flags per list of words: 1 for words in the longest common subsequence of both lists. */
 function commonWords(old, now) {
   const kept = [old, now].map(words => new Uint8Array(words.length));
   let start = 0;

@@ -1,4 +1,5 @@
-// Computes the state of the heads in the grids: Python's values with the unanswered events applied.
+// Computes the state of the heads in the grids: Python's values with the events applied that Python has not handled
+// yet.
 
 import { _ } from './texts.js';
 
@@ -10,7 +11,7 @@ const addedKey = (layer, head) => `${layer}.${head}`;
 /** Returns the heads that a scope adds one by one, as `layer.head`. */
 export const addedHeads = scope => (scope.startsWith('and.') ? scope.slice(4).match(/\d+\.\d+/g) : []);
 
-/** Returns whether a head is part of a selection, or of the heads that an event changes. */
+/** Returns whether a head belongs to a selection, or to the heads that an event changes. */
 export const inScope = (selection, kind, layer, head) =>
   kind === selection.kind &&
   (selection.scope === 'all' ||
@@ -19,8 +20,8 @@ export const inScope = (selection, kind, layer, head) =>
       (selection.scope === 'row' || head === selection.head)));
 
 /**
- * Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40', 'pruned', or the same with 'patched', in the visitor's
- * language.
+ * Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40', 'pruned', or the same with 'patched', in the
+ * visitor's language.
  */
 export function stateName(constant, gate, patched = false) {
   if (patched && gate > 0)
@@ -33,8 +34,8 @@ export function stateName(constant, gate, patched = false) {
 
 /**
  * Returns {selection, scale, heads: kind -> layers of {constant, gate, closed, patched, touched}}: the payload with the
- * waiting events applied. A head is `touched` until Python has answered the event that changes it. A head that training pruned is
- * `closed` and never changes.
+ * waiting events applied. A head is `touched` until Python has handled the event that changes the head. A head that
+ * training pruned is `closed` and never changes.
  */
 export function pendingState({ grids, selection, scale }, waiting) {
   const now = { selection, scale, heads: {} };
@@ -66,16 +67,16 @@ export function pendingState({ grids, selection, scale }, waiting) {
   return now;
 }
 
-/** Returns whether an event makes heads live, which undoes their patches too. */
+/** Returns whether an event makes heads live, which also removes the patches of these heads. */
 const isReset = ({ constant, gate }) => constant === false && gate === 1;
 
-/** Returns the states, as in pendingState, of the selected heads that can be changed. */
+/** Returns the states (see pendingState) of the selected heads that can be changed. */
 export const selectedStates = ({ heads, selection }) =>
   (heads[selection.kind] ?? []).flatMap((row, layer) =>
     row.filter(({ closed }, head) => !closed && inScope(selection, selection.kind, layer, head)),
   );
 
-/** Returns the value of aria-pressed: 'true' if all states pass the test, 'false' if none does, else 'mixed'. */
+/** Returns the value of aria-pressed: 'true' if all states pass the test, 'false' if no state does, else 'mixed'. */
 export function pressedState(states, test) {
   const count = states.filter(test).length;
   return count === 0 ? 'false' : count === states.length ? 'true' : 'mixed';
@@ -84,8 +85,8 @@ export function pressedState(states, test) {
 const STEP = 0.1; // change of the gate per press of the key + or -
 
 /**
- * Returns the change that the key C, P, R, + or - makes to the given heads, {constant?, gate?}, or null. All heads get the
- * same gate; steps start from the first head's gate.
+ * Returns the change that the key C, P, R, + or - makes to the given heads, {constant?, gate?}, or null. All heads get
+ * the same gate; + and - change the first head's gate by one step.
  */
 export function keyChange(key, states, canConstant = true) {
   if (!states.length) return null;
@@ -120,7 +121,7 @@ export function clampSelection(selection, grids) {
 }
 
 /**
- * Returns a selection of heads; the large map shows the first one.
+ * Returns a selection of heads; the large map shows the first head.
  * @param {string} kind
  * @param {number[][]} heads [layer, head] pairs
  */
@@ -130,7 +131,7 @@ export function someHeads(kind, heads) {
   return { kind, layer, head, scope: added.length ? `and.${[...new Set(added)].join('.')}` : 'head' };
 }
 
-/** Returns the selected heads of a grid, [layer, head] pairs, the shown head first. */
+/** Returns the selected heads of a grid as [layer, head] pairs; the head in the large map is first. */
 export function headsOf(selection, { kind, layers, heads }) {
   const found = kind === selection.kind ? [[selection.layer, selection.head]] : [];
   for (let layer = 0; layer < layers; layer += 1)
@@ -140,7 +141,7 @@ export function headsOf(selection, { kind, layers, heads }) {
   return found;
 }
 
-/** Returns the selection after Ctrl and a click on a head: it is added, or removed if other heads remain. */
+/** Returns the selection after Ctrl and a click on a head: the head is added, or removed if other heads remain. */
 export function toggledHead(selection, grid, layer, head) {
   const old = headsOf(selection, grid);
   const rest = old.filter(([l, h]) => l !== layer || h !== head);
@@ -148,7 +149,7 @@ export function toggledHead(selection, grid, layer, head) {
   return rest.length ? someHeads(grid.kind, rest) : selection;
 }
 
-/** Returns the selection of all heads in the rectangle between two heads; the first one is shown. */
+/** Returns the selection of all heads in the rectangle between two heads; the large map shows the first head. */
 export function boxedHeads(kind, [layer, head], [toLayer, toHead]) {
   const range = (from, to) => {
     const step = to < from ? -1 : 1;

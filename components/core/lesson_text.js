@@ -1,6 +1,6 @@
 // Splits a lesson's text into pieces, marks the choices of a question, and reads the keys of lessons.
 
-/** Splits a text at stars, which enclose the names of controls: `Press *Prune*.` -> Press |Prune| . */
+/** Splits a text at asterisks, which enclose the names of controls: `Press *Prune*.` -> Press |Prune| . */
 export const splitStarred = text =>
   text
     .split('*')
@@ -8,8 +8,8 @@ export const splitStarred = text =>
     .filter(piece => piece.text);
 
 /**
- * Returns a question's choices as {text, mark}: `right` or `wrong` once the answer is shown, `wrong` after a wrong attempt,
- * `chosen` while Python has not answered, else empty.
+ * Returns a question's choices as {text, mark}. The mark is `right` or `wrong` when the answer is shown, `wrong` after
+ * a wrong attempt, `chosen` until Python has handled the choice, else empty.
  */
 export function choiceMarks({ choices, chosen, again, right }, waiting) {
   const picked = waiting ?? chosen;

@@ -1,5 +1,5 @@
-// The data that Python sends with the code: colours, texts, the glossary, style sheets, the themes of charts, and the citation.
-// `embedded` is set in a notebook, whose page is not ours.
+// The data that Python sends with the code: colours, texts, the glossary, style sheets, the themes of charts, and the
+// citation. `embedded` is true in a notebook, where other elements of the page are not ours.
 
 export const pageData = {
   colours: {},

@@ -1,4 +1,4 @@
-// Reads the payloads that payload.py packs and computes positions in packed matrices.
+// Unpacks the payloads of payload.py, and computes positions in packed matrices.
 
 const TYPES = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
 
@@ -22,5 +22,5 @@ export function sameBytes(one, other, start, size) {
   return true;
 }
 
-/** Returns (i, j) -> index in a matrix: a packed lower triangle if causal, else `columns` wide. */
+/** Returns a function (i, j) -> index in a matrix: a packed lower triangle if causal, else rows of `columns` values. */
 export const cellIndex = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);

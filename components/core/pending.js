@@ -1,10 +1,10 @@
-// Tracks the events that Python has not answered yet, and which numbers on the page are out of date.
+// Tracks the events that Python has not handled yet, and which numbers on the page are out of date.
 
 /** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
 const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open', 'hide'];
-// event types of which only the newest waiting event counts, since each replaces the whole value
+// event types of which only the newest waiting event matters, because each event replaces the whole value
 const ONE = [
   'text',
   'select',
@@ -51,11 +51,11 @@ export function createFolding() {
 }
 
 /**
- * Tracks the questions of a page, over all its components: the event number that an answer must have reached to answer
- * the newest question.
+ * Tracks the requests of a page for new numbers, over all components. A request is an event; a payload answers the
+ * request if the payload includes the events up to the number of this event.
  */
 export function createQuestions() {
-  let asked = []; // {number, part} of each question, by number; of the answered questions only the newest per part
+  let asked = []; // {number, part} of each request, by number; of the answered requests only the newest per part
   return {
     ask(number, part) {
       if (part) asked.push({ number, part });
@@ -70,24 +70,26 @@ export function createQuestions() {
           number > upTo || !asked.slice(index + 1).some(later => later.part === part && later.number <= upTo),
       );
     },
-    /** Starts again for a new session of Python. */
+    /** Removes all requests, for a new session of Python. */
     restart() {
       asked = [];
     },
-    /** Returns the number of the newest question about one of the parts, 0 if there is none. */
+    /** Returns the number of the newest request about one of the parts; 0 if there is none. */
     newest: parts =>
       asked.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
   };
 }
 
-const FEW = 9; // largest number of positions that each have a number under the slider
+const FEW = 9; // largest number of positions for which each position has a number under the slider
 
-/** Returns the positions with a number under the slider: all of a few, or the first and the last of many. */
+/**
+ * Returns the positions with a number under the slider: all positions if there are few, else the first and the last.
+ */
 export const sliderTicks = places => (places.length > FEW ? [places[0], places.at(-1)] : places);
 
 /**
- * Tracks positions that the visitor has chosen, by group: components of a group show them before Python does. A choice
- * holds until an answer includes it.
+ * Tracks the position that the visitor has chosen for each group. Components of a group show this position before
+ * Python has handled the event. A choice is valid until a payload includes its event.
  */
 export function createChoices() {
   const chosen = new Map();

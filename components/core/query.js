@@ -1,10 +1,10 @@
-// Queries of links that survive chat programs. app/state/link.py writes the same.
+// Queries of links that chat programs do not cut. app/state/link.py encodes queries in the same way.
 
 const encoded = sign => (sign === '+' ? '%20' : `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /**
- * Returns a query without the `?` that programs which find links in a text do not cut: it ends in a letter or a digit,
- * has no sign of emphasis in chats (_ * ~), and no two full stops or hyphens in a row.
+ * Returns a query without `?`, encoded so that programs which detect links in a text do not cut it. The query ends in a
+ * letter or a digit. It has no sign that formats text in chats (_ * ~), and no two full stops or hyphens in a row.
  * @param {string | URLSearchParams | Record<string, string> | string[][]} fields
  */
 export function linkQuery(fields) {

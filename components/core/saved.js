@@ -1,9 +1,10 @@
-// The states that a visitor has saved under a name, and the citation of a state. Pure: the storage is the caller's.
+// The states that a visitor has saved under a name, and the citation of a state. The caller reads and writes the
+// storage.
 
-const MOST = 100; // largest number of saved states; the oldest one is dropped
+const MOST = 100; // largest number of saved states; the oldest state is dropped
 const LONGEST = 80; // largest number of characters of a name
 
-/** Returns the saved states, [{name, query}], of a stored text; anything else in the storage is ignored. */
+/** Parses the saved states, [{name, query}], from a stored string; invalid entries are ignored. */
 export function readSaved(text) {
   try {
     const found = JSON.parse(text ?? '[]');
@@ -15,7 +16,7 @@ export function readSaved(text) {
   }
 }
 
-/** Returns the list with a state added at its end; a state with the same name is replaced. */
+/** Returns the list with a new state at the end; an old state with the same name is removed. */
 export function withSaved(saved, name, query) {
   const clean = name.trim().slice(0, LONGEST);
   return clean ? [...saved.filter(each => each.name !== clean), { name: clean, query }].slice(-MOST) : saved;
@@ -29,5 +30,5 @@ export function exportedStates(saved, base) {
   return [JSON.stringify(states, null, INDENT), ''].join('\n');
 }
 
-/** Returns a BibTeX entry with the link to a state; signs with a meaning in BibTeX are encoded. */
+/** Returns a BibTeX entry with the link to a state; characters that are special in BibTeX are encoded. */
 export const citedState = (entry, link) => entry.replace('LINK', link.replace(/[{}\\]/g, encodeURIComponent));

@@ -1,5 +1,5 @@
-// Interface texts: English literals in the code with {names} for values are the keys of the catalogues in assets/texts.
-// Python sends the part of the catalogues that the browser needs (app/texts.py).
+// Translates interface texts. English literals in the code, with {names} for values, are the keys of the catalogues in
+// assets/texts. Python sends the part of the catalogues that the browser needs (app/texts.py).
 
 import { pageData } from './page_data.js';
 import { linkQuery } from './query.js';
@@ -13,7 +13,7 @@ export function setLanguage(value) {
   language = value;
 }
 
-/** Returns the query of a link with these fields and, unless it is English, the language. */
+/** Returns the query of a link with these fields, and with the language unless it is English. */
 export const stateQuery = fields => `?${linkQuery(language === 'en' ? fields : { ...fields, lang: language })}`;
 
 const filled = (text, values) =>

@@ -9,7 +9,7 @@ import { termElement } from '../widgets/tip.js';
 
 function create(state) {
   const input = make('input', { type: 'range', min: 0, step: 1, id: 'dial', oninput: () => turn(state, true) });
-  // whether a pointer holds the slider: a change event then ends a drag, otherwise it is one of several key presses
+  // true while a pointer holds the slider: a change event then ends a drag; otherwise the event is a key press
   let held = false;
   input.onpointerdown = () => {
     held = true;

@@ -1,4 +1,4 @@
-"""The effect of a plan: predictions before and after, their KL divergence, and the change per token."""
+"""The effect of a plan: predictions without and with the plan, their KL divergence, and the change per token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Strip(TypedDict):
         title: title of the strip, like `Loss per token`.
         unit: unit of the values, like `nats` or `1 − cosine`.
         worse_is_more: True if a higher value is worse; changes are then called better and worse, else more and less.
-        what: the quantity, for the sentence about a token (`“cat”: loss 2.100 → 2.300 nats`).
+        what: name of the quantity, for the sentence about a token (`“cat”: loss 2.100 → 2.300 nats`).
     """
 
     title: str
@@ -24,7 +24,7 @@ class Strip(TypedDict):
 
 
 class Fact(TypedDict):
-    """A line under the prediction: a value of the unmodified model and after the plan; None if unknown."""
+    """A line under the prediction: a value without (before) and with the plan (after); None if unknown."""
 
     name: str
     before: float | None
@@ -38,28 +38,28 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
            strip: Strip | None = None, facts: list[Fact] | None = None, model: str = "", sentence: str = "",
            chosen: tuple[int, int] | None = None,
            on_event: OnEvent | None = None) -> Content:
-    """Draws the panel.
+    """Displays the panel.
 
     Args:
         key: key of the mount.
         predictions: one per predicted position, in the order of the text; the panel shows one at a time. Each has
-            title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), known (the right answer
-            is known), and at most 10 rows of label, before, after (probabilities) and right (True for the right
-            answer): the tokens with the highest probability before or after.
-        index: the prediction to show, counted from 0; an index out of range shows the last one.
+            title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), known (True if the right
+            answer is known), and at most 10 rows for the tokens with the highest probability before or after. A row
+            has label, before, after (probabilities) and right (True for the right answer).
+        index: the prediction to show, counted from 0; an index out of range shows the last prediction.
         loss_before: mean loss of the text in nats, of the unmodified model; None if unknown.
-        loss_after: the same after the plan.
-        tokens: the text's tokens, each with token, before and after: its loss in nats, or the value that `strip`
-            describes. after is None if the token has no value; before is None if there is nothing to compare with. top,
-            if it is there, has the most probable tokens in the token's place under the plan, pairs of text and
-            probability.
-        changed: False for the empty plan: one bar per row, no comparison.
+        loss_after: mean loss of the text in nats, under the plan; None if unknown.
+        tokens: the text's tokens, each with token, before and after. before and after are the token's loss in nats, or
+            the value that `strip` describes. after is None if the token has no value; before is None if there is
+            nothing to compare with. The optional top has (text, probability) of the most probable tokens at the
+            token's position, under the plan.
+        changed: False for the empty plan; each row then has one bar and no comparison.
         strip: describes the values in `tokens` if these are not losses.
-        facts: lines in place of KL divergence and loss.
+        facts: lines that replace KL divergence and loss.
         model: title of the model, for downloads.
-        sentence: the beginning of the input text, for the picture.
-        chosen: ids of the token whose logit is explained and of the one that it is compared with, negative for none:
-            rows, which then have an id, can be chosen. None for no choice.
+        sentence: the beginning of the input text, for the downloaded picture.
+        chosen: ids of the token whose logit is explained and of the token with which it is compared; a negative id
+            means no token. Rows, which then have an id, can be chosen. None if rows cannot be chosen.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen, and with
             {type: token, token, sequence} when a row is chosen.
     """

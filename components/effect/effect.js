@@ -1,4 +1,4 @@
-// The effect panel: one prediction as bars before and after, their KL divergence, and the change per token.
+// The effect panel: one prediction as bars without and with the plan, the KL divergence, and the change per token.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
 import {
@@ -128,7 +128,7 @@ function update(state, data) {
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
-  // the attribute is set and not `disabled`, which would lose the focus
+  // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', state.index <= 0);
   setAttribute(state.forth, 'aria-disabled', state.index >= total - 1);
   const answer = shown ? effectAnswer(shown, data.changed) : null;
@@ -151,7 +151,7 @@ function showKey({ key }, { changed, chosen }) {
   );
 }
 
-/** Shows the top-1 answer in large type, with a cross if the change made it wrong. */
+/** Shows the top-1 prediction in large type, with a cross if the change made the prediction wrong. */
 function showAnswer({ answer, drawn }, said) {
   answer.hidden = !said;
   if (!said) return;
@@ -180,7 +180,7 @@ const createRow = () =>
     make('span', { className: 'points' }),
   );
 
-/** Shows the rows, the most probable first. A row keeps its element when its rank changes, so that its bars move. */
+/** Shows the rows, the most probable first. A row keeps its element when its rank changes, so that the bars move. */
 function showRows(state, list, changed, verdict) {
   const { rows, bars: elements } = state;
   const shown = rankedRows(list.slice(0, ROWS), changed);
@@ -208,7 +208,7 @@ function showRows(state, list, changed, verdict) {
   }
 }
 
-/** Marks the rows of the token that is explained and of the one that it is compared with, as buttons. */
+/** Makes the rows buttons, and marks the explained token and the token with which it is compared. */
 function showChosen({ rows, bars }, list, chosen) {
   rows.classList.toggle('choosing', Boolean(chosen));
   list.slice(0, ROWS).forEach(({ id }, index) => {
@@ -232,7 +232,7 @@ function showFacts(state, shown, data) {
   const { facts } = state;
   const lines = factLines(data, shown);
   const names = JSON.stringify(lines.map(({ name, term, index }) => [name, term, index !== undefined]));
-  // Names are replaced only if they change: otherwise the focus and an open tip stay.
+  // Names are replaced only if they change, so that the focus and an open tip stay.
   if (facts.dataset.names !== names) {
     facts.dataset.names = names;
     facts.replaceChildren(
@@ -248,7 +248,7 @@ function showFacts(state, shown, data) {
       ),
     );
   }
-  // A live region: an unchanged text is not written again.
+  // Unchanged texts are not written again, because screen readers announce each write to a live region.
   lines.forEach(({ text, verdict, index: there }, index) => {
     const [, value, judged] = facts.children[index].children;
     setText(value, text);
@@ -267,7 +267,7 @@ const losses = changed => ({
 });
 
 function showStrip(state, data) {
-  // Elements of the strip (up to 128) are reused, because most answers change only their colours or nothing.
+  // Elements of the strip (up to 128) are reused, because most payloads change only the colours, or nothing.
   const { tokens: sent, changed, strip: given } = data;
   const shown = JSON.stringify([sent, changed, given, state.dark]);
   if (state.shown === shown) return;
@@ -275,7 +275,7 @@ function showStrip(state, data) {
   const strip = given ?? losses(changed);
   const known = (changed || !given) && sent.some(({ after }) => after !== null);
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
-  // the element is hidden but keeps its space, so that nothing moves later
+  // the hidden element keeps its space, so that nothing moves later
   state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = stripSize(tokens.length);

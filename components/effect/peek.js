@@ -4,11 +4,11 @@ import { effectPeek } from '../core/effect_text.js';
 import { keySelector } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
-const SEEN = 0.25; // the line is hidden if more than this share of the prediction's rows is visible
+const SEEN = 0.25; // the line is hidden if more than this fraction of the prediction's rows is visible
 
 /**
- * Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`. It exists only on pages with a
- * grid of heads.
+ * Creates the line of a panel whose rows are `rows`: {show(data, prediction), stop()}. The line is displayed only on
+ * pages with a grid of heads.
  */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
@@ -24,7 +24,7 @@ export function createEffectPeek(root, rows) {
     verdict,
   );
   element.addEventListener('click', () => root.scrollIntoView({ block: 'start' }));
-  // The line is placed beside the root, because inside it `position: fixed` would be relative to the container.
+  // The line is placed beside the root, because inside the root `position: fixed` would be relative to the container.
   root.after(element);
   const observer = new IntersectionObserver(
     ([{ intersectionRatio, boundingClientRect, rootBounds }]) => {

@@ -1,4 +1,4 @@
-"""A chart of figures/, drawn in the browser by Vega, with its table and a menu of files."""
+"""A chart of figures/, which Vega draws in the browser, with a table of the chart's numbers and a download menu."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ Spec = dict[str, Any]
 
 
 def spec_of(spec: Spec) -> Spec:
-    """Returns a specification with its texts in the visitor's language.
+    """Returns a chart specification with texts in the visitor's language.
 
     Args:
-        spec: spec of a chart of figures/, in the light theme: `length_curves.spec(...)`. The browser adds the theme.
+        spec: specification of a chart of figures/, in the colours of the light theme, like `length_curves.spec(...)`.
+            The browser adds the theme.
     """
     return texts.translated({key: its for key, its in spec.items() if key != "config"})
 
@@ -24,21 +25,22 @@ def spec_of(spec: Spec) -> Spec:
 def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str, alt: str = "",
            about: Sequence[str] = (), group: str = "", at: float | None = None, here: str = "",
            is_drawn: bool = True, on_event: OnEvent | None = None) -> Content:
-    """Draws a chart.
+    """Displays a chart.
 
     Args:
         key: key of the mount.
-        spec: made by `spec_of`.
-        title: title of the chart, and of its files.
-        models: ids of the models, for the files' names.
-        what: one word for the files' names, like `entropy`.
-        alt: the chart in words; empty for the description in the spec.
-        about: sentences below the chart in its files.
-        group: group of components/dial; the chart marks the group's position and, if its spec chooses, sets it.
+        spec: a specification that `spec_of` returned.
+        title: title of the chart and of the downloaded files.
+        models: ids of the models, for the names of the files.
+        what: one word for the names of the files, like `entropy`.
+        alt: the chart in words; if empty, the description in `spec` is used.
+        about: sentences below the chart in downloaded files.
+        group: group of components/dial. The chart marks the group's position; a click sets the position if
+            `spec["usermeta"]["chooses"]` is true.
         at: the marked position.
-        here: label of that position in the files.
-        is_drawn: False for the table and the files alone, of a chart that plotly draws.
-        on_event: called with {type: at, x, sequence} when a position is chosen in a chart that chooses.
+        here: label of the marked position in the files.
+        is_drawn: False to show only the table and the download menu, for a chart that plotly draws.
+        on_event: called with {type: at, x, sequence} when a position is chosen in the chart.
     """
     header = {"spec": spec, "title": title, "alt": alt or spec.get("description", ""), "models": list(models),
               "what": what, "about": list(about), "at": at}

@@ -1,4 +1,4 @@
-// A chart on the page: drawn by Vega, with a table of its numbers and a menu of files.
+// A chart on the page, drawn by Vega, with a table of the chart's numbers and a download menu.
 
 import { formatFigure } from '../core/csv.js';
 import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
@@ -50,7 +50,7 @@ function create(state) {
 }
 
 function update(state, { spec, title, alt, hidden = false }) {
-  state.plot.hidden = hidden; // an element without a width is not drawn
+  state.plot.hidden = hidden; // `draw` skips an element without a width
   setText(state.numbers, alt);
   setAttribute(state.plot, 'aria-label', title);
   setAttribute(state.wide, 'aria-label', title);
@@ -68,18 +68,18 @@ function update(state, { spec, title, alt, hidden = false }) {
   draw(state);
 }
 
-/** Gives a drawn chart other rows, when nothing else of it has changed. */
+/** Replaces the rows of a drawn chart, if nothing else of the chart has changed. */
 function replaceRows(state, datasets) {
   for (const [name, rows] of Object.entries(datasets)) state.result.view.data(name, rows);
   state.result.view.run();
   mark(state);
 }
 
-/** The position that the chart marks: of its group, or the last one that was chosen, or the one that Python sent. */
+/** Returns the marked position: the group's position, else the last chosen position, else the position from Python. */
 const position = ({ data, waiting }) =>
   data.group ? groupPosition(data) : (waiting().findLast(({ type }) => type === 'at')?.x ?? data.at);
 
-/** Moves the mark of a drawn chart to its position, within this frame. */
+/** Moves the mark of a drawn chart to the present position immediately. */
 function mark(state) {
   const { result, data } = state;
   const at = position(state);
@@ -108,10 +108,10 @@ async function draw(state) {
       ...(chooses && { at: position(state) }),
     });
   const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
-  // The plot's label, its description and the table say what the marks show; Vega's own labels of each mark are hidden.
+  // The plot's label, the description and the table contain the values; Vega's own label of each mark is hidden.
   const place = make('div', { className: 'vega', attributes: { 'aria-hidden': 'true' } });
   try {
-    // The new chart is drawn outside the page and then replaces the former one, so that nothing flickers.
+    // The new chart is drawn outside the page and then replaces the former chart, so that nothing flickers.
     let result = await embed(place, fit(0), { dark, canvas });
     const wider = Math.ceil(widthOf(place) + 2 - width);
     if (data.spec.concat && wider > 0) {
@@ -142,10 +142,10 @@ async function draw(state) {
 const widthOf = place =>
   Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
 
-/** Returns the position of a mark: of its datum, or of the datum of the nearest mark. */
+/** Returns the horizontal position of a mark's datum, or of the datum of the nearest mark. */
 const positionOf = item => (item?.datum?.datum ?? item?.datum)?.x;
 
-/** Chooses a position; the mark moves at once. */
+/** Chooses a position; the mark moves immediately. */
 function choose(state, x) {
   if (!Number.isFinite(x) || x === position(state)) return;
   if (state.data.group) return void moveGroup(state, x);
@@ -153,7 +153,7 @@ function choose(state, x) {
   mark(state);
 }
 
-/** Chooses the next position, the previous, the first or the last by a key. */
+/** Chooses the previous, next, first or last position for a key. */
 function walk(state, event) {
   if (!state.data?.spec.usermeta?.chooses) return;
   const xs = positions(state.data.spec);

@@ -1,4 +1,4 @@
-// Files of a chart: SVG, PNG and HTML, made by Vega with the print theme.
+// Files of a chart: SVG, PNG and HTML, which Vega creates with the print theme.
 
 import { figurePage, fitSpec, frameSpec, tableOf } from '../core/figure/spec.js';
 import { pageData } from '../core/page_data.js';
@@ -8,14 +8,14 @@ import { embed, vegaAddress } from './vega.js';
 
 const WIDTH = 720; // width in px of a chart in a file
 
-/** Returns the framed specification. */
+/** Returns the specification for a file, with title, explanation, citation and link. */
 const framed = (spec, at, frame) =>
   frameSpec(fitSpec(spec, { width: WIDTH, config: pageData.figures.themes.print, ...(at !== undefined && { at }) }), {
     ...frame,
     width: WIDTH,
   });
 
-/** Calls `work` with a view of the framed chart that is not on the page. */
+/** Calls `work` with a Vega view of the framed chart; the view is not on the page. */
 async function withView(spec, work) {
   const place = make('div');
   const result = await embed(place, spec);
@@ -27,7 +27,7 @@ async function withView(spec, work) {
 }
 
 /**
- * Returns functions that make the content of a file; `frame` has title, about, citation and link.
+ * Returns functions that create the content of a file; `frame` has title, about, citation and link.
  * @param {any} spec
  * @param {number | null | undefined} at the marked position
  */

@@ -1,10 +1,10 @@
-// Vega, loaded when a chart is first drawn: 305 kB compressed, which the browser caches.
+// Loads Vega when the first chart is drawn: 305 kB compressed, which the browser caches.
 
 import { pageData } from '../core/page_data.js';
 
 let loading = null;
 
-/** Returns the address of the script. */
+/** Returns the address of Vega's script. */
 export const vegaAddress = () => new URL(pageData.figures.script, document.baseURI).href;
 
 /** Loads Vega once and returns Vega-Embed; after a failure the next call tries again. */
@@ -19,7 +19,7 @@ export function loadVega() {
   return loading;
 }
 
-// Vega warns of each layer without rows, such as the points of a series that has none; errors are logged.
+// Only errors are logged, because Vega logs a warning for each layer without rows.
 const OPTIONS = { actions: false, ast: true, defaultStyle: false, hover: false, logLevel: 1 };
 
 /**

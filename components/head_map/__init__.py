@@ -1,4 +1,4 @@
-"""The map of the selected head, as words or as a matrix with readable values; for selective attention also its mask."""
+"""The map of the selected head, as words or as a matrix with values; for selective attention also the mask F."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              patched: bool = False, gate: float = 1.0, changed: bool = False, base: ndarray | None = None,
              causal: bool = True, is_distribution: bool = True, model: str = "", remarks: Sequence[str] = (),
              on_event: OnEvent | None = None) -> Content:
-    """Draws the head. Rows of its matrix are queries, columns are keys.
+    """Displays the attention map of a head. Rows of the matrix are queries, columns are keys.
 
     Args:
         key: key of the mount.
-        queries: the N query tokens; any text, shown as text.
-        keys: the M key tokens; None if these are the query tokens.
+        queries: the N query tokens; untrusted strings.
+        keys: the M key tokens; None if the keys are the query tokens.
         kind_title: title of the attention block, shown before `Layer 1, head 3`.
-        layer: counted from 0.
-        head: counted from 0.
+        layer: layer of the head, counted from 0.
+        head: index of the head in its layer, counted from 0.
         live: (N, M) float32, the pattern that the model computes.
         weights: (N, M) float32, the pattern after the plan.
-        constant: (N, M) float32, the head's constant matrix; None for no constant and no difference view.
-        scores: (N, N) float32, the scores before the mask F is subtracted, for the mask view.
+        constant: (N, M) float32, the head's constant matrix; None to omit the views `constant` and `difference`.
+        scores: (N, N) float32, the scores before the mask F is subtracted, for the view `mask`.
         selected: (N, N) float32 >= 0, the selection scores S of selective attention: how strongly query i masks key j
-            for later queries. The mask view needs scores and S; in the browser F[i, j] = sum of S[k, j] over k < i.
-        view: `used`, `live`, `constant`, `difference` (constant - live), `change` (gate * pattern after the plan -
-            base) or `mask`.
+            for later queries. The view `mask` needs scores and S; the browser computes F[i, j] = sum of S[k, j] over
+            k < i.
+        view: `used` (pattern after the plan), `live`, `constant`, `difference` (constant - live), `change` (gate *
+            pattern after the plan - base) or `mask`.
         form: `words`, the text with tinted words, or `matrix`.
-        mean: the pattern that tints the words: of the `head`, the mean of its `layer`, or of `all` heads of the block.
-            The means are computed from the thumbnails of the grids beside the map.
-        at: the query whose words are tinted while none is pointed at; None for the last one.
+        mean: the pattern that tints the words: that of the `head`, the mean over its `layer`, or the mean over `all`
+            heads of the block. The browser computes the means from the thumbnails of the grids beside the map.
+        at: the query whose attention tints the words while the pointer is on no word; None for the last query.
         is_constant: whether the head is constant, for the title.
         patched: whether the head takes its output or pattern from a second prompt, for the title.
         gate: gate of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
-        changed: the plan is not empty, so that the view `change` is offered.
-        base: (N, M) float32, the pattern of the unmodified model; None if it was not computed: the view `change` then
-            shows the pattern after the plan until it arrives.
-        causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
-        is_distribution: rows sum to 1, and the colour scale ends at 1 or higher; otherwise at the largest weight.
+        changed: True if the plan is not empty; the view `change` is then offered.
+        base: (N, M) float32, the pattern of the unmodified model; None if this pattern was not computed yet. The view
+            `change` then shows the pattern after the plan.
+        causal: True if the matrices are zero above the diagonal; this part is neither sent nor shown. Needs N = M.
+        is_distribution: True if rows sum to 1; the colour scale then ends at 1 or higher, otherwise at the largest
+            weight.
         model: title of the model, for downloads.
-        remarks: sentences below the map; names of controls between stars become bold.
-        on_event: called with {type: view, view, sequence} when another view is chosen, and likewise for `form` and
-            `mean`.
+        remarks: sentences below the map; names of controls between asterisks become bold.
+        on_event: called with {type: view, view, sequence} when another view is chosen. For `form` and `mean`, the
+            events have the same format.
 
     Raises:
         ValueError: a matrix has another shape than queries x keys.

@@ -1,4 +1,4 @@
-// The large map of the selected head: title, forms (words or a matrix), views, picture, readout and legend.
+// The large map of the selected head: title, forms (words or matrix), views, picture, readout and legend.
 
 import { availableViews, cellValues, gateOpacity, isDifference, largestWeight } from '../core/attention/pattern.js';
 import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
@@ -84,7 +84,7 @@ function create(state) {
   };
 }
 
-/** Creates tabs that send {type: name, [name]: the chosen value}; showTabs fills them. */
+/** Creates a tab list whose tabs send {type: name, [name]: the chosen value}; showTabs creates the tabs. */
 function tabList(state, name, label) {
   const list = make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': label } });
   const choose = tab => {
@@ -106,7 +106,7 @@ function tabList(state, name, label) {
   return list;
 }
 
-/** Returns the visitor's last choice of `name`, even if Python has not answered yet. */
+/** Returns the visitor's last choice of `name`, even if Python has not handled it yet. */
 const chosen = (state, name) => state.waiting().findLast(({ type }) => type === name)?.[name] ?? state.data[name];
 
 function update(state, data) {
@@ -114,7 +114,7 @@ function update(state, data) {
   const views = availableViews(data);
   const known = view => views.includes(view) && (view !== 'change' || data.base);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
-  const isMean = form === 'words' && mean !== 'head'; // a mean exists only of the patterns after the plan
+  const isMean = form === 'words' && mean !== 'head'; // a mean is available only for the patterns after the plan
   Object.assign(state, { form, mean, view: known(view) && !isMean ? view : 'used' });
   state.most = largestWeight(data);
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
@@ -163,10 +163,10 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal, g
   };
 }
 
-/** Adds the tip of a term that a newcomer may not know; names without an entry in the glossary get none. */
+/** Adds a tip to a tab whose name is a term of the glossary; other tabs get no tip. */
 const tipped = (tab, name) => (Object.hasOwn(pageData.glossary, name) ? addTip(tab, name) : tab);
 
-/** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */
+/** Shows `names` as tabs, one of them selected. With a `reason`, the other tabs cannot be chosen. */
 function showTabs(list, labels, names, selected, reason = '') {
   if (list.dataset.names !== String(names)) {
     list.dataset.names = String(names);

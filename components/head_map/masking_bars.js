@@ -9,7 +9,9 @@ import { make, setAttribute } from '../widgets/dom.js';
 const FOOT = 19; // height in px of the tokens under the bars
 const LABEL_GAP = 6; // smallest gap in px between two token labels
 
-/** Creates {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
+/**
+ * Creates bars of the weights of query t, without and with the mask: {element, draw(tokens, scores, mask, t), stop()}.
+ */
 export function createMaskingBars() {
   const canvas = make('canvas', { className: 'bars', attributes: { role: 'img' } });
   const about = make('figcaption');

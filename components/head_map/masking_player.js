@@ -1,5 +1,5 @@
-// The player of selective attention: token by token, the selection scores S of each query, their sum F, and the masked
-// weights. All of it is computed in the browser from S and the scores.
+// The player of selective attention: token by token, it shows the selection scores S of each query, the selective mask
+// F (accumulated S), and the masked weights. The browser computes F and the weights from S and the attention scores.
 
 import { maskedSentence, maskingSentence } from '../core/attention/masking.js';
 import { accumulateMask, maskedShare } from '../core/attention/pattern.js';
@@ -15,7 +15,7 @@ import { createMaskingStrip } from './masking_strip.js';
 const PACE = 550; // ms per token of the animation
 const CALM = 1100; // ms per token of the animation with prefers-reduced-motion
 
-/** Creates the picture of S or F up to query t: {figure, frame, draw(n, t, table, value), mark(n, column)}. */
+/** Creates a picture of S or F up to query t: {figure, frame, draw(n, t, table, value), mark(n, column)}. */
 function picture(name, text) {
   const canvas = make('canvas');
   const [row, column] = ['row', 'column'].map(className => make('i', { className }));
@@ -59,7 +59,7 @@ export function createMaskingPlayer() {
   );
 
   let [n, t, dark, timer, pointed] = [0, 0, false, 0, null];
-  // `memory` as core/attention/masking.js describes it
+  // see core/attention/masking.js for `memory`
   let [scores, memory] = [null, { tokens: [], selected: null, mask: null }];
   const place = cellIndex(true);
   const forgotten = (i, j) => maskedShare(memory.mask[i * n + j]);

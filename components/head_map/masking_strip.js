@@ -1,12 +1,15 @@
-// The tokens of a text, faded by the share of their weight that selective attention masks.
+// The tokens of a text; a token is faded by the fraction of its weight that selective attention masks.
 
 import { _ } from '../core/texts.js';
 import { make, setText, tokenElement } from '../widgets/dom.js';
 
-const FADES = 0.3; // opacity that a fully masked token loses; it stays legible
-const GONE = 0.5; // a token is struck through if more than this share of its weight is masked
+const FADES = 0.3; // reduction of opacity for a fully masked token, which stays legible
+const GONE = 0.5; // a token is struck through if more than this fraction of its weight is masked
 
-/** Creates {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` with the token under the pointer, or null. */
+/**
+ * Creates {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` with the token under the pointer, or
+ * null.
+ */
 export function createMaskingStrip({ onPoint, onKey }) {
   const element = make('div', {
     className: 'strip',
@@ -27,7 +30,7 @@ export function createMaskingStrip({ onPoint, onKey }) {
     element,
     show: tokens =>
       element.replaceChildren(...tokens.map(token => make('span', {}, tokenElement(token), make('small')))),
-    /** Draws the strip after query t; gone(j) is the share of token j that is masked for the next query. */
+    /** Draws the strip after query t; gone(j) is the fraction of token j's weight that is masked for the next query. */
     draw(t, pointed, gone) {
       Array.from(element.children).forEach((span, j) => {
         const part = j <= t ? gone(j) : 0;

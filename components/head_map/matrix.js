@@ -1,5 +1,5 @@
-// A matrix with tokens on both axes and a crosshair, on two canvases: the lower is drawn when data change, the upper when
-// the pointer moves.
+// A matrix with tokens on both axes and a crosshair, on two canvases: the lower canvas is drawn when data change, the
+// upper canvas when the pointer moves.
 
 import { cellAt, mapLayout, mapStep } from '../core/attention/layout.js';
 import { mainElement } from '../runtime/streamlit.js';
@@ -19,7 +19,9 @@ function roomOf(element) {
   return (innerHeight - element.getBoundingClientRect().top - scrolled - BELOW) / (element.currentCSSZoom ?? 1);
 }
 
-/** Creates {element, show(matrix), point(i, j), at(), stop()}; calls `onPoint(i, j)`, or `onPoint(null)` for no cell. */
+/**
+ * Creates {element, show(matrix), point(i, j), at(), stop()}; calls `onPoint(i, j)`, or `onPoint(null)` for no cell.
+ */
 export function createMatrix(onPoint) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
@@ -52,7 +54,7 @@ export function createMatrix(onPoint) {
   };
 
   const point = (i, j) => {
-    if (!now || !size) return; // there is nothing to draw before the first data
+    if (!now || !size) return; // before the first data
     const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
     if (String(next) === String(at)) return;
     at = next;

@@ -1,18 +1,19 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), causal, pruned, opacity}; `size` is mapLayout's result with `level`: key tokens are not rotated.
+// {rows, columns (tokens), causal, pruned, opacity}; `size` is the result of mapLayout with `level`, which is true if
+// key tokens are not rotated.
 
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
 
 const TOP = 62; // height in px of the row of key tokens, as in layout.js
-const LABEL = 12; // px of an axis per token label
-// smallest and usual font size of labels in px; labels are left out only if the smallest does not fit
+const LABEL = 12; // smallest length in px of an axis per token label
+// smallest and usual font size of labels in px; labels are omitted only if even the smallest size does not fit
 const [SMALLEST, USUAL] = [11, 13];
 const MOST = 24; // characters of the longest token label
 const NET = 9; // side in px of the smallest cell with grid lines
 
-/** Empties a canvas and returns its context, in CSS pixels. */
+/** Clears a canvas and returns its context, scaled to CSS pixels. */
 function prepared(canvas, size) {
   canvas.width = size.width * size.ratio;
   canvas.height = size.height * size.ratio;
@@ -85,7 +86,7 @@ function crossOut(context, { x, y, right, bottom }, ink) {
   context.stroke();
 }
 
-/** Draws the labels of as many tokens as fit. */
+/** Draws the labels of every n-th token, so that labels do not overlap. */
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
   context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
@@ -132,7 +133,7 @@ export function drawCrosshair(canvas, at, matrix, size, colours) {
   if (!at) return;
   const { x, y, cell, right, bottom, left } = size;
   const [i, j] = at;
-  context.fillStyle = colours.ground; // a background behind the crosshair's two labels, which may cover others
+  context.fillStyle = colours.ground; // a background behind the crosshair's two labels, which may cover other labels
   context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
   if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
   else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);

@@ -1,4 +1,4 @@
-// The lines below the picture of a head: two about the cell under the pointer, and the colour scale.
+// The lines below the picture of a head: two lines about the cell under the pointer, and the colour scale.
 
 import { cellValues, isDifference, rowStatistics } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
@@ -16,7 +16,9 @@ const LOOKS = {
   change: N_('Orange: this head passes on more than in the unmodified model. Blue: less.'),
 };
 
-/** Creates {element, say(first, second)}: screen readers announce changed lines. `first` may contain elements. */
+/**
+ * Creates the two lines, which screen readers announce: {element, say(first, second)}. `first` may contain elements.
+ */
 export function createReadout() {
   const [first, second] = [make('div', { className: 'first' }), make('div', { className: 'second' })];
   const element = make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
@@ -33,7 +35,7 @@ export function createReadout() {
   };
 }
 
-/** Creates {element, show({dark, scale, ticks, before, after})}: a colour bar with ticks between two elements. */
+/** Creates a colour bar with ticks between two elements: {element, show({dark, scale, ticks, before, after})}. */
 export function createLegend() {
   const box = make('div', { className: 'scale' });
   const element = make('div', { className: 'legend' });
@@ -94,7 +96,7 @@ export function cellReading({ data, view, values }, i, j) {
   return [[`${place} `, number], _('constant {constant} − live {live}', { constant, live })];
 }
 
-/** Returns the sentence about a row's entropy, or about its sum if the row is no distribution. */
+/** Returns the sentence about a row's entropy, or about the row's sum if the sum is not 1. */
 export function rowReading(value, i, count) {
   const { sum, entropy, most } = rowStatistics(value, i, count);
   if (Math.abs(sum - 1) > 0.005) return _('this row sums to {sum}', { sum: sum.toFixed(3) });

@@ -5,7 +5,7 @@ import { setAttribute } from '../widgets/dom.js';
 
 let busy = false;
 
-/** Marks the cell (query, key), or none, in the page's other maps of the same size. */
+/** Marks the cell (query, key) in the page's other maps of the same size; without a query, removes the marks. */
 export function pointTogether(state, i, j) {
   if (busy || !state.data) return;
   busy = true;
@@ -19,7 +19,7 @@ export function pointTogether(state, i, j) {
         other.data.columns.length === state.data.columns.length &&
         other.view !== 'mask';
       if (!alike) continue;
-      // other maps are silent, so that screen readers announce one cell per key and not one per map
+      // other maps are silent, so that screen readers announce one cell per key press and not one per map
       setAttribute(other.readout.element, 'aria-live', 'off');
       other.matrix.point(i ?? null, j);
     }

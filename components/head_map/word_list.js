@@ -11,8 +11,9 @@ const LONGER = 96; // number of tokens above which the words are smallest
 const SCROLLS = 160; // number of tokens above which the list scrolls
 
 /**
- * Creates {element, show(rows, titles, start), paint(content), at(), point(index)}. Words are numbered through all rows:
- * queries, then keys if these are other tokens. Calls `onPoint(index)` when another word becomes the current one.
+ * Creates {element, show(rows, titles, start), paint(content), at(), point(index)}. Words are numbered consecutively
+ * over all rows: queries, then keys if these are other tokens. Calls `onPoint(index)` when another word becomes the
+ * current word.
  */
 export function createWordList(onPoint) {
   const element = make('div', {
@@ -36,7 +37,7 @@ export function createWordList(onPoint) {
   const boxes = () => spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
 
   element.addEventListener('pointerover', event => {
-    const index = under(event); // the gaps between words have no index: the current word stays
+    const index = under(event); // gaps between words have no index; the current word then stays
     if (index !== null && event.pointerType === 'mouse') change(index, kept);
   });
   element.addEventListener('pointerleave', event => {
@@ -53,7 +54,7 @@ export function createWordList(onPoint) {
     const index = under(event);
     const next = index === null ? undefined : nextWord(boxes(), index, event.key);
     if (next === undefined) return;
-    // with no current word, Escape is left to the page, where it ends large type
+    // if no word is chosen, the page handles Escape, which ends large type
     if (next === null && kept === null) return;
     event.preventDefault();
     change(null, next);
@@ -97,7 +98,9 @@ export function createWordList(onPoint) {
     element,
     at,
     point: index => change(null, index),
-    /** Shows one or two rows of tokens, two with `titles`; `start` is the current word while none is pointed at. */
+    /**
+     * Shows one row of tokens, or two rows with `titles`. `start` is the current word while the pointer is on no word.
+     */
     show(rows, titles, start) {
       const same = String(element.dataset.tokens) === JSON.stringify(rows);
       rest = start;
@@ -115,7 +118,8 @@ export function createWordList(onPoint) {
     },
     /**
      * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
-     *   opacity: number, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     *   opacity: number, unseen: (index: number) => boolean}} shown values by the index of the word; a word without a
+     *   step has no tint
      */
     paint({ dark, scale, steps, numbers, opacity, unseen }) {
       const now = at();
@@ -124,7 +128,7 @@ export function createWordList(onPoint) {
         const key = `${dark} ${scale} ${step}`;
         if (word.key !== key) {
           word.key = key;
-          // A step with the page's background colour is left transparent.
+          // A word whose step has the page's background colour stays transparent.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
           word.span.style.color = bare ? '' : contrastColour(dark, scale, step / 255);

@@ -1,4 +1,4 @@
-// The Words view of the large map: tinted words, the choice of heads, and the sentence about the tint.
+// The form Words of the large map: tinted words, the choice of heads, and the sentence about the tint.
 
 import { accumulateMask, cellValues, gateOpacity, isDifference } from '../core/attention/pattern.js';
 import {
@@ -18,21 +18,21 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { rowReading, weightLegend } from './readout.js';
 import { createWordList } from './word_list.js';
 
-// ticks of the colour scale for the share that F masks
+// ticks of the colour scale for the fraction that F masks
 const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` }));
 
-/** Creates {element, show(), refresh()}: `show` for new data or choices, `refresh` for new data of the grids. */
+/** Creates the panel: {element, show(), refresh()}. Call `show` for new data or choices, `refresh` for new grids. */
 export function createWordsPanel(state, readout, legend) {
   const words = createWordList(() => paint());
   const scopes = scopeButtons(state);
   const element = make('div', { className: 'reading' }, scopes.element, words.element);
-  let now = null; // the tinted numbers as {what, row(i): the numbers of query i, about, value}; null if there are none
+  let now = null; // {what, row(i) (numbers of query i), about, value}; null if there are no numbers
 
   const paint = () => {
     const { data, dark } = state;
     const own = data.columns === data.rows;
     const [n, index] = [data.rows.length, words.at()];
-    // the word belongs to the second row, the keys: the queries that attend to it are tinted
+    // if the word is a key (second row), the queries that attend to the key are tinted
     const isKey = !own && index >= n;
     const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
@@ -134,7 +134,7 @@ function scopeButtons(state) {
   };
 }
 
-/** Returns the numbers of the tint; null if all heads are pruned or their thumbnails have not arrived. */
+/** Returns the numbers of the tint; null if all heads are pruned or the thumbnails have not arrived. */
 function tinted(state) {
   const { data, view, mean } = state;
   const [queries, keys] = [data.rows.length, data.columns.length];

@@ -18,16 +18,18 @@ class Grid:
     """The heads of one attention block.
 
     Attributes:
-        kind: name of the block, which events carry.
-        title: shown if there are several grids.
+        kind: name of the block, which is part of the events.
+        title: title of the block, shown if there are several grids.
         tiles: (L, H, n, m) uint8, `thumbnails` of the patterns after the plan.
-        causal: maps are zero above the diagonal, which is neither sent nor drawn; needs n = m.
+        causal: True if maps are zero above the diagonal; this part is neither sent nor shown. Needs n = m.
         constant: (L, H) bool, whether a head's pattern is its constant matrix.
         gates: (L, H) in [0, 1], the factor of a head's output; 0 is pruned.
         notes: (L, H) pairs: a short text below each tile, and its long form for the tooltip; may be empty.
         can_constant: False if the block has no constant matrices; the button then shows the reason.
-        closed: (L, H) bool, heads that training pruned, which no control changes; their gates are 0. None for none.
-        patched: (L, H) bool, heads that take their output or pattern from a second prompt. None for none.
+        closed: (L, H) bool, heads that training pruned. No control changes these heads; their gates are 0. None if
+            there are no such heads.
+        patched: (L, H) bool, heads that take their output or pattern from a second prompt. None if there are no such
+            heads.
 
     Raises:
         ValueError: shapes do not match, or tiles are not uint8.
@@ -62,34 +64,34 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
           policies: Sequence[str], bare: bool = False, led: bool = True,
           model: str = "", files: bool = False, unsaved: str | None = None, find: dict[str, Any] | None = None,
           sentence: str = "", on_event: OnEvent) -> Content:
-    """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
+    """Displays the grids, with one selection. Layers and heads are counted from 0 here, and from 1 on the screen.
 
     Args:
         key: key of the mount.
-        grids: at least one; their shapes may differ.
+        grids: one or more grids, whose shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
             (of the block), or `and.0.3.1.2` (the head, and head 3 of layer 0 and head 2 of layer 1).
-        scale: policy, one of `policies`; base, the length for `logn`; and optionally note, a sentence about the
-            effect of the scale on this text.
-        policies: the scale policies to choose from; with one the control is hidden.
-        bare: True for no controls, if another component's controls act on these heads too.
-        led: True for an explanation above the grids.
+        scale: `policy`, one of `policies`; `base`, the base length for `logn`; and optionally `note`, a sentence about
+            the effect of the scale on this text.
+        policies: the scale policies to choose from; the control is hidden if there is only one.
+        bare: True to omit the controls, if the controls of another component also change these heads.
+        led: True to show an explanation above the grids.
         model: title of the model, for downloads.
-        find: find, the pattern that is searched for; offered, [key, title] pairs; result, a sentence. None for no
-            search.
-        sentence: the beginning of the input text, for the picture of all heads.
-        files: whether files of all numbers can be requested.
-        unsaved: why the model under the plan cannot be saved for transformers; empty if it can be requested, None if
-            it is not offered.
+        find: `find`, the pattern that is searched for; `offered`, [key, title] pairs; `result`, a sentence. None for
+            no search.
+        sentence: the beginning of the input text, for the downloaded picture of all heads.
+        files: True if files of all numbers can be requested.
+        unsaved: the reason why the model under the plan cannot be saved for transformers; empty if the model can be
+            saved, None if this is not offered.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
             {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is set
             by the slider: True while it moves, False when it is released
             {type: scale, policy, base}
             {type: find, find}: a key of `offered`
-            {type: take, what}: a file is requested, `npz`, `json` or `csv` of all numbers, or `zip` of the model
+            {type: take, what}: requests a file, `npz`, `json` or `csv` of all numbers, or `zip` of the model
             each with `sequence`, an increasing number. Events come from the browser and must be checked. While Python
-            is busy, an event replaces an earlier one with the same address whose fields it covers.
+            is busy, an event replaces an earlier event for the same heads if it sets all fields of the earlier event.
     """
     shown = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),

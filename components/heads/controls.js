@@ -54,7 +54,7 @@ function scaleOf(state) {
         one.parentElement.hidden = !policies.includes(one.value);
       }
       base.parentElement.hidden = now.scale.policy !== 'logn';
-      // Python's note is shown only if it is about the current scale.
+      // Python's note is shown only if it describes the current scale.
       const answered = now.scale.policy === scale.policy && now.scale.base === scale.base;
       setText(note, (answered && scale.note) || '');
       // A value that is being typed is not overwritten.
@@ -63,7 +63,7 @@ function scaleOf(state) {
   };
 }
 
-/** Creates the controls: {element, show(now, data)}; `now` as pendingState returns it. */
+/** Creates the controls: {element, show(now, data)}; `now` is a result of pendingState. */
 export function createHeadControls(state, hint) {
   const send = change => {
     state.send({ type: 'heads', ...state.now.selection, ...change });
@@ -80,7 +80,7 @@ export function createHeadControls(state, hint) {
   ];
   for (const [its, change] of changes)
     its.onclick = () => {
-      // The button is not `disabled`, so that it stays reachable by keyboard and its description gives the reason.
+      // The button is not `disabled`, so that it can be reached by keyboard, and its description gives the reason.
       if (its.getAttribute('aria-disabled') !== 'true') send(change());
     };
 

@@ -1,4 +1,4 @@
-// Downloads of the grids: a picture of all heads, and files of all numbers, which the server makes.
+// Downloads of the grids: a picture of all heads, and files of all numbers, which the server creates.
 
 import { quoteToken } from '../core/format.js';
 import { gridPicture } from '../core/picture/maps.js';
@@ -26,7 +26,7 @@ export function gridOffer(state) {
   };
 }
 
-/** Returns the entry for the model under the plan; a sentence in its place if it cannot be saved. */
+/** Returns the menu entry for the model under the plan; the entry is disabled if the model cannot be saved. */
 function savedModel(state) {
   const { files, unsaved } = state.data;
   if (!files || unsaved === undefined) return [];

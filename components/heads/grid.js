@@ -99,8 +99,8 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
-  let painted = null; // {shape, packed} of the thumbnails that were drawn last
-  let shown = ''; // key of the state that `show` drew last
+  let painted = null; // {shape, packed} of the thumbnails that were painted last
+  let shown = ''; // key of the state that `show` displayed last
 
   return {
     element,
@@ -130,8 +130,8 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     },
     /**
      * Shows the state of each head.
-     * @param {{heads: object, selection: import('../core/head_state.js').Selection}} now as pendingState returns it
-     * @param {boolean} all every tile is being computed again, not only those of changed heads
+     * @param {{heads: object, selection: import('../core/head_state.js').Selection}} now a result of pendingState
+     * @param {boolean} all true if all tiles wait for new values, false if only the tiles of changed heads wait
      */
     show({ heads: states, selection }, all) {
       const asked = JSON.stringify([states[kind], selection, all]);

@@ -1,5 +1,5 @@
-// The grids of all heads, one per attention block. They show Python's data with the unanswered events applied, so a click
-// shows at once and a late answer never reverts it.
+// The grids of all heads, one per attention block. The grids show Python's data with the events applied that Python has
+// not handled yet. Therefore a click is visible immediately, and a late payload never reverts it.
 
 import { gridStep, tileSide } from '../core/attention/layout.js';
 import {
@@ -69,7 +69,7 @@ let keysEverywhere = true;
 try {
   keysEverywhere = localStorage.getItem(KEPT) === null;
 } catch {
-  // the browser forbids storage: the choice lasts until the page is closed
+  // the browser forbids storage; the choice is valid until the page is closed
 }
 
 function keepKeys(everywhere) {
@@ -82,8 +82,8 @@ function keepKeys(everywhere) {
   }
 }
 
-/** Creates the line about keys, with the choice whether single letters work on the whole page (WCAG 2.1.4): speech input
- * and mistyped keys can trigger them. */
+/** Creates the line about keys, with the choice whether single letters work on the whole page (WCAG 2.1.4), because
+ * speech input and mistyped keys can trigger them. */
 function hint() {
   const keys = _('Keys: arrows · C constant · P prune · R live · + − gate');
   const box = make('input', { type: 'checkbox', checked: keysEverywhere });
@@ -137,7 +137,7 @@ const targetOf = ({ board }, { kind, scope, layer, head }) =>
 function showGrids(state) {
   const { grids, now, root, board, waiting, data } = state;
   if (!now) return;
-  // An event of another component, or one for all heads, may change every tile.
+  // An event of another component, or an event for all heads, may change every tile.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
   const all = questions.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
@@ -169,7 +169,7 @@ function select(state, target) {
   state.refresh();
 }
 
-/** Adds a head to the selection or removes it, or selects the box between the shown head and this one. */
+/** Toggles a head in the selection, or selects all heads in the box between the shown head and this head. */
 function selectSome(state, target, how) {
   const { selection } = state.now;
   const [layer, head] = [Number(target.dataset.layer), Number(target.dataset.head)];
@@ -182,7 +182,7 @@ function selectSome(state, target, how) {
   state.refresh();
 }
 
-/** Selects the tiles of a box that is drawn with the mouse; a press without movement stays a click. */
+/** Selects the tiles in a box that the mouse drags; a press without movement is a click. */
 function dragBox(state, board) {
   const tileAt = event => event.target.closest('[data-scope="head"]');
   let last = null;
@@ -201,7 +201,7 @@ function dragBox(state, board) {
   });
   board.addEventListener('pointerup', () => {
     [last, state.anchor] = [null, null];
-    if (state.boxed) setTimeout(() => (state.boxed = false)); // after the click of this press
+    if (state.boxed) setTimeout(() => (state.boxed = false)); // after the click event of this press
   });
 }
 
@@ -241,7 +241,7 @@ function act(state, key, target) {
   const { now, data } = state;
   const place = target?.closest?.('[data-scope]'); // a tile, or the header of a row, of a column, or of all heads
   const own = place && addressed(now.selection, place.dataset);
-  // a key on one of several heads that were selected one by one is for all of them
+  // a key press on one of several heads that were selected one by one changes all of these heads
   const isAmong = own?.scope === 'head' && addedHeads(now.selection.scope).length > 0;
   const address = own && !(isAmong && inScope(now.selection, own.kind, own.layer, own.head)) ? own : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
@@ -254,8 +254,8 @@ function act(state, key, target) {
 }
 
 /**
- * Handles the keys C, P, R, + and - on the whole page except in text fields, menus and dialogs, or on the grids only. It
- * runs before Streamlit's own handlers, whose C clears caches and whose R runs the app again.
+ * Handles the keys C, P, R, + and - on the whole page except in text fields, menus and dialogs, or only on the grids.
+ * This handler runs before Streamlit's own handlers, in which C clears caches and R reruns the app.
  */
 export function onHeadKey(event) {
   const key = event.key?.toLowerCase();

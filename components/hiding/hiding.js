@@ -1,4 +1,4 @@
-// One button per word of the text: a pressed one is hidden from the model, which then predicts it.
+// One button per word of the text. The word of a pressed button is hidden from the model, which then predicts the word.
 
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -23,7 +23,7 @@ function create(state) {
   return { line, list };
 }
 
-/** Returns [word, whether it is hidden] of each word, after the clicks that Python has not answered yet. */
+/** Returns [word, whether the word is hidden] of each word, after the clicks that Python has not handled yet. */
 function shownWords(state) {
   const words = state.data.words.map(([word, hidden]) => [word, hidden]);
   for (const { index, word, hidden } of state.waiting()) if (words[index]?.[0] === word) words[index][1] = hidden;

@@ -1,4 +1,4 @@
-"""Predictions by layer: a table of layers and positions with the top token of each."""
+"""Predictions by layer: a table of layers and positions; each cell has the top-1 token."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def lens(*, key: str, tokens: Sequence[str] = (), words: Sequence[str] = (),
          before: tuple[ndarray, ndarray] | None = None, after: tuple[ndarray, ndarray] | None = None,
          first: Sequence[int] = (), at: int = 0, message: str = "", model: str = "",
          on_event: OnEvent | None = None) -> Content:
-    """Draws the table; the top tokens of the cell under the pointer are shown below it.
+    """Displays the table, and below it the top tokens of the cell under the pointer.
 
     Args:
         key: key of the mount.
         tokens: P tokens, the columns.
-        words: texts of the tokens that are predicted.
-        before: (L + 1, P, k) indices of `words`, the most probable first, and their probabilities, of the unmodified
-            model; None with a message.
-        after: the same under the plan; None for the empty plan.
-        first: P layers at which the final answer first leads, under the plan.
-        at: the column that is marked while none is pointed at.
-        message: why there is no table.
+        words: labels of all predicted tokens.
+        before: (indices, probabilities), each (L + 1, P, k), of the k most probable tokens in the unmodified model, as
+            indices of `words`, the most probable first; None if there is a message.
+        after: (indices, probabilities) under the plan; None for the empty plan.
+        first: for each of the P positions, the first layer whose top-1 token is the final prediction, under the plan.
+        at: the column that is marked while the pointer is on no cell.
+        message: the reason why there is no table; empty with a table.
         model: title of the model, for downloads.
         on_event: not called.
     """

@@ -1,4 +1,4 @@
-"""A step of a lesson: text, task with a tick once it is done, question, and links to the other steps."""
+"""A step of a lesson: text, task with a tick when it is done, question, and links to all steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Stop(TypedDict):
     """A step in the list of all steps.
 
     Attributes:
-        to: its address, like `constant.3`, for events and links.
-        title: its name.
-        done: True if the visitor has done its task.
+        to: address of the step, like `constant.3`, for events and links.
+        title: title of the step.
+        done: True if the visitor has done the task of the step.
     """
 
     to: str
@@ -23,14 +23,14 @@ class Stop(TypedDict):
 
 
 class Asked(TypedDict):
-    """A question.
+    """A multiple-choice question.
 
     Attributes:
-        ask, choices: texts.
-        chosen: the chosen answer, counted from 0; None before the first answer.
+        ask, choices: the question and the choices, as texts.
+        chosen: index of the chosen answer, from 0; None before the first answer.
         again: True if the answer was wrong and another attempt is allowed.
-        right: the right answer, once it may be shown; before that None.
-        because: the reason, once it may be shown; before that what to do.
+        right: index of the right answer when it may be shown; before that None.
+        because: the explanation when it may be shown; before that an instruction.
     """
 
     ask: str
@@ -52,24 +52,24 @@ class Goes(TypedDict):
 def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
            question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
            count: tuple[int, int] | None = None, goes: Goes | None = None, on_event: OnEvent) -> Content:
-    """Draws the step.
+    """Displays the step.
 
     Args:
         key: key of the mount.
         title: title of the lesson.
-        place: `to` of this step.
+        place: address of this step, as in `Stop.to`.
         stops: all steps.
         heading: heading of the step.
-        told: the step's text; names of controls are between stars.
-        task: what to do, in the same form.
-        done: whether the task is done.
+        told: the step's text; names of controls are between asterisks.
+        task: the instruction, in the same format as `told`.
+        done: True if the task is done.
         question: question of the step, or None.
-        back: address of the step before; None for the first step.
-        forth: address of the step after; None for the last step.
+        back: address of the previous step; None for the first step.
+        forth: address of the next step; None for the last step.
         forth_title: label of the button to the next step.
-        teach: True for large type, in which answers are shown on request.
-        count: heads that are changed, and the number that the task asks for; None if it asks for none.
-        goes: a button to another page that the task needs, or None.
+        teach: True for the classroom display with large type, in which answers are shown on request.
+        count: (number of changed heads, number that the task requires); None if the task requires no number.
+        goes: a button that opens the page which the task needs, or None.
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
             {type: page, page}, {type: teach, on}, {type: leave}, each with `sequence`.
     """

@@ -1,4 +1,4 @@
-// Draws a step of a lesson. Elements are reused from step to step; the focus moves to the new step's heading.
+// Displays a step of a lesson. Elements are reused for the next step; the focus moves to the new step's heading.
 
 import { choiceMarks, lessonAnswer, lessonKey } from '../core/lesson_text.js';
 import { _, stateQuery } from '../core/texts.js';
@@ -92,7 +92,7 @@ const open = (state, to) => {
   state.send({ type: 'step', to });
 };
 
-/** Opens the next or previous step, counted from the last unanswered step event, so that quick presses are not lost. */
+/** Opens the next or previous step, counted from the last waiting step event, so that quick presses are not lost. */
 function go(state, way) {
   const { stops } = state.data;
   const on = stops.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
@@ -126,7 +126,7 @@ function update(state, data) {
   setText(state.title, data.title);
   setText(state.count, `${index + 1} / ${stops.length}`);
   setText(state.teach, data.teach ? _('Small type') : _('Large type'));
-  // assets/style.css enlarges the type of a page with this attribute
+  // assets/style.css uses larger type for a page with this attribute
   document.documentElement.toggleAttribute('data-teach', data.teach);
   showStops(state, stops, place);
   setText(state.heading, data.heading);
@@ -139,7 +139,7 @@ function update(state, data) {
   setText(state.tick, data.done ? '✓' : '');
   setText(state.said, data.done ? _('Done') : '');
   showQuestion(state, question, data.teach);
-  // the attribute is set and not `disabled`, which would lose the focus
+  // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', !data.back);
   setAttribute(state.forth, 'aria-disabled', !data.forth);
   setText(state.forth, data.forthTitle);

@@ -20,10 +20,10 @@ ENTRY = FOLDER / "main.js"
 
 @functools.cache
 def source() -> str:
-    """Returns the library as one module, which starts itself and resolves `globalThis.attentionLab`.
+    """Returns the library as one module. When loaded, the module starts itself and resolves `globalThis.attentionLab`.
 
-    A page that stays open during an update of the app receives the library twice. The second version, if it differs,
-    replaces the first, because components request the library whenever they are drawn.
+    A page that stays open during an update of the app receives the library twice. If the second version differs, it
+    replaces the first version, because components request the library whenever they are displayed.
     """
     code, data = _content()
     return f"""'use strict';
@@ -41,7 +41,7 @@ export default () => undefined;
 
 @functools.cache
 def _content() -> tuple[str, str]:
-    """Returns the joined modules, and the data that they start with as JavaScript."""
+    """Returns the joined modules, and a JavaScript literal with the data that the library starts with."""
     return bundle(ENTRY), (
         f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
         f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
@@ -55,17 +55,17 @@ def version() -> str:
 
 
 def address() -> str:
-    """Returns the address of the library, relative to the app's."""
+    """Returns the address of the library, relative to the address of the app."""
     return f"lab/library/{version()}.js"
 
 
 def _figures() -> dict[str, Any]:
-    """Returns what the browser needs to draw charts: the address of Vega, the themes, and the colours that differ."""
+    """Returns the data for charts: address of Vega, themes, and the dark theme's replacements of colours."""
     return {"script": f"app/static/{export.vega_script().name}", "recolouring": theme.recolouring("dark"),
             "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
 
 
-# Imports the library from its address; reports if there is none, for example behind a proxy that blocks it.
+# Imports the library from its address; reports a failed import, for example behind a proxy that blocks the address.
 _IMPORT = """
 export default ({ setTriggerValue }) => {
   import(new URL('%s', document.baseURI)).catch(() => setTriggerValue('missing', true));
@@ -75,7 +75,7 @@ export default ({ setTriggerValue }) => {
 
 @functools.cache
 def _registered(is_whole: bool) -> Any:
-    """Returns Streamlit's function that mounts the library, or the import of it."""
+    """Returns the Streamlit function that mounts the library itself, or a script that imports the library."""
     import streamlit as st
 
     return st.components.v2.component(f"attention_lab_library_{'whole' if is_whole else 'import'}",
@@ -83,11 +83,12 @@ def _registered(is_whole: bool) -> Any:
 
 
 def library(*, key: str = "library", on_missing: Callable[[], None] | None = None) -> None:
-    """Sends the library. Call it once per visit, outside of fragments; until then, components are empty.
+    """Sends the library. Call this once per session, outside of fragments; before this call, components are empty.
 
     Args:
         key: key of the mount.
-        on_missing: called if the browser finds no library at `address`; None sends the library itself, 426 kB.
+        on_missing: called if the browser cannot import the library from `address`; None sends the library itself
+            (426 kB).
     """
     if on_missing is None:
         _registered(True)(key=key, data=True, height=1)

@@ -1,7 +1,7 @@
 """Joins ES modules into one script, in the order of their imports.
 
-One script needs one request, and works where Streamlit has to send it as text over its websocket. The modules need no
-build step: they are plain ES modules, which Node and editors read as they are.
+One script needs one request, and Streamlit can also send the script as text over its websocket. The modules need no
+build step: they are plain ES modules, which Node and editors can read directly.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import os
 import re
 from pathlib import Path
 
-# The forms of import that this project uses; the linter allows no others. Exports are constants, so copying them is
-# exact.
+# The forms of import that this project uses; the linter allows no other forms. Exports are constants, so a copy of an
+# export never becomes outdated.
 _IMPORT = re.compile(r"^import \{([^}]*)\} from '(\.[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|class|function|async function) (\w+))", re.MULTILINE)
 _OTHER = re.compile(r"^(import|export)\b.*", re.MULTILINE)
-# Comments on separate lines and indentation are removed, because browsers do not need them. Texts of several lines keep
-# both.
+# Comments on separate lines and indentation are removed, because browsers do not need them. In a module with template
+# literals of several lines, both are kept.
 _COMMENT = re.compile(r"^\s*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 _INDENT = re.compile(r"^\s+", re.MULTILINE)
 _TEMPLATE = re.compile(r"`[^`]*`")
@@ -45,7 +45,7 @@ def modules(entry: Path) -> list[Path]:
 
 
 def bundle(entry: Path) -> str:
-    """Returns statements that define one constant per module; the last one, `entry`, holds the entry's exports.
+    """Returns statements that define one constant per module; the last constant, `entry`, has the entry's exports.
 
     Raises:
         ValueError: a module uses a form of import or export that is not supported, or the imports form a cycle.
@@ -57,7 +57,7 @@ def bundle(entry: Path) -> str:
 
 
 def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:
-    """Returns one module as a function that runs at once and returns its exports."""
+    """Returns one module as a function that is called immediately and returns the module's exports."""
     source = path.read_text("utf-8")
     code = _COMMENT.sub("", source)
     if not any("\n" in text for text in _TEMPLATE.findall(code)):

@@ -13,7 +13,7 @@ def bibtex(text: str | None = None) -> str:
     """Returns the citation.
 
     Args:
-        text: content of a citation file; default: the repository's.
+        text: content of a citation file; default: CITATION.cff of the repository.
 
     Returns:
         A BibTeX entry whose url is LINK; empty if the file is missing, as in some installations.

@@ -10,13 +10,13 @@ from components.mounting import Content, OnEvent, component
 @component("navigation")
 def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, section: str = "",
                on_event: OnEvent) -> Content:
-    """Draws the links.
+    """Displays the links.
 
     Args:
         key: key of the mount.
         pages: key -> title.
         present: key of the current page.
-        section: key of the page that the current page belongs to, if the current page has no link of its own.
+        section: key of the page to which the current page belongs, if the current page has no link.
         query: the state's query without `?`, which is part of each link.
         on_event: called with {type: page, page, sequence}.
     """

@@ -1,4 +1,4 @@
-// The links to the pages. A plain click sends an event, in order with all other events; other clicks follow the link.
+// The links to the pages. A plain click sends an event, in order with all other events. Other clicks follow the link.
 
 import { linkQuery } from '../core/query.js';
 import { _ } from '../core/texts.js';
@@ -30,7 +30,7 @@ const shown = state => state.waiting().at(-1)?.page ?? state.data.present;
 const address = (query, page, first) => {
   const params = new URLSearchParams(query);
   params.delete('page');
-  // A link without parameters would open the first page of a new visitor, so such a link names the page.
+  // A link without parameters would open the start page, so a link without other parameters contains the page.
   return `?${linkQuery(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 

@@ -10,15 +10,15 @@ from components.mounting import Content, component
 @component("notice")
 def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
            excerpt: tuple[str, str, str] | None = None, is_problem: bool = False) -> Content:
-    """Draws the line; several messages or a long one wrap.
+    """Displays the line. Several messages, or a long message, use several lines.
 
     Args:
         key: key of the mount.
-        status: status for a text without problems, like `14 tokens`; with messages, shown after them.
+        status: status for a text without problems, like `14 tokens`; shown after the messages, if there are any.
         messages: plain texts, one per line.
         excerpt: the text before the wrong part, the wrong part, which is underlined, and the text after it. An empty
             part is shown as a gap.
-        is_problem: screen readers announce the messages at once (role=alert) if True, else politely (role=status).
+        is_problem: True if screen readers must announce the messages immediately (role=alert), else role=status.
     """
     header = {"status": status, "messages": list(messages), "excerpt": list(excerpt) if excerpt else None,
               "problem": bool(is_problem)}

@@ -1,5 +1,5 @@
-// The line under the text box. Both live regions always exist, because screen readers announce only changes inside of
-// regions that already exist.
+// The line under the text box. Both live regions always exist, because screen readers announce only changes in existing
+// regions.
 
 import { visibleText } from '../core/format.js';
 import { defineComponent } from '../runtime/component.js';

@@ -1,4 +1,4 @@
-"""The experiment of a first visit: tokens, the attention of the last one, the answer, and buttons that prune heads."""
+"""The experiment of the start page: tokens, the last token's attention, the answer, and buttons that prune heads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from components.mounting import Content, OnEvent, component
 
 
 class Token(TypedDict):
-    """A token of the line.
+    """A token of the input line.
 
     Attributes:
         text: text of the token.
-        before, weight: attention of the last token to this token, 0 to 1, of the unmodified model and now.
+        before, weight: attention of the last token to this token, 0 to 1, in the unmodified model and now.
     """
 
     text: str
@@ -22,7 +22,7 @@ class Token(TypedDict):
 
 
 class Bar(TypedDict):
-    """A possible answer with its probability, of the unmodified model and now; `right` marks the right answer."""
+    """A possible answer with its probability in the unmodified model and now; `right` marks the right answer."""
 
     label: str
     before: float
@@ -34,7 +34,7 @@ class Choice(TypedDict):
     """A button that applies a plan.
 
     Attributes:
-        plan: text form of the HeadPlan, which events carry.
+        plan: the HeadPlan as a string, which is part of the event.
         name: label of the button.
         present: True for the current plan.
     """
@@ -45,7 +45,7 @@ class Choice(TypedDict):
 
 
 class Words(TypedDict):
-    """All texts; text between stars is emphasised."""
+    """All texts; text between asterisks is emphasised."""
 
     title: str
     question: str
@@ -59,17 +59,17 @@ class Words(TypedDict):
 @component("opening")
 def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[Bar], answer_now: str, is_right: bool,
             changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
-    """Draws the experiment; bars and answer move from their former to their present values.
+    """Displays the experiment. Bars and answer are animated from their former to their present values.
 
     Args:
         key: key of the mount.
         words: all texts, for the current state.
-        tokens: tokens of the line, in order; the prediction is made at the last one.
+        tokens: tokens of the line, in order; the prediction is made at the last token.
         bars: the most probable answers.
         answer_now: the model's answer.
-        is_right: whether the answer is right.
+        is_right: True if the answer is right.
         changed: True if heads are pruned.
-        choices: the buttons; one with an empty plan restores all heads.
+        choices: the buttons; a button with an empty plan restores all heads.
         on_event: called with {type: plan, plan}, {type: lesson}, {type: lab} or {type: skip}, each with `sequence`.
     """
     header: dict[str, Any] = {"words": words, "tokens": list(tokens), "bars": list(bars), "answer": answer_now,

@@ -1,4 +1,5 @@
-// Draws the experiment of a first visit. Elements are reused, so that bars, arcs and answer move from before to after.
+// Displays the experiment of the start page. Elements are reused, so that changes of bars, arcs and answer are
+// animated.
 
 import { formatPercent } from '../core/format.js';
 import { _ } from '../core/texts.js';

@@ -1,4 +1,4 @@
-// The life of a component: style, creation, drawing and redrawing, and the acknowledgement of events.
+// The life cycle of a component: style, creation, updates, and the acknowledgement of events.
 
 import { pageData } from '../core/page_data.js';
 import { unpack } from '../core/payload.js';
@@ -10,7 +10,7 @@ import { markComponent, mounted, questions } from './stale.js';
 
 const sheets = new Map(); // style sheets by component
 
-/** Gives the shadow root of a component its style and removes that of an older library. */
+/** Applies the style of a component to its shadow root, and removes the style of an older library. */
 export function applyStyle(root, name) {
   if (!sheets.has(name)) {
     const sheet = Object.assign(new CSSStyleSheet(), { isOurs: true });
@@ -22,11 +22,11 @@ export function applyStyle(root, name) {
     root.adoptedStyleSheets = [...worn.filter(its => !its.isOurs), sheets.get(name)];
 }
 
-let dark = null; // whether the page's theme is dark, stored while its components are drawn
+let dark = null; // true if the page's theme is dark; cached while the page's components are displayed
 
 /**
- * Returns whether the page's theme is dark. It is computed once for all components that are drawn together, because
- * each computation forces a layout of the page.
+ * Returns whether the page's theme is dark. The value is computed once for all components that are displayed together,
+ * because each computation forces a layout of the page.
  */
 function isDark(host) {
   if (dark === null) {
@@ -36,12 +36,12 @@ function isDark(host) {
   return dark;
 }
 
-let heard = null; // id of the session that the last payload came from
+let heard = null; // id of the session that sent the last payload
 
-let drawn = 0; // serial of the newest drawn answer of the events route
-const newest = new Map(); // key of a mount -> its last payload from the events route
+let drawn = 0; // serial number of the newest displayed response of the events route
+const newest = new Map(); // key of a mount -> last payload for this mount from the events route
 
-/** Records which events a payload answers. */
+/** Records which events a payload includes. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
   else continueSession();
@@ -53,13 +53,13 @@ function hear(data) {
   if (!pageData.embedded) setAttribute(document.documentElement, 'lang', currentLanguage());
 }
 
-/** Sends the events that an ended session did not answer, as soon as the new one shows the page's address. */
+/** Sends the events that an ended session did not handle, as soon as the new session shows the page's address. */
 function continueVisit() {
   const page = /** @type {any} */ (globalThis); // toolbar.js sets its properties
   if (page.attentionLabVisit === heard && !page.attentionLabAddress) sendKept();
 }
 
-/** Creates the component's elements again in another language; the focus stays where it was. */
+/** Creates the component's elements again in another language; the focus stays on the same element. */
 function rebuild(state, create, destroy) {
   const inside = () => Array.from(state.root.querySelectorAll('a, button, input, select, summary, [tabindex]'));
   const place = inside().indexOf(state.root.getRootNode().activeElement);
@@ -73,15 +73,16 @@ function rebuild(state, create, destroy) {
  * Defines a component: {render, unmount} for Streamlit.
  *
  * The state that the functions receive has `root`, `dark`, `fresh` (data or theme changed since the last update),
- * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not include yet. While an answer is awaited,
- * `state.numbers` (or the root) is aria-busy, the root has the class `old`, and `state.marked()` is called.
+ * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not include yet. Until a payload includes
+ * them, `state.numbers` (or the root) is aria-busy, the root has the class `old`, and `state.marked()` is called.
  * @param {object} component
  * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`,
  * returns
  *   additional properties of the state
  * @param {(state: any, data: any) => void} component.update called when data or theme change, and by `state.refresh()`
  * @param {(state: any) => void} [component.destroy] called when the component leaves the page
- * @param {('numbers' | 'selection')[]} [component.parts] what its numbers depend on (affectedPart in core/pending.js)
+ * @param {('numbers' | 'selection')[]} [component.parts] the parts of the page that the component's numbers depend on
+ *   (affectedPart in core/pending.js)
  */
 export function defineComponent({ create, update, destroy, parts = [] }) {
   const states = new WeakMap();
@@ -89,9 +90,9 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
     render({ parentElement, data, setTriggerValue }) {
       let news = states.get(parentElement)?.given === data ? null : unpack(data);
       if (news) {
-        hear(news); // the payload is recorded first, because elements are created in its language
+        hear(news); // the payload is recorded first, because it sets the language in which elements are created
         followVisit(news);
-        // A newer answer of the events route may have arrived before this payload.
+        // A newer payload of the events route may have arrived before this payload.
         const later = newest.get(news.key);
         if (later && later.serial > (news.serial ?? 0)) news = { ...news, ...later };
       }
@@ -131,7 +132,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       continueVisit();
     },
     unmount(parentElement) {
-      // Streamlit also calls this for a drawing that newer data replaced: then the component stays.
+      // Streamlit also calls this function when newer data replace older data; the component then stays.
       if (parentElement.host.isConnected) return;
       const state = states.get(parentElement);
       if (!state) return;
@@ -144,8 +145,8 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
 }
 
 /**
- * Draws an answer of the events route: the components that it has payloads for, and the number of the last handled
- * event.
+ * Displays a response of the events route: updates the components that have payloads in the response, and acknowledges
+ * events in all components.
  */
 function drawAnswer(about, payloads) {
   const { serial, answered, visit, language, received } = about;

@@ -1,4 +1,4 @@
-// Sends events to the server's own route (app/route.py), which answers with new payloads without a run of the Streamlit
+// Sends events to the events route (app/route.py), which responds with new payloads without a run of the Streamlit
 // script.
 
 import { createSchedule, unpackBlocks } from '../core/direct.js';
@@ -8,11 +8,11 @@ const LONGEST = 20_000; // ms after which a request is aborted
 
 const schedule = createSchedule();
 let page = { visit: null, direct: false }; // {visit, direct} of the newest payload from Streamlit
-let seen = 0; // serial of the newest answer that was drawn completely
-let isMissing = false; // whether this server has no events route
+let seen = 0; // serial number of the newest response that was displayed completely
+let isMissing = false; // true if this server has no events route
 let timer = 0;
 
-/** Records the visit and the direct flag of a payload from Streamlit. */
+/** Records the session id and the direct flag of a payload from Streamlit. */
 export function followVisit({ visit, direct }) {
   if (visit !== page.visit) seen = 0;
   page = { visit, direct: Boolean(direct) };
@@ -27,9 +27,8 @@ const address = () => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${pa
 /**
  * Sends events as soon as the running requests allow it.
  *
- * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` draws an answer.
- * `refuse(isLost)` is called if the route does not answer (`isLost`: there is no connection), or leaves the drawing
- * to Streamlit.
+ * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` displays a response.
+ * `refuse(isLost)` is called if the request fails; `isLost` is true if there is no connection.
  */
 export function postEvents({ gather, draw, refuse }) {
   clearTimeout(timer);
@@ -54,7 +53,7 @@ async function post({ gather, draw, refuse }) {
     isMissing ||= response.status === 404 || response.status === 405;
     if (!response.ok) throw new Error(`status ${response.status}`);
     await read(response, payloads => {
-      schedule.end(number); // the request ends here, because the late part of its answer must not delay other requests
+      schedule.end(number); // ends here, because the late part of the response must not delay other requests
       const [about, ...rest] = payloads;
       if (page.visit === visit && about) draw(about, rest);
     });
@@ -68,7 +67,8 @@ async function post({ gather, draw, refuse }) {
 }
 
 /**
- * Reads an answer and passes its payloads on: the first ones together as soon as they have arrived, then the late ones.
+ * Reads a response and passes its payloads to `hand`: the first payloads together when all have arrived, then the late
+ * payloads.
  */
 async function read(response, hand) {
   let rest = new Uint8Array(0);
@@ -88,7 +88,7 @@ async function read(response, hand) {
   if (about && !about.layout) seen = Math.max(seen, about.serial);
 }
 
-/** Yields the bytes of an answer: at once if the length is known, else as they arrive. */
+/** Yields the bytes of a response: in one piece if the length is known, else in pieces as they arrive. */
 async function* chunks(response) {
   if (response.headers.has('content-length')) {
     yield new Uint8Array(await response.arrayBuffer());

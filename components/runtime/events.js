@@ -1,34 +1,34 @@
-// Queues of events for Python. While Python is busy, Streamlit keeps only the last message of a component, so each
-// message repeats all events that Python has not acknowledged (mounting.py), and no event is lost.
+// Queues of events for Python. While Python is busy, Streamlit keeps only the last message of a component. Therefore
+// each message repeats all events that Python has not acknowledged (mounting.py), and no event is lost.
 
 import { affectedPart, createFolding } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
 import { choices, markStale, mounted, questions } from './stale.js';
 
 const PAUSE = 60; // ms between two messages of a drag
-const PATIENCE = 600; // ms without an answer after which the next message is sent without waiting
+const PATIENCE = 600; // ms without acknowledgement after which the next message is sent without waiting
 const LOST = 5000; // ms after which an unacknowledged message is considered lost and sent again
 const RETRY = 3100; // ms after which events that did not reach the route are sent again
-// largest number of events in one message, oldest first; MAX_EVENTS in mounting.py; the remaining events follow the
-// answer
+// largest number of events in one message, oldest first (MAX_EVENTS in channel.py); the remaining events are sent after
+// the acknowledgement
 const BATCH = 256;
 
-// The last event number. It starts at the time, so that it increases over remounts and reloads of the page: a session
-// must never receive a number twice.
+// The last event number. Numbers start at the current time, so that they also increase over remounts and reloads of the
+// page: a session must never receive a number twice.
 let last = Date.now();
 const queues = new Set();
 const fold = createFolding();
 
 let drawAnswer = (_about, _payloads) => {};
-let again = 0; // timer that sends unanswered events again
+let again = 0; // timer that sends unacknowledged events again
 
-/** Sets the function that draws an answer of the events route: `draw(about, payloads)`. */
+/** Sets the function that displays a response of the events route: `draw(about, payloads)`. */
 export function onAnswer(draw) {
   drawAnswer = draw;
 }
 
 const route = {
-  // Every request has all waiting events, so that a request that overtakes another one misses none.
+  // Every request has all waiting events, so that no event is missing in a request that overtakes another request.
   gather: ({ onlyNew = false } = {}) =>
     [...queues]
       .flatMap(queue => queue.take(onlyNew).map(event => ({ ...event, key: queue.key })))
@@ -51,14 +51,14 @@ export function showConnection(isThere) {
   for (const state of mounted) state.showConnection?.(isThere);
 }
 
-/** Sends events again that nobody has answered. */
+/** Sends again the events that were not acknowledged. */
 function sendAgain() {
   for (const queue of queues) if (queue.waiting.length) queue.again();
 }
 
 /**
- * Leaves the events that wait to Streamlit, which draws the whole page. Without events it is only made to draw: a run
- * that began before the events arrived may have acknowledged none of them, and the route handled all of them.
+ * Sends the waiting events through Streamlit, which generates the whole page. Without waiting events, only a run is
+ * requested: the route may have handled all events, but the last script run began before these events arrived.
  */
 function handOver() {
   const waiting = [...queues].filter(queue => queue.waiting.length);
@@ -94,7 +94,7 @@ export function createQueue() {
     sent = Math.max(sent, batch.at(-1).sequence);
     queue.trigger?.('event', batch);
   };
-  // Only one message is sent at a time, so that a key held down requests no more than Python can answer.
+  // Only one message is sent at a time, so that a key held down does not request more than Python can compute.
   const schedule = pause => {
     clearTimeout(timer);
     if (isDirect()) {
@@ -126,13 +126,13 @@ export function createQueue() {
       if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
       else if (waiting.length && performance.now() - sentAt > LOST) send();
     },
-    /** Sends an event and returns its number; an event of a drag (`drag: true`) is sent at most every 60 ms. */
+    /** Sends an event and returns its number. Events of a drag (`drag: true`) are sent at most every 60 ms. */
     send(event) {
       last += 1;
       waiting = fold(waiting, { ...event, sequence: last });
       questions.ask(last, affectedPart(event));
       schedule(event.drag ? PAUSE : 0);
-      // A new position is drawn first, because dimming the tiles takes another frame.
+      // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
       if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
       else markStale();
       return last;
@@ -141,7 +141,7 @@ export function createQueue() {
     flush() {
       if (unsent().length) send();
     },
-    /** Sends all waiting events to a new session, which has received none. */
+    /** Sends all waiting events to a new session, which has not received any event. */
     again() {
       [sent, answered] = [0, 0];
       schedule(0);
@@ -165,17 +165,17 @@ export function createQueue() {
   return queue;
 }
 
-let left = []; // {component key, event} of components that left the page: the session ends, or shows another page
-let kept = []; // {component key, event} that an ended session did not answer, in order
+let left = []; // {component key, event} of components that left the page: the session ended, or shows another page
+let kept = []; // {component key, event} that an ended session did not handle, in order
 
-/** Drops the events of components that left the page, because the session goes on and nobody can handle them. */
+/** Drops the events of components that left the page, because the session continues and cannot handle these events. */
 export function continueSession() {
   left = [];
 }
 
 /**
- * Handles a new Python session, which has no state of this page: the server restarted, or another server answers. The
- * toolbar makes the session open the page's address; the waiting events are kept until it has.
+ * Handles a new Python session, which has no state of this page, because the server restarted or another server
+ * responds. The toolbar makes the session open the page's address. Until then, the waiting events are kept.
  */
 export function restartSession() {
   const waiting = [...queues].flatMap(queue => queue.clear().map(event => ({ key: queue.key, event })));

@@ -6,8 +6,8 @@ import { choices, mounted } from './stale.js';
 export const groupPosition = ({ group, at, answered }) => choices.shown(group, at, answered ?? 0);
 
 /**
- * Moves all components of the group to a position at once and sends an event to Python. `drag: false` ends a drag,
- * because one undo step takes back one drag.
+ * Moves all components of the group to a position immediately and sends an event to Python. `drag` is false for the
+ * last event of a drag; all events of a drag are one undo step.
  */
 export function moveGroup({ data: { group }, send }, place, drag = true) {
   choices.choose(group, place, send({ type: 'at', x: place, drag }));

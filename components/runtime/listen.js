@@ -4,14 +4,15 @@ import { onHeadKey } from '../heads/heads.js';
 import { flushEvents } from './events.js';
 import { mainElement } from './streamlit.js';
 
-// Waiting events are sent before a link leaves the page, and before a Streamlit button changes the state. Clicks inside
-// our components are seen only as clicks on their host; components send their events in order themselves.
+// Waiting events are sent before a link leaves the page, and before a Streamlit button changes the state. A click
+// inside a component is visible here only as a click on the component's host; components send their events in order
+// themselves.
 const onClick = event => {
   const isLink = event.composedPath().some(element => element instanceof HTMLAnchorElement);
   if (isLink || event.target.closest?.('button')) flushEvents();
 };
 
-/** Starts to listen; if a page receives the library again, the listeners of the first version are removed. */
+/** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
   // Streamlit makes the whole page a stop of the tab key. This removes the stop; the skip link still works.
   mainElement()?.setAttribute('tabindex', '-1');

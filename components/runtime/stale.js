@@ -1,9 +1,9 @@
-// Finds the numbers on the page that are out of date, because they answer an older question than the newest one.
+// Marks the numbers on the page that are out of date, because they do not include the newest request yet.
 
 import { createChoices, createQuestions } from '../core/pending.js';
 import { setAttribute } from '../widgets/dom.js';
 
-const DIM_DELAY = 120; // ms without an answer after which outdated numbers are dimmed
+const DIM_DELAY = 120; // ms without a new payload after which outdated numbers are dimmed
 
 export const questions = createQuestions();
 export const choices = createChoices();
@@ -11,12 +11,12 @@ export const choices = createChoices();
 /** The states of the components on the page. */
 export const mounted = new Set();
 
-/** Marks each component whose numbers answer an older question than the newest one, and no other component. */
+/** Marks each component whose numbers are out of date, and unmarks all other components. */
 export function markStale() {
   for (const state of mounted) markComponent(state);
 }
 
-/** Marks a component whose numbers are out of date. */
+/** Marks a component if its numbers are out of date, and unmarks it otherwise. */
 export function markComponent(state) {
   const { data, parts, numbers, root } = state;
   if (!parts.length || !data) return;
@@ -27,7 +27,7 @@ export function markComponent(state) {
   state.marked?.();
 }
 
-/** Dims outdated numbers after DIM_DELAY ms; most answers arrive earlier, so nothing flickers. */
+/** Dims outdated numbers after DIM_DELAY ms. Most payloads arrive earlier, so nothing flickers. */
 function dim(state, isOld) {
   if (isOld) {
     state.dimming ??= setTimeout(() => state.root.classList.add('dimmed'), DIM_DELAY);

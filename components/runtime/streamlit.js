@@ -44,7 +44,7 @@ export function chosenTheme() {
   }
 }
 
-/** Calls `look` in each frame and returns its first value that is not empty; null after MENU_TIME. */
+/** Calls `look` in each frame and returns the first truthy result; null after MENU_TIME. */
 async function firstValue(look) {
   const until = performance.now() + MENU_TIME;
   while (performance.now() < until) {
@@ -56,7 +56,7 @@ async function firstValue(look) {
 }
 
 /**
- * Chooses a theme, a key of THEMES, by pressing its entry in Streamlit's menu, so that the page changes without a
+ * Chooses a theme (a key of THEMES) by clicking its entry in Streamlit's menu, so that the page changes without a
  * reload.
  */
 export async function chooseTheme(name) {

@@ -1,4 +1,4 @@
-// The text box. It shows the typed text until Python has answered it, and Python's text otherwise.
+// The text box. It shows the typed text until Python has handled this text, and Python's text otherwise.
 
 import { cutText } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -15,7 +15,7 @@ function create(state) {
     enterKeyHint: 'done',
     attributes: { 'aria-label': _('Text'), autocapitalize: 'off', autocorrect: 'off' },
   });
-  // An input method (Chinese, Japanese) composes letters into characters: the text is sent when it has done so.
+  // An input method (Chinese, Japanese) composes letters into characters; the text is sent after the composition.
   box.addEventListener('input', event => {
     if (!(/** @type {InputEvent} */ (event).isComposing)) send(state);
   });
@@ -43,7 +43,7 @@ function update(state, data) {
   const { box } = state;
   const typed = state.waiting().findLast(({ type }) => type === 'text');
   const text = typed ? typed.text : data.text;
-  // Setting the value ends the browser's own undo, so it is set only to a text that was not typed here.
+  // Setting the value clears the browser's own undo list, so the value is set only to a text that was not typed here.
   if (text !== state.shown && !state.composing) {
     box.value = text;
     state.shown = text;

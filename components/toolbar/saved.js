@@ -1,4 +1,4 @@
-// The menu of saved states: save under a name, open, export; and the citation. States stay in this browser.
+// The menu of saved states (save under a name, open, export), and the citation. States are stored in the browser.
 
 import { pageData } from '../core/page_data.js';
 import { citedState, exportedStates, readSaved, withSaved } from '../core/saved.js';
@@ -29,7 +29,7 @@ function store(states) {
   }
 }
 
-/** Creates {menu, form}: the menu of the toolbar, and the form in which a state gets its name. `copy(text)` copies. */
+/** Creates {menu, form}: the menu in the toolbar, and the form for the name of a state. `copy(text)` copies a text. */
 export function createSaved(state, copy) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(

@@ -1,5 +1,5 @@
-// Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. If the app is embedded in
-// another page, the toolbar is a link to the full app.
+// Undo, redo, reset, copy link, language, theme, the keyboard shortcuts, and the browser's address. If the app is
+// embedded in another page, the toolbar is only a link to the full app.
 
 import { createAddressWriter } from '../core/address.js';
 import { _, currentLanguage } from '../core/texts.js';
@@ -19,15 +19,15 @@ const ICONS = {
   theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
   copy: 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
-const COPIED = 2000; // ms for which the button says that the link was copied
-const PATIENCE = 3000; // ms that copying waits for unanswered events; browsers allow copying until 5 s after a press
+const COPIED = 2000; // ms for which the confirmation of a copy is displayed
+const PATIENCE = 3000; // ms that copying waits for waiting events; browsers allow copying until 5 s after a click
 
-/** Whether the app is in a frame of another site, where browsers may block cookies, uploads and downloads. */
+/** True if the app is in a frame of another site, where browsers may block cookies, uploads and downloads. */
 const isFramed = (() => {
   try {
     return Boolean(globalThis.top && globalThis.top !== globalThis.self && !globalThis.top.document);
   } catch {
-    return true; // the outer page is of another site
+    return true; // the outer page belongs to another site
   }
 })();
 
@@ -39,8 +39,8 @@ function create(state) {
       iconElement(path),
       make('span', { className: 'text', textContent: name }),
     );
-  // The event is sent even if nothing can be undone yet: the change may still be on its way, and Python ignores an undo
-  // without history.
+  // The event is sent even if nothing can be undone yet, because Python may not have received the change yet. Python
+  // ignores an undo without history.
   const act = type => () => state.send({ type });
   const undo = button(ICONS.undo, _('Undo'), act('undo'));
   const redo = button(ICONS.redo, _('Redo'), act('redo'));
@@ -89,7 +89,7 @@ function create(state) {
   return { undo, redo, copy, said, saved, theme, bar, line, link, showConnection };
 }
 
-/** The browser stores the chosen language, for visits that do not begin with a link. */
+/** Chooses a language, and stores it in a cookie for later sessions that do not begin with a link. */
 function choose(state, language) {
   document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
   state.send({ type: 'language', language });
@@ -122,7 +122,7 @@ function showLanguages(state, languages) {
 
 const PROGRESS = 'attention-lab-lessons';
 
-/** Stores the steps of lessons that were done in this browser; sends those that the server does not know, once a visit. */
+/** Stores the completed lesson steps in the browser; sends steps that the server does not have, once per session. */
 function keepProgress(state, ticked, visit) {
   try {
     const stored = String(localStorage.getItem(PROGRESS) ?? '').split(' ');
@@ -132,7 +132,7 @@ function keepProgress(state, ticked, visit) {
     if (missing.length && state.reported !== visit) state.send({ type: 'progress', done: missing });
     state.reported = visit;
   } catch {
-    // storage is not allowed: progress lasts until the visit ends
+    // storage is not allowed; progress is kept until the session ends
   }
 }
 
@@ -144,10 +144,10 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   setText(state.line.firstChild, warns ? _('Files may not pass the frame of another site.') : '');
   setText(state.link, warns ? _('Open in a window of its own ↗') : _('Open this in Attention Lab ↗'));
   showLanguages(state, languages);
-  // the attribute is set and not `disabled`, which would lose the focus
+  // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.undo, 'aria-disabled', !undo);
   setAttribute(state.redo, 'aria-disabled', !redo);
-  // Only a new payload changes the address; drawing again for another theme does not.
+  // Only a new payload changes the address; an update for another theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
   const wanted = [query, embedding()]
@@ -155,8 +155,8 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
     .join('&')
     .replace(/^(?=.)/, '?');
   const page = globalThis; // values on this object survive new sessions and remounted components
-  // A new session has opened the address that the page was loaded with; changes since then are in the page's present
-  // address.
+  // A new session has opened the address with which the page was loaded. The page's present address contains the
+  // changes since then.
   const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
   const present = newestQuery();
   if ((isNew && present !== wanted) || (!page.attentionLabVisit && isUnheard(present)))
@@ -164,8 +164,8 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   page.attentionLabVisit = visit;
   if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
     const { query: own } = page.attentionLabAddress;
-    // The address event is sent again if its component was removed. Until it is answered, payloads are about the older
-    // state.
+    // The address event is sent again if its component was removed. Until Python has handled the event, payloads belong
+    // to the older state.
     const sent = () => state.waiting().find(({ type }) => type === 'address');
     if (!sent()) state.send({ type: 'address', query: own });
     page.attentionLabAddress.sequence = sent()?.sequence ?? Infinity;
@@ -187,7 +187,7 @@ const address = createAddressWriter({
   cancel: clearTimeout,
 });
 
-/** Returns the query of the newest address, which may wait to be written. */
+/** Returns the query of the newest address, which may not be written yet. */
 const newestQuery = () => address.waiting() ?? location.search;
 
 /** Returns Streamlit's own parameters of the address, which control embedding in another page. */
@@ -218,7 +218,7 @@ function press(state, event) {
   state.send({ type: key === 'y' || event.shiftKey ? 'redo' : 'undo' });
 }
 
-/** Returns whether there are edits or typed texts that the address does not include yet. */
+/** Returns whether there are changes or typed texts that the address does not include yet. */
 const isBehind = ({ data }) =>
   questions.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
   [...mounted].some(({ waiting }) => waiting().length > 0);

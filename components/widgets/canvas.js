@@ -7,7 +7,7 @@ export const canvasFont = size =>
   `${size}px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans SC', 'PingFang SC', ` +
   "'Microsoft YaHei', sans-serif";
 
-/** Paints a matrix into a canvas, one pixel per cell; `step` as in matrixPixels. */
+/** Paints a matrix into a canvas, one pixel per cell; see matrixPixels for `step`. */
 export function paintMatrix(canvas, rows, columns, table, step) {
   canvas.width = columns;
   canvas.height = rows;

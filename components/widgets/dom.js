@@ -1,19 +1,19 @@
-// Helpers for elements of the page: creating them, and writing to them only when a value changes.
+// Helpers that create elements of the page, and that write to an element only if a value changes.
 
 import { joinsPrevious } from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
-const WIDE = 16; // characters of a token above which it is wider than its box
+const WIDE = 16; // number of characters above which a token is wider than its box
 
-/** Elements in which keys type text or choose; the app's keyboard shortcuts are off while one has the focus. */
+/** Elements in which keys type text or choose an option; keyboard shortcuts are off while such an element has focus. */
 export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
 /**
  * Creates an element.
  * @param {string} tag
- * @param {Record<string, any>} [properties] of the element; `dataset`, `style` and `attributes` are objects
+ * @param {Record<string, any>} [properties] properties of the element; `dataset`, `style` and `attributes` are objects
  * @param {...(Node | string)} children a string becomes text
  * @returns {any}
  */
@@ -36,7 +36,7 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets a text only if it changes; names of controls between stars become bold: `Press *Prune*.` */
+/** Sets a text only if it changes; names of controls between asterisks become bold: `Press *Prune*.` */
 export function setStarredText(element, text) {
   if (element.dataset.text === text) return;
   element.dataset.text = text;
@@ -51,7 +51,7 @@ export const tokenElement = token => make('bdi', { textContent: truncate(tokenTe
 /** Returns whether a token is long enough to be wider than its box. */
 export const isWideToken = token => token.length > WIDE;
 
-/** Groups the elements of tokens that must stay on one line in spans: no line begins with a full stop. */
+/** Puts the elements of tokens that must stay on one line into a span, so that no line begins with a full stop. */
 export function joinTokens(tokens, elements) {
   const stays = joinsPrevious(tokens);
   const groups = [];
@@ -60,8 +60,8 @@ export function joinTokens(tokens, elements) {
 }
 
 /**
- * Returns the pointer's position in an element, in the element's px: large type zooms the page, and events count in px
- * of the screen.
+ * Returns the pointer's position in an element, in px of the element. Large type zooms the page, and positions of
+ * events are in px of the screen.
  * @returns {[number, number]}
  */
 export function pointerPosition(element, { clientX, clientY }) {
@@ -70,5 +70,5 @@ export function pointerPosition(element, { clientX, clientY }) {
   return [(clientX - left) / zoom, (clientY - top) / zoom];
 }
 
-/** Returns the element that a component draws into, inside Streamlit's shadow root. */
+/** Returns the element that contains the component's elements, inside Streamlit's shadow root. */
 export const rootOf = parent => parent.querySelector('.root');

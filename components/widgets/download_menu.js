@@ -1,4 +1,4 @@
-// The download menu of a picture: SVG, PNG, CSV, or one HTML file, made in the browser on request.
+// The download menu of a picture: SVG, PNG, CSV, or one HTML file, which the browser creates on request.
 
 import { toCsv } from '../core/csv.js';
 import { standalonePage } from '../core/picture/standalone.js';
@@ -9,7 +9,7 @@ import { make, setText } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
 
-const SIDE = 16_000; // side in px of the largest canvas that every browser can make
+const SIDE = 16_000; // largest side in px of a canvas that every browser can create
 const PATIENCE = 5_000; // ms to wait for the pixels of a picture
 const SHOWN = 15_000; // ms for which a message is shown
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
@@ -56,7 +56,7 @@ async function saveSvg({ figure, frame, framed, name }) {
   save(`<?xml version="1.0" encoding="UTF-8"?>\n${markup}\n`, 'image/svg+xml', name('svg'));
 }
 
-/** Format -> function that makes and saves the file. */
+/** Format -> function that creates and saves the file. */
 const MAKE = {
   svg: saveSvg,
   png: async offer => {
@@ -95,9 +95,10 @@ const NAMES = {
  * @param {() => {title: string, about: string[], models: string[], what: string,
  *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
  *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},
- *   others?: {text: string, act: () => void, disabled?: boolean}[]}} offered returns the content when the menu is opened; `models` and `what`
- *   name the files; `figure` makes the files of a chart, which has no `picture`; without a table there is no CSV
- * @param {string} name of the button, because a page has several
+ *   others?: {text: string, act: () => void, disabled?: boolean}[]}} offered returns the content when the menu is
+ *   opened. `models` and `what` are parts of the file names. `figure` creates the files of a chart, which has no
+ *   `picture`. Without a `table`, there is no CSV
+ * @param {string} name accessible name of the button, because a page has several download buttons
  */
 export function createDownloadMenu(offered, name = _('Download')) {
   const take = kind => {

@@ -1,4 +1,4 @@
-// A button with a menu, for the toolbar and for pictures; SVG trees as elements.
+// A button with a menu, for the toolbar and for downloads; and functions that convert SVG trees to elements.
 
 import { make, setAttribute } from './dom.js';
 
@@ -18,9 +18,9 @@ export const iconElement = path =>
 
 /**
  * Creates {element, button, close(), rename(name)}: a button and its menu, with the usual keys of a menu.
- * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
- *   checked?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens; entries with `checked` are
- *   radio items; a disabled entry can be focused and read, and does nothing
+ * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () =>
+ *   void, checked?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens. Entries with
+ *   `checked` are radio items. A disabled entry can be focused and read, but a click has no effect
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(

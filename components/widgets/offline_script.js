@@ -1,5 +1,5 @@
-// The script of a downloaded HTML file (core/picture/standalone.js): shows the <title> of the mark under the pointer, or
-// of the mark that the arrow keys reached.
+// The script of a downloaded HTML file (core/picture/standalone.js). The script shows the <title> of the mark under the
+// pointer, or of the mark that was reached with the arrow keys.
 
 export const OFFLINE_SCRIPT = `
 const told = document.getElementById('told'), svg = document.querySelector('svg'), rest = told.textContent;

@@ -1,5 +1,5 @@
-// Tips: the glossary's explanation (assets/glossary.json) of a control or a label. The page has one bubble, in the
-// browser's top layer, where no container clips it.
+// Tips: explanations of a control or a label from the glossary (assets/glossary.json). The page has one bubble, in the
+// browser's top layer, where no container clips the bubble.
 
 import { tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
@@ -8,14 +8,14 @@ import { appElement, keyedElement } from '../runtime/streamlit.js';
 import { make, setAttribute, setStarredText } from './dom.js';
 
 const REST = 400; // ms that the pointer must rest on an element before its tip opens
-const GRACE = 150; // ms within which the pointer can move from the element into the tip
+const GRACE = 150; // ms within which the pointer can move from the element to the tip
 const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
 const HOLD = 500; // ms of a long touch on a control, which opens the tip; a short touch presses the control
 
 let bubble = null;
 let owner = null; // the element whose tip is open
 let timer = 0;
-let settled = 0; // time at which the browser has scrolled to the focused element
+let settled = 0; // time after which the browser has scrolled to the focused element
 let pressed = ''; // key of the pressed widget, whose list is open until the pointer leaves it
 
 /** Returns the explanation of a term of the glossary, in the visitor's language. */
@@ -61,9 +61,9 @@ const later = (act, wait) => {
   timer = setTimeout(act, wait);
 };
 
-/** Adds a term's tip to an element: on hover, on keyboard focus, on touch. Returns the element. */
+/** Adds the tip of a term to an element and returns the element. The tip opens on hover, keyboard focus and touch. */
 export function addTip(element, key) {
-  // of nested elements with a tip, the innermost one shows its tip
+  // if elements with tips are nested, only the innermost element shows its tip
   const inside = event => event.composedPath().find(node => node.dataset?.tip) === element;
   element.dataset.tip = key;
   setAttribute(element, 'aria-description', glossaryText(key));
@@ -97,7 +97,7 @@ export function addTip(element, key) {
 export const termElement = (key, textContent) =>
   addTip(make('span', { className: 'term', tabIndex: 0, textContent }), key);
 
-// Streamlit's widgets with a hidden label, which has no room for a help icon: key -> term.
+// Streamlit widgets without a visible label, and thus without a help icon: key -> term.
 const WIDGETS = {
   text: 'text',
   model: 'model',
@@ -124,7 +124,7 @@ function onWidget(event) {
   if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
   if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(found[1]));
-  // The tip of a text field opens only by pointer: on focus it would cover the field.
+  // The tip of a text field opens only on hover, because on focus it would cover the field.
   if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
   later(() => show(...found), REST);
 }
@@ -141,7 +141,7 @@ function onPress(event) {
   if (found || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
 }
 
-/** Listens for what opens the tips of widgets, and for what closes any tip: Escape, a press outside, typing, scrolling. */
+/** Adds the listeners that open tips of widgets, and that close any tip: Escape, a click outside, typing, scrolling. */
 export function listenForTips() {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());

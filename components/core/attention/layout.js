@@ -1,6 +1,6 @@
-// Computes positions: of the large map on its canvas, of tips, and of the next cell or tile for an arrow key.
+// Computes positions of the large map on its canvas, of tips, and of the next cell or tile for an arrow key.
 
-// side of the largest plot in px; the height does not depend on the number of tokens, so typing moves nothing
+// side of the largest plot in px. The height does not depend on the number of tokens, so typing moves no element.
 const SIDE = 400;
 const TOP = 62; // height in px of the row of key tokens
 const CELL = 100; // side of the largest cell in px
@@ -8,12 +8,13 @@ const LEAST = 80; // side of the smallest plot in px
 const ROOMY = 220; // side of the smallest plot on a low screen in px
 
 /**
- * Returns the map's positions in px: the plot begins at (x, y), `cell` is a cell's side, `left` the width for query tokens.
+ * Returns the map's positions in px: the plot begins at (x, y), `cell` is a cell's side, `left` the width for query
+ * tokens.
  * @param {number} width of the canvas
  * @param {number} ratio the device pixel ratio
  * @param {number} rows
  * @param {number} columns
- * @param {number} room px of height for the whole map; with less the plot shrinks to ROOMY at least
+ * @param {number} room height in px for the whole map; if it is too small, the plot shrinks, but not below ROOMY
  */
 export function mapLayout(width, ratio, rows, columns, room = Infinity) {
   const left = width < 440 ? 74 : 96;
@@ -36,7 +37,9 @@ export function cellAt({ x, y, cell, right, bottom }, px, py, causal) {
 
 const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));
 
-/** Returns the crosshair's next cell for a key, null for Escape, undefined for other keys; from null: the last query. */
+/**
+ * Returns the crosshair's next cell for a key, null for Escape, undefined for other keys. `at` null: the last query.
+ */
 export function mapStep(at, key, rows, columns, causal) {
   const [i, j] = at ?? [rows - 1, 0];
   const moves = {
@@ -56,8 +59,8 @@ export function mapStep(at, key, rows, columns, causal) {
 }
 
 /**
- * Returns the next position of the focus in the grids for a key, or null. Row and column 0 are the headers; tiles begin at
- * 1. Beyond an edge come the next grid's first tiles, or the last tiles of the grid before.
+ * Returns the next position of the focus in the grids for a key, or null. Row and column 0 are the headers; tiles begin
+ * at 1. Beyond an edge, the focus moves to the first tiles of the next grid, or the last tiles of the previous grid.
  * @param {{layers: number, heads: number}[]} grids
  * @param {{grid: number, row: number, column: number}} at
  */
@@ -100,7 +103,7 @@ export function tileSide(grids, height) {
 const GAP = 6; // gap in px between a word and its tip, and between a tip and the window's edge
 
 /**
- * Returns {left, top} of a tip in px of the window: under its word if there is room, else above it.
+ * Returns {left, top} of a tip in px of the window: under the word if there is room, else above the word.
  * @param {{left: number, top: number, bottom: number, width: number}} word
  */
 export function tipPosition(word, { width, height }, screen) {

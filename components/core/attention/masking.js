@@ -1,15 +1,15 @@
-// Sentences about selective attention, for its player. `memory` is {tokens, selected (S, packed), mask (F of
-// accumulateMask)}.
+// Sentences for the player of selective attention. `memory` is {tokens, selected (scores S, packed), mask (the
+// selective mask F, accumulated votes, from accumulateMask)}.
 
 import { formatPercent, quoteToken } from '../format.js';
 import { cellIndex } from '../payload.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 
-const LEAST = 0.005; // smallest S that a sentence mentions; a smaller one would be printed as 0.00
+const LEAST = 0.005; // smallest S that a sentence mentions; a smaller value would be printed as 0.00
 const MOST = 3; // largest number of tokens in a sentence
 
-/** Returns the list of tokens with their S, largest first; empty if all are below LEAST. */
+/** Returns the list of tokens with their S, largest first; empty if all S are below LEAST. */
 const strongest = (tokens, pairs) =>
   pairs
     .filter(([, strength]) => strength > LEAST)

@@ -1,4 +1,5 @@
-// Mathematics of attention patterns: F from S, masked weights, differences, sum and entropy of a row.
+// Mathematics of attention patterns: the selective mask F from the scores S, masked weights, differences, sum and
+// entropy of a row.
 
 import { cellIndex } from '../payload.js';
 
@@ -12,7 +13,7 @@ export function accumulateMask(selected, n) {
   return mask;
 }
 
-/** Returns the share of e^score that `mask`, an entry of F, removes: 1 - e^-F. */
+/** Returns the fraction of e^score that `mask`, an entry of F, removes: 1 - e^-F. */
 export const maskedShare = mask => 1 - Math.exp(-mask);
 
 /** Returns the attention weights of query t: softmax(scores - F) over the keys up to t; without F if `mask` is null. */
@@ -30,7 +31,7 @@ const LEAST_OPACITY = 0.22; // opacity of a pruned head's pattern: faded, but vi
 /** Returns the opacity of the pattern of a head with this gate. */
 export const gateOpacity = gate => LEAST_OPACITY + (1 - LEAST_OPACITY) * gate;
 
-/** Returns the names of the views that a head's payload has numbers for. */
+/** Returns the names of the views for which a head's payload has numbers. */
 export const availableViews = ({ arrays, changed }) => [
   'used',
   'live',

@@ -1,11 +1,11 @@
-// Colour scales of assets/colours.json. Their stops are close and even in perceived lightness, so colours between stops
-// are interpolated linearly in RGB.
+// Colour scales of assets/colours.json. The stops of a scale are close and evenly spaced in perceived lightness, so
+// colours between stops are interpolated linearly in RGB. A step is a colour index, 0 to 255.
 
 import { pageData } from '../page_data.js';
 import { cellIndex } from '../payload.js';
 
 const STEPS = 256;
-const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // the luminance of which black and white have the same contrast
+const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // the luminance to which black and white have the same contrast
 const tables = new Map();
 
 const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
@@ -28,11 +28,11 @@ export function colourTable(dark, scale) {
   return tables.get(key);
 }
 
-/** Returns the CSS gradient of a scale, left to right. */
+/** Returns the CSS gradient of a scale, from left to right. */
 export const cssGradient = (dark, scale) =>
   `linear-gradient(90deg, ${pageData.colours[dark ? 'dark' : 'light'][scale].join(', ')})`;
 
-/** Returns the CSS colour of a scale at `part`, 0 to 1. */
+/** Returns the CSS colour of a scale at position `part`, 0 to 1. */
 export function cssColour(dark, scale, part) {
   const pixel = colourTable(dark, scale)[Math.round(Math.min(1, Math.max(0, part)) * (STEPS - 1))];
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
@@ -55,7 +55,7 @@ export function contrastColour(dark, scale, part) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
 }
 
-/** Returns the step for a weight: 255 * sqrt(weight / most), because most weights are small. */
+/** Returns the step for a weight: 255 * sqrt(weight / most). The square root makes small weights visible. */
 export const weightStep = (weight, most = 1) =>
   Math.round(Math.sqrt(Math.min(1, Math.max(0, weight / most))) * (STEPS - 1));
 
@@ -78,7 +78,7 @@ export function matrixPixels(rows, columns, table, step) {
   return pixels;
 }
 
-/** Returns (i, j) -> step of thumbnail number `index` in the packed `tiles` (uint8, models/labs/thumbnails.py). */
+/** Returns a function (i, j) -> step (0 to 255) of thumbnail `index` in the packed `tiles` (models/thumbnails.py). */
 export function tileSteps(tiles, index, { rows, columns, causal }) {
   const size = causal ? (rows * (rows + 1)) / 2 : rows * columns;
   const place = cellIndex(causal, columns);
@@ -86,7 +86,8 @@ export function tileSteps(tiles, index, { rows, columns, causal }) {
 }
 
 /**
- * Returns the ticks of a scale up to `most`: {at, label, fine}; `at` in [0, 1] along the bar, `fine` ticks are optional.
+ * Returns the ticks of a scale up to `most`: {at, label, fine}. `at` is the position along the bar, 0 to 1; ticks with
+ * `fine` are optional.
  */
 export function colourTicks(most, difference) {
   // If the largest weight is not 1, labels are long and fewer of them fit.

@@ -1,26 +1,26 @@
-// Numbers and sentences of the Words view: how much each token attends to each other token.
+// Numbers and sentences of the form Words: how much each token attends to each other token.
 
 import { quoteToken } from '../format.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 import { differenceStep, tileSteps, weightStep } from './scales.js';
 
-const LEAST = 0.01; // shares below this value are not mentioned in a sentence
+const LEAST = 0.01; // fractions below this value are not mentioned in a sentence
 const TOLD = 4; // largest number of words that a sentence lists
-const WRITTEN = 6; // largest number of words that have their number beside them
+const WRITTEN = 6; // largest number of words whose number is displayed beside the word
 
-/** The patterns that the tint can show: that of one head, the mean of its layer, the mean of all heads. */
+/** The patterns that the tint can show: pattern of the head, mean over the head's layer, mean over all heads. */
 export const MEANS = ['head', 'layer', 'all'];
 
 /**
- * Returns {value, exact}: (query, key) -> mean of the patterns after the plan, weighted by the gates; null if all gates are
- * 0. The mean is computed from thumbnails, which store 255 * sqrt(weight) rounded and, above 64 tokens, the largest weight
- * of each block: then it is not `exact`.
- * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid of the payload
- * @param {Uint8Array} tiles of that grid
+ * Returns {value, exact}: `value` is a function (query, key) -> mean of the patterns after the plan, weighted by the
+ * gates. Returns null if all gates are 0. The mean is computed from thumbnails, which store 255 * sqrt(weight),
+ * rounded. Above 64 tokens, a thumbnail stores only the largest weight of each block of cells, and `exact` is false.
+ * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid one grid of the payload
+ * @param {Uint8Array} tiles the thumbnails of this grid
  * @param {number | null} layer the layer to average; null for all layers
- * @param {number} queries of the full map
- * @param {number} keys of the full map
+ * @param {number} queries number of queries of the full map
+ * @param {number} keys number of keys of the full map
  */
 export function meanPattern(grid, tiles, layer, queries, keys) {
   const heads = grid.gates.flatMap((row, l) =>
@@ -37,11 +37,11 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
   return { value, exact: tall === 1 && wide === 1 };
 }
 
-const MOST_SIDE = 64; // side of the largest thumbnail in px; MAX_SIDE in models/labs/thumbnails.py
+const MOST_SIDE = 64; // side of the largest thumbnail in px; MAX_SIDE in models/thumbnails.py
 
 /**
- * Returns whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different
- * times.
+ * Returns whether a grid's thumbnails were made from maps of this size. Grid and map may receive a new text at
+ * different times.
  */
 export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
   [
@@ -49,13 +49,13 @@ export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
     [columns, keys],
   ].every(([side, count]) => side === Math.ceil(count / Math.ceil(count / MOST_SIDE)));
 
-/** Returns (query, key) -> share of the key's weight that F masks for the query; F as accumulateMask returns it. */
+/** Returns a function (query, key) -> fraction of the key's weight that F (`mask`, from accumulateMask) removes. */
 export const maskedShares = (mask, n) => (i, j) => maskedShare(mask[i * n + j]);
 
-/** Returns value(i, j) of the first `count` keys. */
+/** Returns value(i, j) for the first `count` keys j. */
 export const rowValues = (value, i, count) => Float64Array.from({ length: count }, (_, j) => value(i, j));
 
-/** Returns a row divided by its sum, or zeros. Rows of relu² attention need not sum to 1. */
+/** Returns a row divided by its sum, or zeros if the sum is 0. Rows of relu² attention need not sum to 1. */
 export function rowShares(row) {
   const sum = row.reduce((a, b) => a + b, 0);
   return sum > 0 ? row.map(value => value / sum) : row.map(() => 0);
@@ -68,8 +68,10 @@ export const strongestPositions = (row, most, least = LEAST) =>
     .sort((a, b) => Math.abs(row[b]) - Math.abs(row[a]) || a - b)
     .slice(0, most);
 
-/** Returns a number's step on its colour scale, 0 to 255: linear for the share that F masks (`taken`), else as in the
- * matrix. `most` has the strongest colour. */
+/**
+ * Returns the step of a number on the colour scale, 0 to 255: linear for the fraction that F masks (`taken`), else as
+ * in the matrix. The value `most` has the strongest colour.
+ */
 export function wordStep(what, value, most = 1) {
   if (what === 'change') return differenceStep(value, most);
   return what === 'taken' ? Math.round(255 * value) : weightStep(value, most);
@@ -95,15 +97,16 @@ const listed = (words, row, what, self) =>
 /**
  * Returns the sentence that describes the tint of the words.
  * @param {object} reading
- * @param {'share' | 'change' | 'taken' | 'seen'} reading.what shares of a query; constant less live; the share that F
- *   masks; or, of a key, the weight that each query gives it
- * @param {string} reading.word the query's token, or the key's
- * @param {string[]} reading.words the tokens that the numbers of `row` belong to
+ * @param {'share' | 'change' | 'taken' | 'seen'} reading.what share: the query's attention to each word, as fractions;
+ *   change: a difference of two patterns; taken: the fraction that F masks; seen: the attention of each query to the
+ *   key
+ * @param {string} reading.word the token of the query; for `seen`, the token of the key
+ * @param {string[]} reading.words the tokens to which the numbers in `row` belong
  * @param {ArrayLike<number> & {some: Function}} reading.row
  * @param {number | null} [reading.self] the position of the word itself in `words`
- * @param {boolean} [reading.about] the numbers are approximate
- * @param {boolean} [reading.pruned] the head's output is multiplied by 0
- * @param {string} [reading.view] of changes: `change` by the plan, else constant less live
+ * @param {boolean} [reading.about] true if the numbers are approximate
+ * @param {boolean} [reading.pruned] true if the head is pruned
+ * @param {string} [reading.view] for differences: `change` for the change by the plan, else constant minus live
  */
 export function wordSentence({ what, word: token, words: tokens, row, self = null, about, pruned, view }) {
   const word = quoteToken(token);
@@ -141,8 +144,9 @@ export function isSpecialToken(tokens, index) {
 }
 
 /**
- * Returns for each token whether a gap comes before it, because pieces of one word have no gap between them. A new word
- * has a leading blank, or a continued word a leading `##`; in a tokenizer without either, each token is a word.
+ * Returns for each token whether there is a gap before the token. Word pieces of one word have no gap between them. A
+ * token that begins a word has a leading blank, or a token that continues a word has a leading `##`. With a tokenizer
+ * that uses neither, each token is a word.
  */
 export function wordGaps(tokens) {
   const blank = token => /^\s/.test(token);
@@ -157,13 +161,13 @@ export function wordGaps(tokens) {
 
 const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
 
-/** Returns for each token whether it stays on the line of the token before it: no line begins with a full stop. */
+/** Returns for each token whether it must stay on the line of the previous token: no line begins with a full stop. */
 export const joinsPrevious = tokens =>
   tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !isSpecialToken(tokens, i - 1));
 
 const isShort = token => Array.from(token?.trim() ?? '').length === 1;
 
-/** Returns for each token whether it is one character beside another one, so that their labels would overlap. */
+/** Returns for each token whether it and a neighbour have only one character, so that their labels would overlap. */
 export const narrowTokens = tokens =>
   tokens.map((token, i) => isShort(token) && (isShort(tokens[i - 1]) || isShort(tokens[i + 1])));
 
@@ -172,7 +176,7 @@ const nearest = (boxes, line, x) =>
 
 /**
  * Returns the position of the next word for a key; null for Escape, undefined for other keys.
- * @param {{x: number, y: number}[]} boxes of the words: the middle, and the top of their line
+ * @param {{x: number, y: number}[]} boxes for each word, the horizontal middle and the top of the word's line
  */
 export function nextWord(boxes, at, key) {
   const { x, y } = boxes[at];

@@ -1,5 +1,5 @@
-// Adapts Vega-Lite specifications of figures/: fits them to a width and a theme, frames them for a file, and reads
-// their table.
+// Adapts Vega-Lite specifications of figures/: fits a specification to a width and a theme, adds title and citation for
+// a file, and returns the table of a chart.
 
 import { wrapText } from '../picture/svg.js';
 
@@ -9,7 +9,7 @@ const LABEL = 7.5; // approximate width in px of a character in the legend
 const SAMPLE = 56; // width in px of a legend's sample and of the space after its label
 const LINE = 17; // height in px of a line below a chart in a file
 
-/** Replaces colours of the light theme in a specification; data stay as they are. */
+/** Replaces colours of the light theme in a specification; data are not changed. */
 export function recolour(value, colours) {
   if (typeof value === 'string') return colours[value] ?? value;
   if (Array.isArray(value)) return value.map(one => recolour(one, colours));
@@ -22,7 +22,7 @@ export function recolour(value, colours) {
   );
 }
 
-/** Returns the series' names in a specification's legend: the first domain of a colour scale. */
+/** Returns the names of the series in the legend: the first domain of a colour scale in the specification. */
 function legendNames(spec) {
   const parts = [spec, ...(spec.layer ?? []), ...(spec.concat ?? [])];
   for (const part of parts) {
@@ -37,7 +37,7 @@ function legendNames(spec) {
 }
 
 /**
- * Returns the number of panels in a row of this width.
+ * Returns the number of panels that fit in a row of the given width.
  * @param {any} spec
  * @param {number} width
  */
@@ -49,9 +49,10 @@ export const panelsBeside = ({ usermeta = {}, concat = [] }, width) =>
 
 /**
  * Returns a specification for a width and a theme.
- * @param {any} spec of figures/, in the colours of the light theme
+ * @param {any} spec a specification of figures/, in the colours of the light theme
  * @param {{width: number, config: any, colours?: Record<string, string>, at?: number | null, narrower?: number}} how
- *   `config` and `colours` of the theme; `at` of the parameter with this name; `narrower` px less for each panel
+ *   `config` and `colours` belong to the theme; `at` is the value of the parameter `at`; each panel gets `narrower` px
+ *   less
  */
 export function fitSpec(spec, { width, config, colours = {}, at, narrower = 0 }) {
   const { datasets, ...rest } = spec;
@@ -79,7 +80,7 @@ export function fitSpec(spec, { width, config, colours = {}, at, narrower = 0 })
 
 /**
  * Returns a specification for a file: the chart with its title above, and its explanation, citation and link below.
- * @param {any} spec fitted by fitSpec
+ * @param {any} spec a specification returned by fitSpec
  * @param {{title: string, about: string[], citation: string, link: string, width: number}} frame
  */
 export function frameSpec(spec, { title, about, citation, link, width }) {
@@ -139,7 +140,7 @@ export function frameSpec(spec, { title, about, citation, link, width }) {
 }
 
 /**
- * Returns the rows of a specification's datasets as a table: the columns that usermeta.table names, without empty ones.
+ * Returns the rows of a specification's datasets as a table with the columns in usermeta.table, without empty columns.
  * @param {any} spec
  */
 export function tableOf({ datasets = {}, usermeta = {} }) {
@@ -154,7 +155,7 @@ export function tableOf({ datasets = {}, usermeta = {} }) {
 }
 
 /**
- * Returns the positions of a specification's lines, in increasing order.
+ * Returns the horizontal positions of the points on a chart's lines, in increasing order.
  * @param {any} spec
  */
 export function positions({ datasets = {} }) {
@@ -172,9 +173,9 @@ const SIGNS = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = text => String(text).replace(/[&<>"]/g, sign => SIGNS[sign]);
 
 /**
- * Returns an HTML file that draws a framed specification without a network, with its table below.
+ * Returns an HTML file that draws a framed specification without a network, with the chart's table below.
  * @param {{spec: any, title: string, table: {columns: string[], rows: any[][]}, heading: string, script: string,
- *   language: string}} file `heading` of the table; `script` of Vega
+ *   language: string}} file `heading` belongs to the table; `script` is Vega
  */
 export function figurePage({ spec, title, table, heading, script, language }) {
   const cells = (tag, row) => `<tr>${row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')}</tr>`;

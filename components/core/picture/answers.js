@@ -7,7 +7,7 @@ import { PAPER, textWidth, toPx } from './svg.js';
 
 const ROW = 24; // px
 const CELL = [92, 26]; // px
-const BAR = 320; // px of the longest bar
+const BAR = 320; // length in px of the longest bar
 const SIZE = 13;
 
 const short = (token, count) => isolateDirection(truncate(tokenText(token), count));
@@ -89,10 +89,10 @@ export function lensTable(data, ids, probabilities) {
   return { columns: ['layer', 'position', ...tops], rows };
 }
 
-/** Returns bars in the order in which they are shown: the largest absolute value first. */
+/** Returns bars in display order: the largest absolute value first. */
 export const sortedBars = bars => [...bars].sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
 
-/** Returns where 0 is in a track, 0 to 1, and the part of the track that one unit takes. */
+/** Returns {zero, part}: the position of 0 on the track, 0 to 1, and the fraction of the track that one unit takes. */
 export function barScale(bars) {
   const values = bars.map(({ value }) => value);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];

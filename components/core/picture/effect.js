@@ -1,11 +1,12 @@
-// The effect of a plan for download: one prediction before and after as a picture, and all numbers as a table.
+// Downloads of the effect panel: one prediction, unmodified and under the plan, as a picture, and all numbers as a
+// table.
 
 import { formatPercent, isolateDirection, tokenText, truncate } from '../format.js';
 import { _ } from '../texts.js';
 import { PAPER, textWidth, toPx } from './svg.js';
 
 const ROW = 34; // px
-const BAR = 320; // px of a probability of 1
+const BAR = 320; // length in px of the bar for a probability of 1
 const SIZE = 13;
 
 const named = (token, isRight) => isolateDirection(truncate(tokenText(token), 24)) + (isRight ? ' ✓' : '');
@@ -14,7 +15,7 @@ const named = (token, isRight) => isolateDirection(truncate(tokenText(token), 24
  * Returns the rows of a prediction as pairs of bars, and the facts below them.
  * @param {{rows: {label: string, before: number, after: number, right: boolean}[]} | undefined} shown
  * @param {{name: string, text: string, verdict: {text: string} | null}[]} facts
- * @param {boolean} changed without a change there is one bar per row
+ * @param {boolean} changed false for the empty plan; each row then has one bar
  */
 export function effectPicture(shown, facts, changed) {
   const rows = shown?.rows ?? [];

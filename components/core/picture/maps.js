@@ -1,4 +1,4 @@
-// Makes pictures and tables for download: one head's map, and the grids of all heads.
+// Pictures and tables for download: one head's map, and the grids of all heads.
 
 import { gateOpacity, isDifference } from '../attention/pattern.js';
 import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
@@ -111,7 +111,7 @@ export function mapPicture({ rows, columns, causal, value, most, view, pruned, o
   return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
 }
 
-/** Returns the map's numbers as a table: a row for each query and key of the pattern. */
+/** Returns the map's numbers as a table with one row per query and key. */
 export const mapTable = ({ rows, columns, causal, value, name }) => ({
   columns: ['query', 'query token', 'key', 'key token', name],
   rows: rows.flatMap((query, i) =>
@@ -119,7 +119,7 @@ export const mapTable = ({ rows, columns, causal, value, name }) => ({
   ),
 });
 
-/** Returns the non-zero cells of one thumbnail as a path per colour. */
+/** Returns the non-zero cells of one thumbnail as one SVG path per colour. */
 function paths(tiles, index, grid) {
   const step = tileSteps(tiles, index, grid);
   const drawn = new Map();
@@ -135,7 +135,7 @@ function paths(tiles, index, grid) {
   return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, 'sequential', value) }]);
 }
 
-/** Returns all heads with their states, layers down and heads across, a grid per attention block. */
+/** Returns a picture of all heads with their states: one grid per attention block, layers down and heads across. */
 export function gridPicture(grids, tilesOf) {
   const { ink, faint, line, panel } = PAPER;
   const nodes = [];

@@ -1,4 +1,4 @@
-// Marks of models: colour together with shape and dashes, never colour alone.
+// Marks that distinguish models in charts: colour together with shape and dashes, never colour alone.
 
 import { pageData } from '../page_data.js';
 import { toPx } from './svg.js';
@@ -29,7 +29,7 @@ export function dashAttributes(index) {
   return dash ? { 'stroke-dasharray': dash } : {};
 }
 
-/** Creates a mark at a position, as a path. */
+/** Creates a mark at a position, as an SVG path. */
 export const marker = (index, x, y, attributes, ...children) => [
   'path',
   { d: SHAPES[index % SHAPES.length], transform: `translate(${toPx(x)} ${toPx(y)})`, ...attributes },

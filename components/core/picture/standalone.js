@@ -1,4 +1,4 @@
-// Makes one HTML file of a picture, which works without a network and shows the values under the pointer.
+// Converts a picture to one HTML file, which works without a network and shows the values under the pointer.
 
 import { escapeXml, toMarkup } from './svg.js';
 
@@ -12,9 +12,10 @@ svg:focus-visible { outline: 2px solid #3f3d9e; }
 `;
 
 /**
- * Returns the file's text.
- * @param {{title: string, rest: string, tree: object[], script: string, language: string}} picture `tree`: of
- *   framePicture; `rest`: text under the picture while nothing is pointed at; `script`: of the file
+ * Returns the content of the HTML file.
+ * @param {{title: string, rest: string, tree: object[], script: string, language: string}} picture `tree` is a
+ *   result of framePicture; `rest` is the text under the picture while the pointer is on no mark; `script` is
+ *   OFFLINE_SCRIPT
  */
 export function standalonePage({ title, rest, tree: [tag, attributes, ...children], script, language = 'en' }) {
   const named = { ...attributes, role: 'application', tabindex: '0', 'aria-label': title, 'aria-describedby': 'told' };

@@ -4,7 +4,7 @@
 import { truncate } from '../format.js';
 import { pageData } from '../page_data.js';
 
-/** The colours of downloaded pictures: for printing on paper, whatever the page's theme is. */
+/** The colours of downloaded pictures: for printing on paper, independent of the page's theme. */
 export const PAPER = {
   ink: '#1b1b26',
   faint: '#5b5b68',
@@ -51,7 +51,9 @@ const widthOf = sign =>
           ? 0.66
           : 0.58;
 
-/** Returns the approximate width of a text in px: this code also runs without a page to measure on. */
+/**
+ * Returns the approximate width of a text in px. The width is not measured, because this code also runs without a page.
+ */
 export const textWidth = (text, size) => size * Array.from(text).reduce((sum, sign) => sum + widthOf(sign), 0);
 
 /** Returns at most `most` lines of at most `width` px; words that are too long are broken. */
@@ -70,7 +72,7 @@ export function wrapText(text, width, size, most = Infinity) {
 }
 
 const MARGIN = 20; // margin in px around a downloaded picture
-const LEAST = 480; // smallest width in px of a downloaded picture's texts
+const LEAST = 480; // smallest width in px for the texts of a downloaded picture
 
 /**
  * Returns a picture for download: title, drawing, explanation, citation and link.
@@ -122,7 +124,8 @@ export function framePicture({ title, about, picture, citation, link }) {
 /**
  * Returns a colour scale as a bar with ticks, `width` px wide.
  * @param {{x: number, y: number, width: number, scale: string, ticks: {at: number, label: string}[], before?: string,
- *   after?: string, theme?: typeof PAPER}} bar `ticks` as colourTicks returns them; `before` and `after` beside the bar
+ *   after?: string, theme?: typeof PAPER}} bar `ticks` as colourTicks returns them; `before` and `after` are
+ *   texts beside the bar
  */
 export function colourBar({ x, y, width, scale, ticks, before, after, theme = PAPER }) {
   const stops = pageData.colours[theme.dark ? 'dark' : 'light'][scale];
@@ -152,11 +155,11 @@ export function colourBar({ x, y, width, scale, ticks, before, after, theme = PA
   ];
 }
 
-const LONGEST = 120; // characters of a file's name; systems limit the length of a path
+const LONGEST = 120; // largest number of characters of a file name; systems limit the length of a path
 
 /**
- * Returns a file's name from its content's names: lower-case letters, digits, - and _. The first and the last part always
- * stay; of the others, as many as fit.
+ * Returns a file name of lower-case letters, digits, - and _, which is joined from `parts`. The first and the last part
+ * are always kept; of the other parts, as many as fit.
  */
 export function fileName(parts, ending) {
   const safe = parts

@@ -1,4 +1,4 @@
-// Makes the picture of the form Words for download: the text with tinted words and their numbers.
+// The downloads of the form Words: a picture of the text with tinted words and their numbers, and a table.
 
 import { contrastColour, hexColour } from '../attention/scales.js';
 import { wordGaps } from '../attention/words.js';
@@ -16,7 +16,8 @@ const round = value => Math.round(10 * value) / 10;
 /**
  * Returns the picture of a text.
  * @param {{rows: string[][], titles: string[], steps: Map<number, number>, numbers: Map<number, string>, scale: string,
- *   at: number}} words `rows` are one or two token sequences, whose words are numbered through; `at` is the framed word
+ *   at: number}} words `rows` are one or two token sequences, whose words are numbered
+ *   consecutively; `at` is the framed word
  */
 export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
   const nodes = [];
