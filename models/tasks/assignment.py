@@ -33,10 +33,10 @@ TRAINED_EVENTS = 24  # events of the longest training text
 BATCH = 96
 TEST_EVENTS = (6, 12, 24, 48, 96)
 TEST_TEXTS = 1000
-GROUPS = 50  # number of groups of texts; the bootstrap draws groups, each of which counts as one text
-QUARTERS = 4  # number of parts of a long text; late questions are harder, because more events precede them
-ALL, LATE, ELSEWHERE = "all", "last quarter", "elsewhere"  # the sets of questions that verdicts are about
-TEST_SEED = 10_007  # a seed that no training has, because training texts are drawn with the training's own seed
+GROUPS = 50  # number of groups of texts; the bootstrap samples groups, each of which counts as one text
+QUARTERS = 4  # number of parts of a long text; late queries are harder, because more events precede them
+ALL, LATE, ELSEWHERE = "all", "last quarter", "elsewhere"  # the sets of queries that verdicts use
+TEST_SEED = 10_007  # no training has this seed; training texts are sampled with the seed of the training
 VALIDATION_SEED = 10_039
 VALIDATION_TEXTS = 250  # number of validation texts at each of three lengths
 
@@ -118,7 +118,7 @@ class AssignmentReader(Reader):
 
 
 class AssignmentCorpus(Corpus):
-    """Assignments drawn at random."""
+    """Random assignment texts."""
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Returns texts of equal length; the upper limit grows from 2 to 24 events over the first half of training."""
@@ -133,7 +133,7 @@ class AssignmentCorpus(Corpus):
         return Batch(tokens, functional.pad(answers, (0, padding), value=-1))
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns texts of a quarter, half and all of the longest training length."""
+        """Returns texts of three lengths: a quarter, a half and all of the longest training length."""
         return [Batch(*draw(times * VALIDATION_TEXTS, events, generator(VALIDATION_SEED, events)))
                 for events in (TRAINED_EVENTS // 4, TRAINED_EVENTS // 2, TRAINED_EVENTS)]
 
@@ -145,11 +145,11 @@ class AssignmentCorpus(Corpus):
 
 
 class AssignmentMetric(Metric):
-    """Share of right answers by number of events."""
+    """Fraction of right answers by number of events."""
 
     @torch.inference_mode()
     def answered(self, model: Transformer) -> dict[int, Answered]:
-        """Returns the answers of a model by number of events, without the lengths that it has no weights for."""
+        """Returns number of events -> answers of a model; lengths for which the model has no weights are left out."""
         result = {}
         for events in TEST_EVENTS:
             if 2 * events + 1 > (model.longest or math.inf):
@@ -164,10 +164,11 @@ class AssignmentMetric(Metric):
         return self.scores_of(self.answered(model))
 
     def scores_of(self, answered: Mapping[int, Answered]) -> dict[str, Any]:
-        """Returns the share of right answers by number of events and by the number of assignments to the variable.
+        """Returns the fraction of right answers by number of events and by number of assignments to the variable.
 
-        Long texts also have it by the quarter of the question, and for questions after an event with another variable.
-        `blind` is the baseline that repeats the last digit.
+        For long texts, it also returns the fraction by the quarter of the text that contains the query. `elsewhere` is
+        the fraction for queries after an event with another variable. `blind` is the baseline that repeats the last
+        digit.
         """
         by_quarter: dict[str, list[float]] = {}
         by_overwrites: dict[str, float] = {}
@@ -204,7 +205,8 @@ class Answered:
     """The answers of a model to texts of `events` events.
 
     Attributes:
-        tokens, answers: as `draw` returns them.
+        events: number of events of each text.
+        tokens, answers: the result of `draw`.
         right: (B, N) bool, True at queries with the right answer.
     """
 
@@ -220,7 +222,7 @@ class Answered:
 
     @property
     def elsewhere(self) -> Tensor:
-        """(B, N) bool, True at queries where the event before names another variable."""
+        """(B, N) bool, True at queries for which the event before has another variable."""
         return self.queries & others_before(self.tokens)
 
     def in_quarter(self, quarter: int) -> Tensor:
@@ -229,16 +231,16 @@ class Answered:
         return self.queries & (place * QUARTERS // self.events == quarter)
 
     def among(self) -> dict[str, Tensor]:
-        """The sets of queries that verdicts use, (B, N) bool each: all, those of the last quarter, those elsewhere."""
+        """Returns name -> (B, N) bool of the sets of queries that verdicts use: ALL, LATE and ELSEWHERE."""
         return {ALL: self.queries, LATE: self.in_quarter(QUARTERS - 1), ELSEWHERE: self.elsewhere}
 
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draws `count` random texts of `events` events, about half of them queries.
+    """Samples `count` random texts of `events` events; about half of the events are queries.
 
     Returns:
         tokens: (count, 2 · events + 1) ids, BOS first.
-        answers: the same shape, the answer's id at each question's token, -1 elsewhere.
+        answers: the same shape, the id of the answer at the token `x=?` of each query, -1 elsewhere.
     """
     letters = torch.rand(count, 26, generator=random).argsort(1)[:, :VARIABLES]
     values = torch.full((count, VARIABLES), -1)
@@ -266,13 +268,13 @@ def _share(right: Tensor, among: Tensor) -> float:
 
 
 def others_before(tokens: Tensor) -> Tensor:
-    """Returns (B, N) bool at each event's first token: True if the event before it names another variable."""
+    """Returns (B, N) bool at the first token of each event: True if the event before has another variable."""
     letters = (tokens - SET) % 26
     return functional.pad(letters, (2, -2), value=-1) != letters
 
 
 def overwrites(tokens: Tensor) -> Tensor:
-    """Returns (B, N), at each query: the number of assignments to its variable after the first."""
+    """Returns (B, N): at each query the number of assignments to its variable after the first; -1 elsewhere."""
     letters = (tokens - SET) % 26
     sets = (tokens >= SET) & (tokens < ASK)
     asks = (tokens >= ASK) & (tokens < DIGIT)

@@ -15,7 +15,7 @@ from models.prompt import Prompt
 from models.storage.datasets import DATA
 from models.trace import Output
 
-ROWS = 8  # number of answers that a prediction shows, the most probable ones
+ROWS = 8  # number of tokens that are shown for a prediction, the most probable ones
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Batch:
 
     Attributes:
         tokens: (B, N) int64 ids.
-        targets: (B, N) int64 ids to predict, -1 where the loss does not count.
+        targets: (B, N) int64 ids to predict, -1 at positions without a loss.
     """
 
     tokens: Tensor
@@ -43,26 +43,27 @@ class Pairs(Batch):
 
 
 class Reader:
-    """Turns texts into tokens and predictions into texts. The methods here fit a causal language model.
+    """Converts texts to tokens and predictions to texts. The methods of this class fit a causal language model.
 
     Attributes:
-        name: name of the task's family of models.
-        title, line: the task in a few words and in one plain sentence, for visitors.
-        vocabulary: V.
+        name: name of the task and of its family of models.
+        title, line: the task in a few words and in one plain sentence, for pages.
+        vocabulary: V, the number of tokens.
         limit: largest number of tokens of an input text, BOS included; also the size of the constant matrices.
         trained_length: largest number of tokens of a training text, BOS included.
-        labels: V texts, one per token id.
-        examples: (title, text); the first is shown to a new visitor.
-        unsaid: the text of a link without one, which stays when examples change; empty for the first example.
-        data: the training data: dicts with name, licence, attribution.
+        labels: the V tokens as strings, by token id.
+        examples: example texts as (title, text); the first is shown in a new session.
+        unsaid: the text that a link without a text opens, which stays the same when examples change; if empty, the
+            first example is opened.
+        data: the data sets of the training: dicts with name, licence, attribution.
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
         writes: True if the model can continue a text.
-        hides: True if words of the text can be hidden from the model.
-        sees: True if it reads a picture in place of a text.
-        only_english: True if its training data is English only.
-        controls: words that are read as control tokens when they are typed, like [SEP].
+        hides: True if words of the text can be masked.
+        sees: True if the model reads a picture in place of a text.
+        only_english: True if the training data is English only.
+        controls: words of an input text that are read as control tokens, for example [SEP].
         target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
-        cuts_oldest: True if a text over the limit loses its oldest turns, not its end.
+        cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
     """
 
     name: str
@@ -109,12 +110,13 @@ class Reader:
         return message("Next token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
-        """Returns the token at a position as the visitor typed it: the hidden word if it is hidden from the model."""
+        """Returns the token at a position as the visitor typed it; for a masked word, the word and not the mask."""
         return prompt.tokens[place]
 
     def compared_tokens(self, before: Output, after: Output) -> list[int]:
-        """Returns the token ids whose probabilities are shown: the most probable under either plan, those of `before`
-        first.
+        """Returns the ids of the ROWS tokens whose probability, the larger of both outputs, is largest.
+
+        The ids are ordered by their probability in `before`.
         """
         most = numpy.maximum(before.distribution, after.distribution)
         chosen = numpy.argpartition(-most, ROWS)[:ROWS] if len(most) > ROWS else range(len(most))
@@ -122,12 +124,12 @@ class Reader:
 
 
 class HidesWords:
-    """The part of a reader for models whose input has hidden words."""
+    """The part of a reader for models whose input has masked words."""
 
     labels: tuple[str, ...]
 
     def headline(self, output: Output, token: str) -> str:
-        """Returns the title of a prediction, with the hidden word if it is known."""
+        """Returns the title of a prediction, with the masked word if it is known."""
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
         return message("Hidden: {answer}", answer=answer) if answer else message("Hidden token")
 
@@ -138,12 +140,12 @@ class HidesWords:
 
 
 class Corpus:
-    """The texts that models of a task are trained and evaluated on; models/tasks/assignment.py has the smallest.
+    """The texts on which models of a task are trained and evaluated; models/tasks/assignment.py is the shortest.
 
     Attributes:
-        reader: turns texts into tokens.
-        trained_length: most tokens of a training text, BOS included; the reader's unless the corpus is made for another
-            length.
+        reader: the reader of the task, which converts texts to tokens.
+        trained_length: largest number of tokens of a training text, BOS included; that of the reader, unless the corpus
+            is built for another length.
     """
 
     reader: Any  # each corpus narrows the type to its own reader
@@ -154,29 +156,31 @@ class Corpus:
         Args:
             reader: reader of the same task.
             data: folder of the data sets.
-            cache: folder of their tokens; runs/ if left out.
+            cache: folder of the cached tokens; runs/ by default.
         """
         self.reader, self._data, self._cache = reader, data, cache
         self.trained_length: int = reader.trained_length
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        """Returns the training data of step `step` of `steps`; it depends only on the three numbers."""
+        """Returns the training data of step `step` of `steps`; the data depend only on the three arguments."""
         raise NotImplementedError
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns a fixed sample that is used neither for training nor for the metric, but for learning curves and
-        rates.
+        """Returns a fixed sample of texts for learning curves and for the choice of learning rates.
+
+        The sample is used neither for training nor for the metric.
 
         Args:
-            times: size of the sample as a multiple of the usual one.
+            times: size of the sample as a multiple of the usual size.
         """
         raise NotImplementedError
 
     def typical(self, count: int) -> Any:
-        """Returns (count, limit) ids of training texts, over which constant matrices are averaged; of pairs two such
-        tensors.
+        """Returns ids (count, limit) of training texts, over which constant matrices are averaged.
 
-        The texts are as long as the longest input text, and nothing in them is hidden.
+        For pairs of texts, it returns two such tensors.
+
+        The texts are as long as the longest input text, and no token is masked.
         """
         raise NotImplementedError
 
@@ -185,7 +189,7 @@ class Metric:
     """The scores of a model on held-out texts.
 
     Attributes:
-        corpus: has the texts.
+        corpus: the corpus that contains the texts.
     """
 
     corpus: Any  # each metric narrows the type to its own corpus
@@ -194,12 +198,12 @@ class Metric:
         self.corpus = corpus
 
     def evaluate(self, model: Any) -> dict[str, Any]:
-        """Returns the card's scores of a Transformer or a Seq2Seq; the main score comes first."""
+        """Returns the scores of a Transformer or a Seq2Seq for its card; the main score comes first."""
         raise NotImplementedError
 
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
-        """Returns the scores of `evaluate` in words."""
+        """Returns a text with the scores that `evaluate` returned."""
         raise NotImplementedError
 
 
@@ -208,9 +212,9 @@ class Task:
     """The training task of a family of models.
 
     Attributes:
-        reader: how texts and answers are read.
+        reader: converts texts to tokens and predictions to texts.
         corpus: training, validation and test texts.
-        metric: scores on the test texts.
+        metric: computes the scores on the test texts.
     """
 
     reader: Reader
@@ -231,7 +235,7 @@ class TaskParts(NamedTuple):
     metric: type[Metric]
 
     def build(self, data: Path = DATA, cache: Path | None = None, **options: Any) -> Task:
-        """Returns the task on a folder of data sets; `options` are arguments of its corpus."""
+        """Returns the task with the data sets in a folder; `options` are arguments of its corpus."""
         reader = self.reader()
         corpus = self.corpus(reader, data, cache, **options)
         return Task(reader, corpus, self.metric(corpus))

@@ -1,10 +1,10 @@
-"""Dialogue: the next reply in small talk of two people, from the profile of the person who replies and the last turns.
+"""Dialogue: predicts the next reply in small talk, from the profile of the person who replies and the last turns.
 
     I am a plumber. I have three children. | Hi there! | Hello! | How old are you?    ->    I'm 40 years old.
 
 Bars separate the profile from the turns and the turns from one another. The last turn is always by the other person.
-If profile and turns are too long for the model, the oldest turns are left out. The split is the data set's own, by
-profile.
+If profile and turns are too long for the model, the oldest turns are left out. The split into training, validation and
+test is that of the data set, by profile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from models.tasks.text_scores import bleu_of_order, rouge
 TOKENIZER = Path(__file__).with_name("dialogue_tokenizer.json")
 VOCABULARY = 4000
 BAR = "|"
-# tokens of a profile and its turns, `start` and `end` included: a profile of the 95th percentile, four median turns
+# tokens of profile and turns, `start` and `end` included: enough for a profile of the 95th percentile and four turns of
+# median length
 LENGTH = 96
 TARGET_LENGTH = 40  # tokens of a reply, the 99th percentile
 SHAPES = ((LENGTH, 12), (LENGTH, 20), (LENGTH, TARGET_LENGTH))
@@ -70,7 +71,7 @@ class DialogueReader(PairReader):
     )
 
     def clean(self, text: str) -> str:
-        """Returns the cleaned text with one bar between parts and none at the ends."""
+        """Returns the cleaned text with one bar between profile and turns, and no bar at the ends."""
         return f" {BAR} ".join(part for part in map(clean, text.split(BAR)) if part)
 
     @functools.cached_property
@@ -80,7 +81,7 @@ class DialogueReader(PairReader):
         return bar
 
     def cut(self, ids: Sequence[int], most: int) -> list[int]:
-        """Returns the profile and as many of the last turns as fit; the first tokens of a text without turns."""
+        """Returns the profile and as many of the last turns as fit, or the first tokens of a text without turns."""
         bars = [place for place, token in enumerate(ids) if token == self._bar]
         if len(ids) <= most or not bars:
             return list(ids[:most])
@@ -89,7 +90,7 @@ class DialogueReader(PairReader):
                     list(ids[:most]))
 
     def _read_chars(self, text: str, count: int) -> int:
-        return len(text)  # the last turns are read, so the end of the text is included
+        return len(text)  # older turns are left out, so the text is always read to its end
 
 
 class DialogueCorpus(PairCorpus):

@@ -1,7 +1,7 @@
-"""Masked words: a bidirectional model predicts the hidden tokens in the texts of `stories`.
+"""Masked words: a bidirectional model predicts masked tokens in the texts of `stories`.
 
-`The cat [sat] on the mat` hides `sat`, whose answer is known; `[MASK]` hides a token without an answer. Models are
-trained at one length and evaluated at others, which the Length page shows.
+`The cat [sat] on the mat` masks `sat`, which is then the target; `[MASK]` is a masked token without a target. Models
+are trained at one length and evaluated at several lengths, which the Length page shows.
 """
 
 from __future__ import annotations
@@ -29,27 +29,30 @@ from models.tasks.base import Batch, HidesWords, Metric
 from models.tasks.stories import StoriesCorpus, StoriesReader, token_labels
 
 MASK = "[MASK]"
-MASK_ID = 4096  # the id after those of stories
+MASK_ID = 4096  # the first id after the ids of the stories vocabulary
 LENGTH = 64  # tokens per training text, BOS included
-TOKENS = 4096  # number of tokens per step, whatever the length
-MIXED = (16, 32, 64, 128)  # lengths of the mixed training; 60 tokens on average over steps
-SHARE = 0.15  # share of tokens that are predicted, as in BERT (Devlin et al. 2019)
-KEPT, EXCHANGED = 0.1, 0.1  # shares of the predicted tokens that stay or are exchanged; the others are hidden
+TOKENS = 4096  # number of tokens per step, the same for every text length
+MIXED = (16, 32, 64, 128)  # text lengths of the training with mixed lengths; the mean over steps is 60 tokens
+SHARE = 0.15  # fraction of the tokens that are predicted, as in BERT (Devlin et al. 2019)
+KEPT, EXCHANGED = 0.1, 0.1  # fractions of these tokens that stay, or become a random token; the others are masked
 TEST_LENGTHS = (32, 64, 128, 256, 512)
 TEST_TOKENS = 16_384  # number of test tokens of each corpus, the same tokens at every length
-DRAWS = 3  # number of draws of the hidden tokens, the same at every length
-STRETCH = 512  # number of adjacent test tokens that the bootstrap counts as one text, because neighbours are alike
+DRAWS = 3  # number of random samples of the masked tokens, the same samples at every length
+STRETCH = 512  # number of adjacent test tokens that the bootstrap counts as one text: neighbours are not independent
 TEST_SEED = 10_009
 VALIDATION_SEED = 10_037
-VALIDATION_TOKENS = 32_768  # number of validation tokens, one in seven of which is hidden
+VALIDATION_TOKENS = 32_768  # number of validation tokens; one in seven is masked
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Guessed(NamedTuple):
-    """The predictions at K hidden tokens, (K,) each.
+    """The predictions at K masked tokens.
 
-    They are the loss in nats, True if the top-1 token is right, and the stretch of the corpora that contains the token.
+    Attributes:
+        losses: (K,) loss in nats.
+        right: (K,) bool, True if the top-1 token is right.
+        stretches: (K,) number of the stretch of the corpora that contains the token.
     """
 
     losses: Tensor
@@ -58,12 +61,12 @@ class Guessed(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Share of the hidden tokens that the model predicts as its top-1 token."""
+        """Fraction of the masked tokens that are the model's top-1 prediction."""
         return round(float(self.right.float().mean()), 4)
 
 
 class MaskedReader(HidesWords, StoriesReader):
-    """Reads story texts with hidden words, which the model predicts from both sides."""
+    """Reads story texts with masked words, which the model predicts from the words on both sides."""
 
     name = "masked"
     title = N_("Hidden word")
@@ -113,7 +116,7 @@ class MaskedReader(HidesWords, StoriesReader):
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), hidden, tuple(targets), omitted, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
-        """Appends the tokens of a piece without [MASK]; tokens inside brackets are hidden."""
+        """Appends the tokens of a piece of text without [MASK]; tokens inside brackets are masked."""
         plain, hidden = "", []
         origin: list[int] = []  # position of each character in the piece
         last = 0
@@ -134,12 +137,12 @@ class MaskedReader(HidesWords, StoriesReader):
             is_hidden = nearest < len(hidden) and hidden[nearest][0] < stop
             ids.append(MASK_ID if is_hidden else token)
             targets.append(token if is_hidden else -1)
-            # a closing bracket is read with the word before it
+            # a closing bracket belongs to the word before it
             stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
 
 
 class MaskedCorpus(StoriesCorpus):
-    """The texts of StoriesCorpus with hidden tokens."""
+    """The texts of StoriesCorpus with masked tokens."""
 
     validation_tokens = VALIDATION_TOKENS
 
@@ -149,10 +152,10 @@ class MaskedCorpus(StoriesCorpus):
 
         Args:
             lengths: lengths of the training texts.
-            tokens: tokens per step.
+            tokens: number of tokens per step.
             reader, data, cache: as in StoriesCorpus.
         """
-        # Models of mixed lengths are evaluated at the usual length, as the others are.
+        # Models trained at mixed lengths have the trained length of the other models, LENGTH.
         super().__init__(reader, data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
         self.lengths, self._tokens = lengths, tokens
 
@@ -169,9 +172,9 @@ class MaskedCorpus(StoriesCorpus):
         return hide(texts, random, KEPT, EXCHANGED)
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns texts of the family's length, also for models of other training lengths.
+        """Returns texts of length LENGTH, also for models with other training lengths.
 
-        All chosen tokens are hidden, as in the metric.
+        All selected tokens are masked, as in the metric.
         """
         batches: list[Batch] = []
         for corpus in ("books", "stories"):
@@ -191,10 +194,10 @@ class MaskedCorpus(StoriesCorpus):
         return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
     def hidden(self, length: int, draw: int) -> Tensor:
-        """Returns (B, length) bool, True where a token of `held_out` is hidden.
+        """Returns (B, length) bool, True where a token of `held_out` is masked.
 
-        SHARE of the tokens is drawn by position in the stretch, and only among tokens that the texts of every length
-        contain.
+        The tokens are sampled by position in the stretch, with probability SHARE, and only among the tokens that occur
+        in the texts of every length. So the same tokens are masked at every length.
         """
         common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
         drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
@@ -208,7 +211,7 @@ class MaskedCorpus(StoriesCorpus):
 
 
 class MaskedMetric(Metric):
-    """Accuracy and loss at hidden tokens by length."""
+    """Accuracy and loss at masked tokens by text length."""
 
     corpus: MaskedCorpus
 
@@ -218,8 +221,8 @@ class MaskedMetric(Metric):
         """Returns a model's predictions by length.
 
         Args:
-            model: to evaluate.
-            options: length -> keyword arguments of the forward pass.
+            model: the model to evaluate.
+            options: a function that returns keyword arguments of the forward pass for a length.
         """
         return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
 
@@ -228,7 +231,7 @@ class MaskedMetric(Metric):
         return self.scores_of(self.guessed(model))
 
     def scores_of(self, guessed: Mapping[int, Guessed]) -> dict[str, Any]:
-        """Returns accuracy and loss at hidden tokens of held-out text, by length."""
+        """Returns accuracy and loss at masked tokens of held-out text, by length."""
         loss = {str(length): round(float(guesses.losses.mean()), 4) for length, guesses in guessed.items()}
         return {"accuracy_by_length": {str(length): guesses.accuracy for length, guesses in guessed.items()},
                 "loss_by_length": loss,
@@ -245,11 +248,11 @@ class MaskedMetric(Metric):
     def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
         """Returns a model's predictions in held-out texts of this length.
 
-        The same tokens are hidden at every length, so that two lengths differ only in the context.
+        The same tokens are masked at every length, so that two lengths differ only in the context.
 
         Args:
-            model: to evaluate.
-            length: tokens of a text, BOS included.
+            model: the model to evaluate.
+            length: number of tokens of a text, BOS included.
             options: keyword arguments of the forward pass.
         """
         losses, right, stretches = [], [], []
@@ -274,13 +277,13 @@ def _rows(corpora: list[Tensor], length: int) -> Tensor:
 
 
 def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) -> Batch:
-    """Returns the batch of predicting SHARE of each row's tokens, never BOS.
+    """Returns a batch in which a fraction SHARE of the tokens of each row must be predicted, never BOS.
 
     Args:
         texts: (B, N) ids.
-        random: draws the tokens.
-        kept, exchanged: shares of the chosen tokens that stay unchanged and that become a random token; the others are
-            hidden.
+        random: generator of the random numbers.
+        kept, exchanged: fractions of these tokens that stay unchanged, and that become a random token; the others are
+            masked.
     """
     count = max(1, round(SHARE * texts.shape[1]))
     order = torch.rand(texts.shape[0], texts.shape[1] - 1, generator=random).argsort(1)[:, :count] + 1

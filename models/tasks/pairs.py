@@ -45,10 +45,10 @@ class PairReader(Reader):
     """Reads the text of an encoder-decoder, and the text that the decoder generates.
 
     Attributes:
-        tokenizer_file: the byte-level BPE of both texts.
+        tokenizer_file: file of the byte-level BPE tokenizer of both texts.
         target_limit: largest number of tokens of a generated text, `start` or `end` included; the size of the decoder's
             constant matrices.
-        request: shown for an empty input.
+        request: message for an empty input text.
     """
 
     tokenizer_file: Path
@@ -89,8 +89,9 @@ class PairReader(Reader):
         return list(ids[:most])
 
     def _read_chars(self, text: str, count: int) -> int:
-        """Returns the number of characters of `text` that its first `count` cleaned characters come from, or a few
-        more.
+        """Returns the number of leading characters of `text` whose cleaned form has `count` characters.
+
+        The result may be larger by a few characters.
         """
         low, high = 0, len(text)
         while low < high:
@@ -137,7 +138,7 @@ class PairCorpus(Corpus):
         raise NotImplementedError
 
     def batch(self, step: int, steps: int, seed: int) -> Pairs:
-        """Returns the batch of a step. Each epoch has its own order of all pairs.
+        """Returns the batch of a step. The pairs are shuffled anew for each epoch.
 
         Pairs at the end of an epoch that do not fill a batch of their shape are left out of that epoch.
         """
@@ -175,14 +176,14 @@ class PairCorpus(Corpus):
         return self.buckets(first_of_each(self.pairs("validation")))
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns a quarter of the validation texts, each with its first target; all of them for `times` of 4 or more.
+        """Returns `times` quarters of the validation texts, at most all; each text with its first target.
         """
         return [as_batch(part, shape[0]) for shape, bucket in zip(self.shapes, self._validation, strict=True)
                 for part in bucket[:-(-len(bucket) * min(times, 4) // 4)].split(self.pairs_per_batch(shape))
                 if len(part)]
 
     def fit(self, ids: Sequence[int]) -> list[int] | None:
-        """Returns the tokens of a text as training reads them; None for a text that is left out."""
+        """Returns the tokens of a text that are used in training; None if the text is left out."""
         return self.reader.cut(ids, self.trained_length - 2)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
@@ -196,7 +197,7 @@ class PairCorpus(Corpus):
         return len(target) + 2 <= self.shapes[-1][1]
 
     def buckets(self, pairs: Sequence[tuple[str, str]]) -> list[Tensor]:
-        """Returns the pairs by shape, each (count, M + N) int16.
+        """Returns one tensor (count, M + N) int16 per shape (M, N), with the pairs that have this shape.
 
         A row is the encoder's input, then the decoder's targets, both padded. The decoder's input is `start` and the
         targets without the last token.
@@ -224,7 +225,10 @@ class PairCorpus(Corpus):
         return sides[0], sides[1]
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
-        """Returns texts of a split and the targets of each; `count` of them, evenly spaced in the file's order."""
+        """Returns texts of a split and the targets of each text.
+
+        With `count`, it returns that many texts, evenly spaced in the file's order.
+        """
         targets: dict[str, list[str]] = {}
         for text, target in self.pairs(split):
             targets.setdefault(text, []).append(target)
@@ -244,11 +248,11 @@ class PairMetric(Metric):
         """Returns the generated text of each text, in batches of `together`.
 
         Args:
-            model: to evaluate.
-            texts: inputs.
-            beam: candidates of the beam search.
-            interventions: as in Seq2Seq, without constant matrices.
-            together: texts per batch.
+            model: the model to evaluate.
+            texts: the input texts.
+            beam: number of candidates of the beam search.
+            interventions: interventions as in Seq2Seq, without constant matrices.
+            together: number of texts per batch.
         """
         ids = [self.corpus.reader.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
@@ -283,15 +287,16 @@ def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def clean(text: str) -> str:
     """Returns a text as one line of normalised characters (NFC).
 
-    Curly, low and angle quotes become straight; narrow and hard spaces become spaces; soft hyphens and characters of no
-    width are removed; repeated spaces become one, and there are none at the ends.
+    Curly, low and angle quotes become straight; narrow and non-breaking spaces become spaces; soft hyphens and
+    zero-width characters are removed; repeated spaces become one space; spaces at the ends are removed.
     """
     return " ".join(unicodedata.normalize("NFC", text).translate(_CHARACTERS).split())
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> Tokenizer:
-    """Trains a byte-level BPE tokenizer on these texts. The first word of a text gets a leading space, like other
-    words.
+    """Trains a byte-level BPE tokenizer on these texts.
+
+    The first word of a text gets a leading space, like the other words.
     """
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

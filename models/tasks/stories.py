@@ -1,8 +1,8 @@
 """Stories: a causal language model on children's classics and TinyStories, with byte-level BPE.
 
-Whole books and whole stories are held out: `test` for the reported scores, `validation` for choices (rates, budgets)
-and learning curves. Half of the training windows come from the books, half from the stories; each window starts with
-BOS, like an input text.
+Whole books and whole stories are held out: `test` for the reported scores; `validation` for learning curves and for the
+choice of learning rates and budgets. Half of the training windows come from the books, half from the stories. Each
+window starts with BOS, like an input text.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
 BOS = "<|endoftext|>"  # token id 0, which starts every window and separates documents
 CONTEXT = 256  # number of tokens per window, BOS included
-TOKENS = 2048  # number of tokens per step, whatever the context
+TOKENS = 2048  # number of tokens per step, the same for every context length
 # number of tokens on which each point of a learning curve is measured, half of them from each corpus
 VALIDATION_TOKENS = 16_384
-# characters that word processors insert -> the characters of the data
+# characters that word processors insert -> the corresponding characters of the data
 TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), "\u2060": "", "\ufeff": "", "…": "...", "ﬀ": "ff", "ﬁ": "fi",
          "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 HELD_OUT_BOOKS = (  # books without a sequel or prequel among the training books
@@ -50,7 +50,7 @@ VALIDATION_BOOKS = (  # books of three other authors, again without a sequel or 
     "charles-dickens_a-christmas-carol", "eleanor-h-porter_pollyanna", "robert-louis-stevenson_kidnapped",
 )
 SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
-EVERY_STORY = 20  # of twenty stories of TinyStories the first is for test, the eleventh for validation
+EVERY_STORY = 20  # of every 20 stories of TinyStories, the first is for test and the eleventh for validation
 VALIDATION_STORY = 10
 
 
@@ -97,8 +97,7 @@ class StoriesReader(Reader):
 
     @functools.cached_property
     def typed(self) -> Tokenizer:
-        """The tokenizer of typed texts: characters that the data does not have are replaced by similar ones that it
-        has.
+        """The tokenizer of input texts: characters that do not occur in the data are replaced by similar characters.
         """
         tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True
@@ -134,10 +133,10 @@ class StoriesCorpus(Corpus):
         """Reads nothing yet.
 
         Args:
-            reader: has the tokenizer.
+            reader: the reader, which has the tokenizer.
             data: folder of both data sets.
-            cache: folder of their tokens; runs/ if left out.
-            context: tokens per window. A step has as many tokens whatever the context is.
+            cache: folder of the cached tokens; runs/ by default.
+            context: number of tokens per window. The number of tokens per step does not depend on the context.
         """
         super().__init__(reader, data, cache)
         self.trained_length = context
@@ -164,7 +163,7 @@ class StoriesCorpus(Corpus):
         return [Batch(functional.pad(targets, (1, -1), value=0), targets) for targets in parts]
 
     def windows_of(self, corpus: str, split: str) -> Tensor:
-        """Returns (B, context) ids of all windows of a corpus that do not overlap."""
+        """Returns ids (B, context) of all adjacent windows of a corpus."""
         stream, context = self.stream(corpus, split), self.trained_length
         return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
 
@@ -180,7 +179,7 @@ class StoriesCorpus(Corpus):
         return functional.pad(torch.stack(rows).long(), (1, 0), value=0)
 
     def held_out(self, length: int) -> Tensor:
-        """Returns (B, length) ids of adjacent held-out windows: as many of the books as of the stories, books first."""
+        """Returns ids (B, length) of adjacent held-out windows: first those of books, then as many of stories."""
         rows = []
         for corpus in ("books", "stories"):
             stream = self.stream(corpus, "test")
@@ -188,12 +187,12 @@ class StoriesCorpus(Corpus):
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
     def windows(self, length: int) -> Tensor:
-        """Returns (B, length) ids of all adjacent held-out windows of books and stories, in the metric's proportion."""
+        """Returns ids (B, length) of all adjacent held-out windows of books and stories, as in the metric."""
         streams = [self.stream(corpus, "test") for corpus in ("books", "stories")]
         return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
 
     def stream(self, corpus: str, split: str) -> Tensor:
-        """Returns all documents of a corpus in one row of int16 ids, each followed by BOS."""
+        """Returns all documents of a corpus as one sequence of int16 ids; each document is followed by BOS."""
         if (corpus, split) not in self._streams:
             self._streams[corpus, split] = self._tokenised(corpus, split)
         return self._streams[corpus, split]
@@ -209,7 +208,7 @@ class StoriesCorpus(Corpus):
         return torch.from_numpy(numpy.load(path))
 
     def _version(self, corpus: str) -> str:
-        """Returns a digest of tokenizer, data and splits: cached tokens of another version are not used."""
+        """Returns a digest of tokenizer, data and splits, so that cached tokens of another version are not used."""
         digest = hashlib.sha256(TOKENIZER.read_bytes() + repr(SPLITS).encode())
         for path in files(self._data, SOURCES[corpus]):
             digest.update(path.name.encode() + path.read_bytes())
@@ -306,7 +305,7 @@ def tokenizer_from(file: Path) -> Tokenizer:
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("start"),)) -> tuple[str, ...]:
-    r"""Returns the text of each token of the vocabulary; part of a character as its bytes, `\xe2`.
+    r"""Returns each token of the vocabulary as a string; a token that is part of a character as its bytes, `\xe2`.
 
     Args:
         tokenizer: byte-level BPE.
@@ -324,7 +323,7 @@ def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("star
 
 
 def bytes_of_characters() -> dict[str, int]:
-    """Returns the alphabet of byte-level BPE: the character of each byte (Radford et al. 2019, GPT-2)."""
+    """Returns the alphabet of byte-level BPE: character -> the byte that it represents (Radford et al. 2019, GPT-2)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}

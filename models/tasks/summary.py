@@ -1,8 +1,8 @@
 """Summary: the probable cause of an aviation accident, from its narrative (U.S. National Transportation Safety Board).
 
-Investigators wrote both texts. The split is the data set's own: no two of its parts share a narrative. Narratives are
-cut to the trained length, which nine in ten fit; pairs whose cause is longer than the target's limit, one in fifty, are
-not used for training.
+Investigators wrote both texts. The split is that of the data set: training, validation and test share no narrative.
+Narratives are cut to the trained length; nine in ten are not longer. Pairs whose cause is longer than the target's
+limit, one in fifty, are not used for training.
 """
 
 from __future__ import annotations

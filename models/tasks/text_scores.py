@@ -24,15 +24,16 @@ def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[flo
 
 
 def _streams(references: Sequence[Sequence[str]]) -> Any:
-    """Returns the first reference of each text, then the second ones, ...; None for a missing one, as sacrebleu
-    expects.
+    """Returns a list with the first reference of each text, a list with the second, ..., in sacrebleu's format.
+
+    A missing reference is None.
     """
     return [[targets[i] if i < len(targets) else None for targets in references]
             for i in range(max(map(len, references)))]
 
 
 def sacrebleu(**options: Any) -> BLEU:
-    """Returns sacrebleu's BLEU with its default settings except `options`; raises as `bleu` does."""
+    """Returns sacrebleu's BLEU with its default settings except `options`; raises the errors of `bleu`."""
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
@@ -41,12 +42,12 @@ def sacrebleu(**options: Any) -> BLEU:
 
 
 def bleu_of_order(texts: Sequence[str], references: Sequence[Sequence[str]], order: int) -> float:
-    """Returns corpus BLEU in percent over n-grams up to `order`; raises as `bleu` does."""
+    """Returns corpus BLEU in percent over n-grams up to `order`; raises the errors of `bleu`."""
     return sacrebleu(max_ngram_order=order).corpus_score(list(texts), _streams(references)).score
 
 
 def rouge(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Returns mean ROUGE-1, -2 and -L F1 in percent; raises as `rouge_of_texts` does."""
+    """Returns mean ROUGE-1, -2 and -L F1 in percent; raises the errors of `rouge_of_texts`."""
     return mean_of(rouge_of_texts(texts, references))
 
 

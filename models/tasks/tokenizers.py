@@ -1,6 +1,7 @@
 """Trains the released tokenizers again from the data: `python -m models.tasks.tokenizers`.
 
-The result equals the files in the repository byte for byte, as `make verify` checks: models were trained on their ids.
+The result must equal the files in the repository byte for byte, because models were trained on the token ids of these
+files; `make verify` checks this.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from models.tasks import dialogue, stories, summary, translation
 
 
 def made(data: Path) -> dict[Path, str]:
-    """Returns file -> its content."""
+    """Returns tokenizer file -> its new content."""
     return {task.TOKENIZER: task.train_tokenizer(data).to_str(pretty=True)
             for task in (stories, translation, summary, dialogue)}
 
