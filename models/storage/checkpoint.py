@@ -34,7 +34,7 @@ from models.storage.damage import CheckpointError as CheckpointError
 from models.storage.damage import broken
 
 CHECKPOINTS = released.checkpoints()
-# A list without lists, dicts or texts in it, as json.dumps indents it; a JSON text contains no line breaks.
+# a list of numbers in the form in which json.dumps indents it; it contains no lists, dicts or strings
 _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
@@ -50,7 +50,10 @@ def pack(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tensor:
-    """Returns the matrices that were packed, in float32; rows of a distribution are normalised again after float16."""
+    """Returns packed matrices in their original shape, in float32.
+
+    Rows of a distribution are divided by their sums, because float16 rounds them.
+    """
     matrices = packed.float()
     if causal:
         matrices = torch.zeros(*packed.shape[:-1], n, n)
@@ -81,12 +84,12 @@ def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Returns the object in a JSON file."""
+    """Returns the content of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Writes one line per key, and one per list of numbers, because a line per number would hide everything else."""
+    """Writes a JSON file with one line per key; a list of numbers is on one line, so that the file stays readable."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     text = _NUMBERS.sub(lambda match: f"[{', '.join(part.strip() for part in match[1].split(','))}]", text)
     path.write_text(text + "\n", encoding="utf-8")
@@ -94,7 +97,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,
           dropout: float = 0.0) -> Model:
-    """Returns a fresh model of this shape; see Transformer and Seq2Seq."""
+    """Returns a model of this shape with random initial weights; see Transformer and Seq2Seq."""
     if isinstance(config, PairConfig):
         return Seq2Seq(config, initial_std, embedding_std, dropout)
     return Transformer(config, initial_std, embedding_std)
@@ -114,7 +117,7 @@ def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
 
-FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # methods of a tensor that fill it
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # tensor methods that set all values
 
 
 class Unfilled(TorchFunctionMode):
@@ -131,14 +134,14 @@ class Unfilled(TorchFunctionMode):
 
 
 def folder_of(name: str) -> Path:
-    """Returns the folder of a released model; raises ValueError as released.folder_of does."""
+    """Returns the folder of a released model; raises the ValueError of released.folder_of."""
     return released.folder_of(name, CHECKPOINTS)
 
 
 def stamp(folder: Path | str) -> tuple[int, ...]:
-    """Returns numbers that change with config or card; 0 for a missing file.
+    """Returns the modification times of config.json and card.json; 0 for a missing file.
 
-    It is called at every click, so it avoids making a Path.
+    It is called at every click, so it avoids creating Path objects.
     """
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
 
@@ -156,12 +159,15 @@ def digest(path: Path) -> str:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Returns the SHA-256 of each safetensors file. The card stores those of the files that its metrics are of."""
+    """Returns the SHA-256 of each safetensors file.
+
+    The card stores the digests of the files from which its metrics were computed.
+    """
     return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
 def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
-    """Returns model, constant matrices and card; raises CheckpointError as read_model does.
+    """Returns model, constant matrices and card; raises the CheckpointError of read_model.
 
     Args:
         folder: folder of the model.
@@ -172,7 +178,7 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
     model = read_model(folder)
     constant = read_constant(folder, model.config, model.limit(limit), model.target_limit(target_limit or limit))
     known = card.get("weights")
-    known = known if isinstance(known, dict) else {}  # a card that is not written yet has no digests
+    known = known if isinstance(known, dict) else {}  # a card that is not complete yet has no digests
     for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
             raise broken_file(folder, file, message("is not the one that the card was written for: its SHA-256 "
@@ -181,7 +187,7 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
 
 
 def read_config(folder: Path) -> Config:
-    """Returns the Config, a PairConfig for an encoder-decoder; raises CheckpointError as read_model does."""
+    """Returns the Config, a PairConfig for an encoder-decoder; raises the CheckpointError of read_model."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
         raise broken_file(folder, "config.json",
@@ -190,8 +196,9 @@ def read_config(folder: Path) -> Config:
 
 
 def _config(fields: dict[str, Any]) -> Config:
-    """Returns the Config of these fields; raises ValueError or TypeError if a field is unknown, missing or of a wrong
-    type.
+    """Returns the Config with these fields.
+
+    Raises ValueError or TypeError if a field is unknown, missing or of a wrong type.
     """
     config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
     for name, kind in get_type_hints(type(config)).items():
@@ -208,7 +215,7 @@ def read_model(folder: Path) -> Any:
     """Returns the model in float32, in evaluation mode, without gradients.
 
     Raises:
-        CheckpointError: a file is missing, truncated, or does not fit the others.
+        CheckpointError: a file is missing, truncated, or does not fit the other files of the folder.
     """
     config = read_config(folder)
     with torch.device("meta"), Unfilled():  # the meta device, so that no time is spent on values that are overwritten
@@ -222,11 +229,13 @@ def read_model(folder: Path) -> Any:
 
 
 def read_constant(folder: Path, config: Config, limit: int, target_limit: int = 0) -> dict[str, Tensor]:
-    """Returns the constant matrices by attention block, (L, H, queries, keys) float32; raises as read_model does.
+    """Returns attention block -> constant matrices (L, H, queries, keys) float32; raises the errors of read_model.
 
     Args:
-        limit: size of the matrices along the text.
-        target_limit: size along the generated text of an encoder-decoder; 0 for `limit`.
+        folder: folder of the model.
+        config: config of the model.
+        limit: size of the matrices along the input text.
+        target_limit: size of the matrices along the generated text of an encoder-decoder; 0 for `limit`.
     """
     sizes = {TEXT: limit, TARGET: target_limit or limit}
     packed = _guarded(folder, "constant.safetensors", load_file)
@@ -242,7 +251,7 @@ def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, sizes: Mapping[s
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """Returns the card; raises CheckpointError as read_model does."""
+    """Returns the content of card.json; raises the CheckpointError of read_model."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
         raise broken_file(folder, "card.json", message("lacks {names}", names=", ".join(missing)))
@@ -259,5 +268,5 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 
 
 def broken_file(folder: Path, file: str, what: str) -> CheckpointError:
-    """Returns the error about a file of a model's folder; `what` is the fault, like `is missing`."""
+    """Returns the error about a file of a model's folder; `what` is the fault, for example `is missing`."""
     return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")

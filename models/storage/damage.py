@@ -1,4 +1,4 @@
-"""CheckpointError: a file of the repository cannot be read; the message says how to restore it."""
+"""CheckpointError: a file of the repository cannot be read; the message names a command that restores it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def broken(place: Path, what: str, command: str = "") -> CheckpointError:
     """Returns the error about a file.
 
     Args:
-        place: path from the repository's root; never an absolute path of the server.
-        what: the fault, like `is missing`, marked for translation.
-        command: a command that makes the file again; empty if it can only be checked out.
+        place: path relative to the repository's root; never an absolute path of the server.
+        what: the fault, for example `is missing`, marked for translation.
+        command: a command that creates the file again; empty if the file can only be checked out.
     """
     if not command:
         return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}", place=place,

@@ -1,6 +1,6 @@
 """Paths of the data sets, which are part of the repository.
 
-Each set is a folder; its SOURCE.txt has licence, attribution, and the checksums of its files.
+Each data set is a folder. Its SOURCE.txt contains licence, attribution, and the checksums of the files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def files(data: Path, pattern: str) -> list[Path]:
         pattern: glob below `data`; its first part is the data set's folder.
 
     Raises:
-        FileNotFoundError: no file matches; the message says which folder --data must hold.
+        FileNotFoundError: no file matches; the message names the folder that must be inside the folder of --data.
     """
     paths = sorted(data.glob(pattern))
     if not paths:

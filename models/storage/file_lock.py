@@ -13,7 +13,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Holds an exclusive lock on a folder; waits while another process or thread holds it.
 
     Args:
-        folder: made if it does not exist.
+        folder: the folder to lock; created if it does not exist.
     """
     import fcntl  # imported here, because Windows has no fcntl; the app runs there without this module
 

@@ -1,13 +1,13 @@
-"""Finds the files of a released model: in this installation, in a folder, or in a repository of the Hub.
+"""Locates the files of a released model: in this installation, in a folder, or in a repository of the Hub.
 
-A clone has all released models. The wheel has some of them, and the SHA-256 of every file of all of them in
-`released.json` (tools/wheel/ writes it). ATTENTION_LAB_MODELS names the location of the other models:
+A Git clone contains all released models. The wheel contains some of the models, and in `released.json` the SHA-256 of
+every file of all released models (written by tools/wheel/). ATTENTION_LAB_MODELS is the location of the other models:
 
     ATTENTION_LAB_MODELS=~/attention-lab/models/checkpoints      # a folder with a folder for each model
     ATTENTION_LAB_MODELS=ORG/NAME@COMMIT                         # a Hub repository at a commit of 40 hexadecimal digits
 
-A folder replaces the packaged models. From a repository a model is downloaded when it is first used; a file whose
-SHA-256 is not the released one is refused.
+A folder replaces the packaged models. From a repository, a model is downloaded when it is first used; a file whose
+SHA-256 differs from that of the released file is refused.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40}
 
 
 def checkpoints() -> Path:
-    """Returns the folder that has a folder for each model: the one that SETTING names, or the packaged one."""
+    """Returns the folder with one folder per model: the folder that SETTING names, or that of the package."""
     place = os.environ.get(SETTING, "")
     return Path(place).expanduser() if place and not _REPOSITORY.fullmatch(place) else PACKAGED
 
 
 @functools.cache
 def digests(packaged: Path = PACKAGED) -> Mapping[str, Mapping[str, str]]:
-    """Returns model -> file -> SHA-256 of all released models; empty in a clone, which has their files."""
+    """Returns model -> file -> SHA-256 for all released models; empty in a Git clone, which has all files."""
     path = packaged / DIGESTS
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def folder_of(name: str, folder: Path) -> Path:
-    """Returns the folder of a model; downloads it if SETTING names a repository that must have it.
+    """Returns the folder of a model; downloads the model if it is not in `folder` and SETTING names a repository.
 
     Args:
         name: name of the model.
-        folder: folder with a folder for each model; it is looked at first.
+        folder: the folder with one folder per model, which is searched first.
 
     Raises:
-        ValueError: the repository cannot be reached, or a file differs from the released one.
+        ValueError: the repository cannot be reached, or a file differs from the released file.
     """
     repository = _REPOSITORY.fullmatch(os.environ.get(SETTING, ""))
     if repository is None or (folder / name).exists() or name not in digests():
@@ -77,11 +77,11 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
 
 
 def unknown(name: str, there: Iterable[str]) -> str:
-    """Returns the message for a model that has no files here.
+    """Returns the message for a model whose files are not in this installation.
 
     Args:
         name: name of the model.
-        there: names of the models that have files here.
+        there: names of the models whose files are in this installation.
     """
     if name in digests():
         return message("The model {name} is released, but this installation does not contain it. Installed models: "

@@ -46,10 +46,9 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
 
     Args:
         name: a key of RECIPES.
-        model: as released.
+        model: the released model.
         task: task of the model.
-        folder: folder of the training's log and learning curve; the scores of other seeds are in the folders next to
-            it.
+        folder: folder of the training's log and learning curve; the folders next to it have the scores of other seeds.
         seed: seed of the training.
         metric: scores of this seed.
     """
@@ -101,18 +100,18 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
 
 
 def masses_of(model: Model, task: Task) -> dict[str, Any]:
-    """Returns the mean row sums by length of attention types whose rows need not sum to 1, else an empty dict."""
+    """Returns the mean row sums by length if rows of the attention type need not sum to 1, else an empty dict."""
     if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
         return {}
     return {row_sums.KEY: row_sums.measured(model, task.corpus.typical(MASS_TEXTS))}
 
 
 def cost(config: Config) -> dict[str, int]:
-    """Returns the cost of a model's attention scores, and the cost of softmax attention's scores in its place.
+    """Returns the cost of a model's attention scores, and for comparison the cost of the scores of softmax attention.
 
-    Counts parameters and multiplications of all self-attention layers, the latter for one text of the trained length
-    (of encoder-decoders also one target), in a forward pass on the meta device. Masks, normalisation and the product
-    with the values are left out.
+    The cost is the number of parameters and of multiplications in all self-attention layers. Multiplications are
+    counted for one text of the trained length (for encoder-decoders also one target), in a forward pass on the meta
+    device. Masks, normalisation and the product with the values are left out.
     """
     counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
                             "softmax_score_multiplications"), 0)

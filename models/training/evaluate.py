@@ -2,7 +2,7 @@
 
     python -m models.training.evaluate stories-selective
 
-The card's scores come from the same function, so they agree to within rounding.
+The scores in the card were computed by the same function, so they are equal up to rounding.
 """
 
 from __future__ import annotations

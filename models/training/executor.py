@@ -4,9 +4,9 @@
     python -m models.studies.corpus.lengths stories-softmax stories-gated --ray             # a cluster on this machine
     python -m models.studies.corpus.lengths stories-softmax stories-gated --ray HOST:6379   # a running cluster
 
-A job is a module-level function with one argument that pickle can send. Every job uses one thread, so that its numbers
-are the same wherever it runs on equal processors. Scheduling, repetition of lost jobs and transport of data are left to
-concurrent.futures and to Ray. docs/studies.md describes clusters.
+A job is a module-level function with one argument that can be pickled. Every job uses one thread, so that its results
+are the same on all machines with equal processors. concurrent.futures and Ray do the scheduling, the repetition of lost
+jobs and the transport of data. docs/studies.md describes clusters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 5  # seconds to wait for the address of a cluster
+SECONDS = 5  # timeout of the connection to a cluster, in seconds
 LOST_NODES = 3  # number of times that Ray repeats a job whose node was lost
 
 Job = TypeVar("Job")
@@ -44,7 +44,7 @@ class Executor(Protocol):
         """Yields (index of the job, its result) as soon as each job ends, in any order.
 
         Args:
-            function: module-level function of a job; what it raises is raised here.
+            function: module-level function of a job; its exceptions are raised here.
             jobs: arguments of the function.
         """
         ...
@@ -64,14 +64,14 @@ class LocalExecutor:
     """Runs jobs on this machine.
 
     Args:
-        processes: number of processes; with 1 the jobs run in this one, in order.
+        processes: number of processes; with 1, the jobs run in the current process, in order.
     """
 
     def __init__(self, processes: int = 1):
         self.processes = processes
 
     def map(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
-        """See Executor.map. A job that fails stops those that have not begun."""
+        """See Executor.map. If a job fails, jobs that have not begun are cancelled."""
         if self.processes == 1 or len(jobs) == 1:
             for i, job in enumerate(jobs):
                 yield i, on_one_thread(function, job)
@@ -87,7 +87,7 @@ class LocalExecutor:
 
 
 class RayExecutor:
-    """Runs jobs on a Ray cluster, one CPU each. All nodes need this repository under the same path.
+    """Runs jobs on a Ray cluster, with one CPU per job. All nodes need this repository under the same path.
 
     Args:
         address: HOST:PORT of a running cluster; None starts one on this machine.
@@ -121,12 +121,12 @@ class RayExecutor:
                 self._ray.cancel(left, force=True)
 
     def close(self) -> None:
-        """Leaves the cluster; ends it if this executor started it."""
+        """Disconnects from the cluster; stops the cluster if this executor started it."""
         self._ray.shutdown()
 
 
 def _reach(address: str) -> None:
-    """Raises ExecutorError unless something answers at HOST:PORT. Ray itself tries for four minutes and then exits."""
+    """Raises ExecutorError unless a connection to HOST:PORT succeeds. Ray would try for four minutes and then exit."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS).close()
@@ -136,12 +136,12 @@ def _reach(address: str) -> None:
 
 def progress(results: Iterator[tuple[int, Result]], names: Sequence[str],
              clock: Callable[[], float] = time.monotonic) -> Iterator[tuple[int, Result]]:
-    """Passes results on and prints how many jobs are done and how much time is left.
+    """Yields the results unchanged, and prints the number of finished jobs and the estimated remaining time.
 
     Args:
         results: results of an executor's `map`.
         names: names of the jobs, for the printed lines.
-        clock: clock in seconds.
+        clock: a function that returns the time in seconds.
     """
     began = clock()
     for done, (i, result) in enumerate(results, 1):
@@ -169,7 +169,7 @@ def _positive(text: str) -> int:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[Any]:
-    """Yields the executor that a command line names, and closes it at the end.
+    """Yields the executor that the command line selects, and closes it at the end.
 
     Args:
         arguments: arguments with the options of `add_executor_options`.

@@ -1,7 +1,7 @@
 """Muon with Newton-Schulz steps in float32; torch's optimiser computes these steps in bfloat16.
 
-On machines whose products are faster in float32, torch.optim.Muon takes more than twice as long: 145 instead of 65 ms
-of a step of about 600 ms, for the stories models on one core of a Xeon without AMX.
+On machines whose matrix products are faster in float32, torch.optim.Muon takes more than twice as long. For the stories
+models on one core of a Xeon without AMX, it takes 145 ms instead of 65 ms of a training step of about 600 ms.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """Returns the (R, S) matrix with its singular values moved to about 1 (Jordan et al. 2024)."""
+    """Returns the (R, S) matrix with its singular values replaced by values near 1 (Jordan et al. 2024)."""
     a, b, c = coefficients
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.float().T.contiguous() if is_tall else matrix.float()

@@ -1,7 +1,8 @@
 """The training recipe of each released model.
 
-Models of a family have the same data, steps and seed, so that two of them differ in the attention type alone. Each type
-has its own learning rates, which one rule chooses for all types (models/training/sweeps).
+Models of a family have the same data, steps and seed, so that two of these models differ in the attention type only.
+Each attention type has separate learning rates, which are chosen by the same rule for all types
+(models/training/sweeps).
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ class Recipe:
 
     Attributes:
         config: shape of the model.
-        steps: optimiser steps.
-        learning_rate: peak after the warm-up; a cosine lowers it to a tenth.
-        warmup: steps of the linear warm-up.
+        steps: number of optimiser steps.
+        learning_rate: largest learning rate, after the warm-up; a cosine lowers it to a tenth.
+        warmup: number of steps of the linear warm-up.
         muon: True to train matrices by Muon, scaled to AdamW's step size, and all other parameters by AdamW; False for
             AdamW alone. W2 of dense Synthesizers, a stack of one matrix per head, is trained by AdamW.
         beta2: decay of AdamW's second moment.
         weight_decay: weight decay of matrices; vectors, stacks and tables have none.
-        table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than weights.
-        initial_std, embedding_std: standard deviations of fresh weights, see Transformer.
+        table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than other weights.
+        initial_std, embedding_std: standard deviations of the initial weights, see Transformer.
         memory_loss: weight of selective attention's memory loss; 0 for none.
         lengths: lengths of the training texts, if they differ from the family's usual length.
         compiled: True to train under torch.compile, which is faster if every step has the same shape.
@@ -66,10 +67,10 @@ class PairRecipe(Recipe):
     """The training of an encoder-decoder.
 
     Attributes:
-        label_smoothing: share of the target's probability that is spread over the vocabulary.
+        label_smoothing: fraction of the target's probability that is spread over the vocabulary.
         dropout: see Seq2Seq.
         disagreement: terms of models/nets/disagreement.py that are maximised together with the likelihood.
-        disagreement_weight: lambda; 1 in the source.
+        disagreement_weight: weight lambda of these terms; 1 in the source.
     """
 
     label_smoothing: float = 0.1
@@ -84,11 +85,11 @@ def _pair_config(reader: type[PairReader]) -> PairConfig:
                       trained_length=reader.trained_length, encoder_layers=3, target_length=shorter)
 
 
-# These rates are for types without a result in models/training/sweeps. Steps: 1.6 passes over the texts for stories and
-# for masked; with 1,200 and 900, the steps of the seeds below, the ranking of types still changed from step to step.
-# Three settings decide whether variable assignment is learned at all. Selective attention at 24 events reached an
-# accuracy of 0.66 after 4,000 steps if embeddings start at 0.02 instead of 1; 0.64 after 3,000 steps with learning rate
-# 2e-3 and beta2 0.95; above 0.99 after 2,000 steps with these settings.
+# These rates are for attention types without a result in models/training/sweeps. The steps are 1.6 passes over the
+# texts for stories and for masked. With 1,200 and 900 steps, as in SHORT below, the ranking of the types still changed
+# from step to step. Three settings decide whether variable assignment is learned at all. Selective attention at 24
+# events reached an accuracy of 0.66 after 4,000 steps if embeddings have initial standard deviation 0.02 instead of 1;
+# 0.64 after 3,000 steps with learning rate 2e-3 and beta2 0.95; above 0.99 after 2,000 steps with these settings.
 _assignment = Recipe(Config("", vocabulary=64, width=128, layers=3, heads=4, output_scale=0.1,
                             trained_length=2 * TRAINED_EVENTS + 1), steps=3000,
                      learning_rate=1e-3, beta2=0.99, weight_decay=0.01, embedding_std=1.0)
@@ -103,12 +104,12 @@ _masked = replace(_stories, steps=2400, config=replace(
 # many more passes, and makes a step half as long again (1.8 instead of 1.2 s on one core).
 _translation = PairRecipe(_pair_config(TranslationReader),
                           steps=4000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
-# Models that are compared with each other are trained for one pass over the pairs: three seeds of nine models take
-# eight hours of a core, and would take thirty-six with five passes each.
+# Models that are compared with each other are trained for one pass over the pairs. Three seeds of nine models take
+# eight hours on one core, and would take thirty-six hours with five passes.
 _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
-# 1.6 passes (summary) and 1.3 passes (dialogue) over the pairs, which half a core trains in an hour. The learning rate
-# is the one that the sweep of translation chose for all its types, whose models have this shape. Not compiled: each
-# shape of batches costs a minute and saves a sixth of a step.
+# 1.6 passes (summary) and 1.3 passes (dialogue) over the pairs take an hour on half a core. The learning rate is the
+# one that the sweep of translation chose for all its attention types; the models have the same shape. The models are
+# not compiled, because compilation takes a minute per shape of batches and saves only a sixth of the time of a step.
 _summary = replace(_translation, steps=1600, learning_rate=8e-3, warmup=100, compiled=False,
                    config=_pair_config(SummaryReader))
 _dialogue = replace(_summary, steps=1200, config=_pair_config(DialogueReader))
@@ -118,8 +119,10 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
     """Returns the recipe of an attention type in a family, with the rates that the sweep chose.
 
     Args:
-        swept: name in the sweep of a model that differs in more than its attention type; the type's rates are used
-            until that name was swept.
+        family: name of the family.
+        attention: name of the attention type.
+        swept: name in the sweep of a model that differs in more than its attention type. Until the sweep has this name,
+            the rates of the attention type are used.
         changes: fields that differ from the family's recipe.
     """
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation,
@@ -132,7 +135,7 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
 
 
 def _as(recipe: Recipe, **config: Any) -> Recipe:
-    """Returns the same training of a model whose config differs in these fields."""
+    """Returns the recipe with these fields of the model's config changed."""
     return replace(recipe, config=replace(recipe.config, **config))
 
 
@@ -144,7 +147,7 @@ VARIANTS: dict[str, dict[str, Recipe]] = {
             "softmax", "log-n", "scalable-softmax", "selective", "gated", "dense", "random", "fixed-random",
             "factorized-dense", "factorized-random", "random-dense", "dense-softmax", "random-softmax")},
         "selective-memory": _with("stories", "selective", "selective-memory", memory_loss=0.1),
-        # A model with twice the heads, each as wide as the family's.
+        # A model with twice as many heads, each as wide as the heads of the other models.
         "softmax-wide": _as(_with("stories", "softmax", "softmax-wide"), heads=16, attention_width=384),
         "softmax-512": _as(_with("stories", "softmax"), trained_length=512),
         "selective-512": _as(_with("stories", "selective"), trained_length=512),
@@ -171,8 +174,8 @@ RECIPES = {f"{family}-{variant}": recipe for family, recipes in VARIANTS.items()
 FAMILIES = {f"{family}-{variant}": family for family, recipes in VARIANTS.items() for variant in recipes}
 
 
-# Steps of trainings with other seeds, which measure the spread over seeds; the same for all models of a family, and
-# shorter than the family's. Assignment is the exception: before 2,000 steps it is not learned at all.
+# Steps of the short trainings with several seeds, which measure the spread over seeds. They are the same for all models
+# of a family, and fewer than in the recipes. Assignment is the exception: before 2,000 steps it is not learned at all.
 SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800, "summary": 800, "dialogue": 800}
 
 
@@ -182,7 +185,7 @@ def short_recipe(name: str) -> Recipe:
 
 
 def family_of(name: str) -> str:
-    """Returns the family, a key of TASKS, of a model with a recipe, or of a released model, whose card names it.
+    """Returns the family (a key of TASKS) of a model with a recipe, or of a released model, from its card.
 
     Raises:
         ValueError: there is no such model.
@@ -192,11 +195,13 @@ def family_of(name: str) -> str:
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
-    """Returns False if a training had other rates than the sweep chooses now; such a model is not compared with others.
+    """Returns False if a training had other learning rates than those that the sweep chooses now.
+
+    Such a model is not compared with others.
 
     Args:
         name: name of the model.
-        training: training of its card or of a seed's metrics; missing rates count as current.
+        training: the `training` entry of the model's card or of a seed's metrics; missing rates count as current.
     """
     return name not in RECIPES or all(training.get(rate) in (None, getattr(RECIPES[name], rate))
                                       for rate in ("learning_rate", "table_rate"))
@@ -206,9 +211,9 @@ def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     """Returns the task of a model.
 
     Args:
-        name: a key of RECIPES, or of a released model.
+        name: a key of RECIPES, or the name of a released model.
         data: folder of the data sets, for training and evaluation.
-        cache: folder of their tokens.
+        cache: folder of the cached tokens.
     """
     family = family_of(name)
     options: dict[str, Any] = {}

@@ -16,13 +16,13 @@ from models.tasks.pairs import read_by_decoder
 from models.training.cards import make_card
 
 CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
-# number of training pairs of at most 64 tokens, few of which have a 30th token; of longer pairs fewer, with as many
-# tokens in total
+# number of training pairs for texts of at most 64 tokens, few of which have a 30th token; for longer texts there are
+# fewer pairs, with the same total number of tokens
 CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64
 
 
 def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
-    """Returns the constant matrices by attention block, (L, H, queries, keys): the means over training texts."""
+    """Returns attention block -> constant matrices (L, H, queries, keys), the mean patterns over training texts."""
     limit = model.limit(task.reader.limit)
     if isinstance(model, Seq2Seq):
         texts, targets = task.corpus.typical(CONSTANT_PAIRS * PAIR_TOKENS // task.reader.limit)
@@ -32,8 +32,9 @@ def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
-    """Releases a trained model: computes constant matrices, writes the files, measures the released weights, writes the
-    card.
+    """Releases a trained model: computes constant matrices, writes the files, evaluates the written weights.
+
+    The scores in the card are those of the written weights.
     """
     write(target, model, constants_of(model, task))
     shipped = read_model(target)

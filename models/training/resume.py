@@ -13,14 +13,17 @@ SAVE_EVERY = 60.0  # seconds between two saves
 
 
 def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
-    """Returns (step, loss) up to step `first`, from which a run resumes; later points will be evaluated again."""
+    """Returns the points (step, loss) of the learning curve up to step `first`.
+
+    The run resumes from this step and evaluates later points again.
+    """
     path = folder / "curve.json"
     points = json.loads(path.read_text()) if path.exists() else {"step": [], "loss": []}
     return [(step, loss) for step, loss in zip(points["step"], points["loss"], strict=True) if step <= first]
 
 
 def precision_of(folder: Path) -> str | None:
-    """Returns the precision of a run; None before its first point of the learning curve."""
+    """Returns the precision of a run; None before the first point of its learning curve."""
     path = folder / "curve.json"
     precision: str | None = json.loads(path.read_text()).get("precision") if path.exists() else None
     return precision

@@ -5,7 +5,8 @@
 
 The log is runs/NAME/seed-0/log.txt. The state in the same folder is written once a minute, and curve.json has the loss
 on the validation split. The finished model is written to models/checkpoints/NAME for seed 0 (or to --target), and to
-runs/NAME/seed-K for other seeds, whose metrics the card of seed 0 shows as spread. A GPU is used if there is one.
+runs/NAME/seed-K for other seeds K. The card of seed 0 also contains the metrics of the other seeds. A GPU is used if
+there is one.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from models.training.release import finish
 from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 
 REPORT_EVERY = 50  # number of steps between two lines of the log
-CLIP = 1.0  # largest norm of the gradient, to which it is clipped
+CLIP = 1.0  # the gradient is clipped to this norm
 BETA1 = 0.9
-# steps of the first points of the learning curve; steps between later points; there is one after the last step too
+# steps of the first points of the learning curve; number of steps between later points; the last step also has a point
 CURVE_EARLY, CURVE_EVERY = (50, 100), 200
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def rate(step: int, recipe: Recipe) -> float:
-    """Returns the learning rate of a step: linear warm-up, then a cosine down to a tenth of the peak."""
+    """Returns the learning rate of a step: linear warm-up, then a cosine down to a tenth of the largest rate."""
     if step < recipe.warmup:
         return recipe.learning_rate * (step + 1) / recipe.warmup
     done = (step - recipe.warmup) / max(1, recipe.steps - recipe.warmup)
@@ -58,11 +59,11 @@ def rate(step: int, recipe: Recipe) -> float:
 
 def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
             memory_loss: float = 0.0) -> Tensor:
-    """Returns the mean cross entropy in nats over the targets that count, plus the weighted memory loss.
+    """Returns the mean cross-entropy in nats over all positions with a target, plus the weighted memory loss.
 
     Args:
         tokens: (B, N) ids.
-        positions: (K,) indices into the B · N tokens at which a target counts.
+        positions: (K,) indices of the tokens with a target, among the B · N tokens.
         answers: (K,) target ids at these indices.
         memory_loss: weight of the memory loss.
     """
@@ -80,7 +81,7 @@ def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tens
 def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
                  terms: tuple[str, ...] = (), weight: float = 1.0,
                  interventions: Interventions | None = None) -> Tensor:
-    """Returns the mean cross entropy in nats over the targets that count, minus the weighted disagreement of heads.
+    """Returns the mean cross-entropy in nats over all targets but padding, minus the weighted disagreement of heads.
 
     Logits of padding are computed and ignored, so that each shape of batches is compiled once.
 
@@ -88,10 +89,10 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
         texts: (B, M) ids, padded.
         tokens: (B, N) ids that the decoder reads.
         targets: (B, N) ids that follow, -1 for padding.
-        label_smoothing: share of the target's probability that is spread evenly over all tokens.
+        label_smoothing: fraction of the target's probability that is spread evenly over all tokens.
         terms: names in disagreement.TERMS.
         weight: weight of the disagreement.
-        interventions: as in Seq2Seq; learned gates.
+        interventions: interventions as in Seq2Seq, for learned gates.
     """
     records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
     logits = model.logits(model(texts, tokens, interventions, records)).float()
@@ -134,7 +135,9 @@ def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
 
 
 def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> list[torch.optim.Optimizer]:
-    """Returns one or two optimisers that together hold every parameter once. `factor` of a group multiplies the rate.
+    """Returns one or two optimisers, which together contain every parameter once.
+
+    The entry `factor` of a parameter group multiplies the learning rate.
 
     Args:
         precision: precision of Muon's matrix products, a key of PRECISIONS.
@@ -163,7 +166,7 @@ def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> l
 
 @torch.inference_mode()
 def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
-    """Returns the mean cross entropy in nats on the validation sample, `times` as large as usual."""
+    """Returns the mean cross-entropy in nats on a validation sample that is `times` as large as the usual one."""
     was_training, total, count = model.training, 0.0, 0
     model.eval()
     for batch in corpus.validation(times):
@@ -174,14 +177,14 @@ def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
 
 
 def faster_precision(device: torch.device) -> str:
-    """Returns the key of PRECISIONS whose matrix products are faster on this machine, timed for a fifth of a second.
+    """Returns the key of PRECISIONS whose matrix products are faster on this machine; timing takes a fifth of a second.
 
     It is bfloat16 on a GPU, with AMX, and on AMD's Zen 5. A resumed run keeps its precision, see precision_for.
 
     A compiled step of stories-softmax on one core takes 716 ms in float32 and 920 ms in bfloat16 on a Xeon with
-    AVX512_BF16 and without AMX; 640 and 266 ms on a Zen 5, whose float32 products have half its width. The results
-    differ about as much as those of two seeds: after 4,800 steps the perplexity of one seed is 35.8 and 35.4, and the
-    learning curves cross.
+    AVX512_BF16 and without AMX. On a Zen 5, it takes 640 ms and 266 ms. The results in both precisions differ about as
+    much as the results of two seeds: after 4,800 steps, the perplexity of one seed is 35.8 and 35.4, and the learning
+    curves cross.
     """
     if device.type == "cuda":
         return "bfloat16"
@@ -198,14 +201,14 @@ def faster_precision(device: torch.device) -> str:
 
 
 def precision_for(folder: Path, device: torch.device, requested: str | None = None) -> str:
-    """Returns the precision of a run: the one that it began with, else the requested one, else the faster one here.
+    """Returns the precision of a run: that of its first step, else the requested one, else the faster one here.
 
     Args:
         folder: folder of the run.
         requested: a key of PRECISIONS, or None.
 
     Raises:
-        FileExistsError: the run began with another precision than `requested`.
+        FileExistsError: the run began in another precision than `requested`.
     """
     began = precision_of(folder)
     if began and requested and began != requested:
@@ -216,7 +219,7 @@ def precision_for(folder: Path, device: torch.device, requested: str | None = No
 
 def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch.device,
           precision: str = "float32", after: Callable[[int, Model], None] | None = None) -> Model:
-    """Trains to the recipe's last step, from the folder's state if there is one.
+    """Trains a model to the recipe's last step; resumes from the state in the folder if there is one.
 
     Args:
         recipe: steps, rates and shape.
@@ -224,7 +227,8 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch
         folder: folder of log, state and learning curve.
         seed: seed of weights, data order and dropout.
         precision: precision of matrix products, a key of PRECISIONS; weights and their updates are float32 in any case.
-        after: called after each step with the number of steps done and the model, which it must not change.
+        after: a function that is called after each step with the number of finished steps and the model. It must not
+            change the model.
 
     Returns:
         The model in evaluation mode.
@@ -266,7 +270,7 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch
 
 def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.optim.Optimizer],
            objective: Callable[..., Tensor], learning_rate: float, precision: str) -> Tensor:
-    """Does one step of a training and returns the loss before it.
+    """Does one training step and returns the loss before the step.
 
     Args:
         objective: loss function of the recipe, see objective_of.
@@ -286,8 +290,9 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
 
 
 def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
-    """Returns the folder of a short training. The folder's name has the rates, so that a sweep's second round reuses
-    it.
+    """Returns the folder of a short training.
+
+    The folder's name contains the rates, so that the second round of a sweep and the short training share the folder.
     """
     return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
 
@@ -314,11 +319,11 @@ def train_each(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespac
 
     Args:
         parser: parser of training_parser.
-        job: trains one model, given the arguments and the model's name.
+        job: a function of the arguments and a model's name that trains the model.
     """
     arguments = parser.parse_args()
     for name, value in vars(arguments).items():
-        if isinstance(value, Path):  # processes of a cluster start in another folder
+        if isinstance(value, Path):  # processes of a cluster have another working folder
             setattr(arguments, name, value.absolute())
     try:
         with executor_of(arguments) as executor:

@@ -50,7 +50,7 @@ VARIANTS = {
 
 
 def part_of_card(name: str) -> dict[str, Any]:
-    """Returns the `variant` entry of a model's card; nothing for the base model of an attention type."""
+    """Returns the `variant` entry of a model's card; an empty dict for the base model of an attention type."""
     if name not in VARIANTS:
         return {}
     return {"variant": {key: value for key, value in asdict(VARIANTS[name]).items() if key != "n" or value}}

@@ -1,18 +1,18 @@
-"""The results of the sweeps, and the rule that chooses the learning rates of recipes from them.
+"""The results of the learning-rate sweeps, and the rule that chooses the rates of recipes from these results.
 
     {"family": "stories", "steps": 160, "seed": 0, "runs": [
         {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
         {"attention": "softmax", "learning_rate": 0.008, "table_rate": 10.0, "loss": 3.6, "steps": 1200}, ...]}
 
 There is one file per family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweeps`. Every
-attention type of a family is trained with the same rates, the same steps and the same seed; its score is the loss on
-the validation split in nats.
+attention type of a family is trained with the same rates, the same steps and the same seed. The score of a trial is
+the loss on the validation split in nats.
 
-The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
-rate with the lowest loss at that learning rate. Short trainings favour high rates. So some families have a second
-round, with as many steps as the trainings of other seeds: it begins at that learning rate and halves it as long as the
-loss is no worse. The result of the first round holds until the second is finished. A type without all trials keeps the
-family's default.
+The rule chooses the learning rate with the lowest loss at the usual table rate. For types with tables, it then chooses
+the table rate with the lowest loss at that learning rate. Short trainings favour high rates. Therefore some families
+have a second round, with as many steps as the short trainings with several seeds. The second round begins at the chosen
+learning rate and halves the rate as long as the loss is no worse. The result of the first round is used until the
+second round is finished. A type without all trials keeps the default of the family.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Sweep:
     """The budget of a family's sweep, the same for all its attention types.
 
     Attributes:
-        steps, warmup: of each trial.
-        rates: learning rates.
-        second: steps of the second round, as in recipes.SHORT; 0 for none.
+        steps, warmup: number of steps and of warm-up steps of each trial.
+        rates: learning rates of the first round.
+        second: number of steps of a trial in the second round, as in recipes.SHORT; 0 for no second round.
     """
 
     steps: int
@@ -47,15 +47,15 @@ class Sweep:
     second: int = 0
 
 
-# Assignment is not learned at all before about 2,000 steps, so its trials are as long as its trainings. It has a fourth
-# rate, because the lowest of three was the best for two of its four types.
+# Assignment is not learned at all before about 2,000 steps, so its trials are as long as its trainings. It has four
+# rates, because the lowest of three rates was the best for two of its four attention types.
 PLANS = {"assignment": Sweep(3000, 100, (2.5e-4, 5e-4, 1e-3, 2e-3)),
          "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3), 1200), "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3), 900),
          **dict.fromkeys(("translation", "summary", "dialogue"), Sweep(120, 30, (2e-3, 4e-3, 8e-3)))}
 
 
 def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
-    """Returns the trials of a family; none if there was no sweep, or a sweep with another budget."""
+    """Returns the trials of a family; an empty list if there was no sweep, or a sweep with other steps."""
     path = (folder or SWEEPS) / f"{family}.json"
     if not path.exists():
         return []
@@ -64,7 +64,7 @@ def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
-    """Adds one trial to a family's table, under a lock: several processes may write to it."""
+    """Adds one trial to a family's file, under a lock, because several processes may write to the file."""
     path = (folder or SWEEPS) / f"{family}.json"
     with locked(path.parent):
         trials = [old for old in read(family, folder) if key(old) != key(trial)]
@@ -81,7 +81,7 @@ def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
 
 
 def _loss(trial: dict[str, Any]) -> float:
-    """Returns the loss of a trial; infinity where the training diverged to NaN."""
+    """Returns the loss of a trial; infinity if the training diverged to NaN."""
     return math.inf if math.isnan(trial["loss"]) else trial["loss"]
 
 
@@ -89,7 +89,7 @@ def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, 
     """Returns the learning rate with the lowest loss of the first round, at the usual table rate.
 
     Returns:
-        None until all rates have a trial.
+        The learning rate, or None until all rates have a trial.
     """
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
@@ -100,7 +100,7 @@ def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -
     """Returns the table rate with the lowest loss of the first round at a learning rate.
 
     Returns:
-        The usual table rate until all table rates have a trial.
+        The table rate; until all table rates have a trial, USUAL_TABLE_RATE.
     """
     losses = {t["table_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
@@ -113,8 +113,8 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
 
     Args:
         trials: trials of the family.
-        attention: name of the type.
-        plan: plan of the family.
+        attention: name of the attention type.
+        plan: the Sweep of the family.
         first: best learning rate of the first round.
     """
     losses = {t["learning_rate"]: _loss(t) for t in trials

@@ -5,7 +5,7 @@
     python -m models.training.sweeps stories --types softmax-wide      # a model that differs in more than its attention
 
 A stopped sweep resumes; trials that are in models/training/sweeps/FAMILY.json are skipped.
-models/training/sweeps/__init__.py has the rates, the budgets and the rule by which recipes choose.
+models/training/sweeps/__init__.py has the rates, the numbers of steps and the rule that chooses rates.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from models.training.executor import ExecutorError, add_executor_options, execut
 from models.training.recipes import RECIPES, VARIANTS, Recipe, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, validation_loss
 
-SCORED_ON = 4  # size of the validation sample, as a multiple of that of a learning curve
+SCORED_ON = 4  # size of the validation sample, as a multiple of the sample for learning curves
 
 
 def types_of(family: str) -> list[str]:
-    """Returns the attention types of a family that a recipe is named after.
+    """Returns the attention types of a family for which there is a recipe named FAMILY-TYPE.
 
-    Other models have the rates of their type, unless they are swept by name.
+    Other models have the rates of their attention type, unless there is a sweep of the model's name.
     """
     attentions = [recipe.config.attention for recipe in RECIPES.values()]
     return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
 
 
 def has_tables(recipe: Recipe) -> bool:
-    """Returns True if a model of the recipe learns attention tables, which have a learning rate of their own."""
+    """Returns True if a model of the recipe learns attention tables, which have a separate learning rate."""
     with torch.device("meta"):
         return any(name.endswith("table") for name, _ in build(recipe.config).named_parameters())
 
 
 def trial_recipe(family: str, attention: str, rate: float, table_rate: float, second: bool = False) -> Recipe:
-    """Returns the recipe of one trial; `second` for the second round, which has the steps of the compared seeds."""
+    """Returns the recipe of one trial; `second` is True for the second round, whose steps are those of SHORT."""
     name, plan = f"{family}-{attention}", sweeps.PLANS[family]
     recipe = short_recipe(name) if second else replace(RECIPES[name], steps=plan.steps, warmup=plan.warmup)
     return replace(recipe, learning_rate=rate, table_rate=table_rate)
@@ -51,7 +51,7 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float, se
 
 def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
           precision: str | None = None, folder: Path | None = None) -> None:
-    """Trains all trials of a type that the table lacks.
+    """Trains all trials of an attention type that are not in the family's file yet.
 
     The order is: every learning rate, then every table rate at the best learning rate, then the second round.
     """
