@@ -1,5 +1,4 @@
-"""A text of several megabytes slows down only the session that sent it, and only the beginning of the text is
-processed.
+"""A text of several megabytes slows down only the session that sent it, and only its beginning is processed.
 
 pytest tests/app/test_long_texts.py
 """

@@ -78,9 +78,9 @@ def test_where_the_question_looks():
     maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
     assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the mean over heads is largest on the 7
     assert maps[1, -1, 4] > 0.9  # head 2 puts nearly all its attention on the 7
-    assert maps[0, -1, 4] > 0.5 and maps[2, -1, 4] > 0.5  # the heads 1 and 3 also attend to the 7
+    assert maps[0, -1, 4] > 0.5 and maps[2, -1, 4] > 0.5  # heads 1 and 3 also attend to the 7
     without_first = models.run(LAB, FIRST_VISIT["text"], WITHOUT_FIRST).weights["self"][READER]
-    # without the first layer the heads attend to the 3
+    # without the first layer the heads attend most to the 3
     assert without_first.mean(0)[-1].argmax() == 6 and without_first.mean(0)[-1, 4] < 0.3
 
 

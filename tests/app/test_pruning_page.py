@@ -200,7 +200,7 @@ def test_another_order_keeps_the_number():
 
 
 def test_by_this_text(go: Callable[..., None]):
-    """Heads can be ordered by the loss on the input text when only this head is pruned.
+    """Heads can be ordered by the loss on the input text when a single head is pruned.
 
     The curve shows the KL divergence of the plans in this order.
     """

@@ -1,6 +1,6 @@
-"""The page for teachers agrees with the lessons, and its links open their steps.
+"""The page for teachers agrees with the lessons, and its links open the steps that it names.
 
-    pytest tests/app/test_teachers.py
+pytest tests/app/test_teachers.py
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ def test_long_work_lets_short_work_go_first_and_goes_on(fresh, monkeypatch):
             for step in range(3):
                 between_steps.get()()
                 done.append(step)
-        with serving._drawing:  # afterwards the page is drawn further
+        with serving._drawing:  # afterwards the drawing of the page continues
             assert between_steps.get() is not serving._let_short_work_go_first
 
     waits: list[float] = []

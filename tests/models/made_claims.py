@@ -55,8 +55,9 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 def timed(ranges: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Returns rows with the speed of the random type relative to each other type, in blocks evenly spaced between two
-    values.
+    """Returns rows with the speed of the random type relative to the other types.
+
+    The blocks of each row are evenly spaced between two values.
     """
     keys = ("what", "texts", "tokens")
     return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured,
@@ -81,7 +82,7 @@ class Made:
         self.folder = folder
 
     def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
-        """Writes a card with two more seeds, which differ by 0.0005 and have per-text results."""
+        """Writes a card with two more seeds, whose metrics differ from it by 0.05% and which have per-text results."""
         card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
             "1": with_texts(times(metric, 1.0005)), "2": with_texts(times(metric, 0.9995))}} | more
         self._write(f"checkpoints/{name}/card.json", card)
@@ -261,7 +262,7 @@ def heads_as_the_source_has_them(made: Made) -> None:
 def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
     """Writes measurements of gated models for which the claims hold.
 
-    Only softmax has a sink; gates are mostly closed and depend on the token; long texts have lower losses.
+    Only softmax has an attention sink. Gates are mostly closed and depend on the token. Long texts have lower losses.
 
     Args:
         more: values that replace default values of the gated model.

@@ -216,7 +216,12 @@ def gates(module, x: Tensor) -> Tensor:
 
 
 def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
-    """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64."""
+    """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64.
+
+    Args:
+        bias: (B, H, N, N), added to the logits; it must include the causal mask if there is one.
+        with_keys: False for queries and keys of zero, so that `bias` alone determines the scores.
+    """
     value = projected(x, module.value.weight, module.heads)
     query = key = torch.zeros_like(value)
     if with_keys:

@@ -1,7 +1,7 @@
-"""Properties of every attention type: scores, weights and outputs follow its formula.
+"""Properties of every attention type: scores, weights and outputs follow the formula of the type.
 
 No query attends to later tokens or to another text, and gradients reach every parameter. Softmax is compared with
-torch's own attention, RoPE with multiplication by complex numbers.
+torch's own attention, and RoPE with multiplication by complex numbers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def test_gates_are_recorded(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
 def test_attention_wider_than_the_model(attention_width: int, heads: int):
-    """With more or wider heads the output still follows the formula, and the number of parameters is proportional."""
+    """With more or wider heads the output still follows the formula.
+
+    The number of parameters is proportional to the attention width.
+    """
     config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
     torch.manual_seed(0)
     module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
@@ -92,8 +95,8 @@ def test_rope_knows_distances_only():
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
     """Scores, weights and outputs equal those of oracles.py in float64.
 
-    Scores of a causal model are -inf above the diagonal; the weights are the normalised scores minus F; rows sum to 1
-    if the type says so.
+    Scores of a causal model are -inf above the diagonal. Weights are the normalised values of scores minus F, the
+    selective mask. Rows sum to 1 if the type's weights are a distribution.
     """
     module, x = module_and_input(attention, causal)
     output, record = record_of(module, x)

@@ -83,7 +83,7 @@ def test_one_candidate_is_greedy(seed: int):
 
 
 def test_length_counts_by_the_mean():
-    """A long text with a higher mean log-probability precedes a short one with a higher total."""
+    """A long text with a higher mean log-probability precedes a short text with a higher total log-probability."""
     table = {(): {END: 0.5, 2: 0.5}, (2,): {END: 0.2, 3: 0.8}, (2, 3): {END: 0.9, 2: 0.1}}
 
     class Fixed(Toy):

@@ -80,8 +80,9 @@ def test_their_spread_is_what_other_sentences_change():
 
 
 def test_sentences_whose_translation_is_in_training_are_counted():
-    """The number of test sentences whose translation is in the training data is counted; pairs are split by English
-    side.
+    """The number of test sentences whose translation is in the training data is counted.
+
+    Such sentences exist, because pairs are assigned to splits by the English sentence only.
     """
     corpus = TASKS["translation"].build().corpus
     _texts, references = corpus.test()

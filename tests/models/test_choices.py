@@ -19,7 +19,7 @@ from models.tasks.stories import StoriesReader
 
 
 def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context(monkeypatch: pytest.MonkeyPatch):
-    """Sequences of several lengths in one batch give the same as one sequence at a time without padding."""
+    """Sequences of several lengths in one batch have the same probabilities as single sequences without padding."""
     lab, tokenizer = own("stories-selective"), StoriesReader().tokenizer
     sequences = [encode(tokenizer, context, ending, 255) for context, ending in (
         ("The cat sat.", "It was happy."), ("Once upon a time there was a dragon.", "She"), ("He", "ran away, fast."))]

@@ -26,9 +26,7 @@ def sees_texts(lab: StackLab) -> bool:
 
 
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
-    """With every head constant at the mean over one text, the weights and the output for this text are unchanged bit by
-    bit.
-    """
+    """With every head constant at the mean over one text, results for this text are unchanged bit by bit."""
     ids = random_ids(1, N)
     only = with_constant(lab, mean_patterns(lab.model, ids))
     before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))

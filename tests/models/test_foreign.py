@@ -1,7 +1,7 @@
-"""Foreign (external) models, every architecture: a plan equals the same change by hooks on transformers' own eager
-model.
+"""Foreign (external) models, every architecture: plans against hooks on transformers' own eager model.
 
-Maps equal `output_attentions` of this model, and no plan leaves anything on a model.
+A plan has the same effect as the same change made by hooks. Maps equal `output_attentions` of this model, and no plan
+leaves anything on a model.
 
 pytest tests/models/test_foreign.py
 """

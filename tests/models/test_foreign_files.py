@@ -125,7 +125,7 @@ def test_what_is_no_whole_model(folder: Path):
 
 
 def test_transformers_waits_until_it_is_asked_for(root: Path):
-    """Listing model names and loading released models do not import transformers."""
+    """Listing model names and loading a released model do not import transformers."""
     code = ("import sys, models; models.load('stories-softmax'); models.names(); "
             "print([m for m in ('transformers', 'huggingface_hub') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

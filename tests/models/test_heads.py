@@ -1,6 +1,6 @@
-"""HeadPlan is an immutable value: equal, hashable, picklable.
+"""HeadPlan is an immutable value: its instances can be compared, hashed and pickled.
 
-Its text form loses nothing and needs no escaping in a link. Parsing any other text fails only with a message.
+The string form of a plan loses nothing and needs no escaping in a link. Parsing an invalid string fails with a message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The measure of models/studies/corpus/lengths.py against explicit sums."""
+"""The measurement in models/studies/corpus/lengths.py against explicit sums."""
 
 from __future__ import annotations
 

@@ -129,8 +129,7 @@ def test_questions():
 # Models whose minimal head sets are known.
 
 def either_of_two(gates: Tensor) -> Tensor:
-    """Returns logits for which heads 0 and 1 each do the same work, head 2 another part, and heads 3 to 5 almost
-    nothing.
+    """Returns logits for which heads 0 and 1 do the same work, head 2 another part, and heads 3 to 5 nearly nothing.
 
     Pruning only 0 or only 1 changes nothing.
     """

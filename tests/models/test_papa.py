@@ -75,9 +75,7 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
 
 @pytest.mark.parametrize("which", range(3))
 def test_constants_of_one_text_are_its_attention(which: int):
-    """With all heads constant at the mean over one text, results for this text are unchanged and those for other texts
-    change.
-    """
+    """With all heads constant at the mean over one text, results change for other texts, but not for this text."""
     lab = labs()[which]
     one = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)

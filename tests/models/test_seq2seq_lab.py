@@ -87,10 +87,9 @@ def test_plans_are_run_each_on_its_own():
 
 
 def test_an_anchored_text_has_the_untouched_row():
-    """With a teacher-forced target (the baseline translation), two plans have maps and predictions about the same
-    tokens.
+    """With a teacher-forced target (the baseline translation), maps of two plans are about the same tokens.
 
-    The plan's own translation is generated later, by `rewrite`.
+    Their predictions are about the same tokens too. The plan's own translation is generated later, by `rewrite`.
     """
     which = make_lab()
     prompt = which.anchored(TASK.read(TEXT_TYPED))

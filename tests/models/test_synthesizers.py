@@ -69,10 +69,10 @@ def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bo
 
 @pytest.mark.parametrize("attention", PURE)
 def test_weights_do_not_depend_on_the_keys(attention: str):
-    """If the last token changes, the weights of no other query change. For random types its own weights do not change
-    either.
+    """If the last token changes, the weights of all other queries do not change.
 
-    Mixtures with q·k depend on the keys. No causal mask is used.
+    For random types the weights of the last query do not change either. Mixtures with q·k depend on the keys. No causal
+    mask is used.
     """
     module, x = module_of(attention, causal=False), inputs()
     other = x.clone()

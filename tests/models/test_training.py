@@ -256,7 +256,7 @@ def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: 
 def test_rate(name: str):
     """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth.
 
-    Half-way between highest and lowest rate it is the mean of both.
+    In the middle between warm-up and end it is the mean of the highest and the lowest rate.
     """
     plan = RECIPES[name]
     rates = [rate(step, plan) for step in range(plan.steps + 1)]

@@ -284,9 +284,8 @@ def test_the_budget_that_is_reported_is_that_of_the_part_with_the_fewest(
 
 @pytest.mark.parametrize("parts", [1, 4, 8])
 def test_many_parts_err_no_more_often_than_one(parts: int):
-    """A claim has several parts at their limits, all compared with the same softmax model.
-
-    It is rejected as rarely as the p-value states.
+    """If all parts of a claim are at their limits and use the same softmax model, the claim is rejected by mistake no
+    more often than the p-value states.
     """
     random = numpy.random.default_rng(8)
     found = []
@@ -369,7 +368,10 @@ def test_conclusions(found: list[str], seeds: int | None, fades: bool, by_constr
 
 @given(outcomes, st.sampled_from([YES, UNCLEAR, NO]))
 def test_what_is_still_missing_never_turns_a_verdict_round(found: list[str], then: str):
-    """A verdict that was given with missing parts does not change when these parts are measured."""
+    """If parts of a claim are not measured, its verdict is OPEN or final.
+
+    A final verdict does not change when the missing parts are measured.
+    """
     before = conclude([Check("", outcome) for outcome in found]).word
     after = conclude([Check("", then if outcome == UNKNOWN else outcome) for outcome in found]).word
     assert before in (OPEN, after)
