@@ -28,7 +28,7 @@ SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 ORDER, SCOPE, TERM = "order", "scope", "term"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
-PICKED = "picked heads"
+PICKED, PATTERN, SURFACE = "picked heads", "pattern", "mask surface"
 CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")

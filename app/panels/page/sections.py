@@ -9,7 +9,7 @@ from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.answer import by_layer, pair, why, writers
 from app.panels.choice import card
-from app.panels.prompt import forgetting, gates, minimal_heads
+from app.panels.prompt import forgetting, gates, minimal_heads, zoom
 from app.panels.prompt.heads import selected
 from app.state import session
 from app.state.handlers import events
@@ -92,6 +92,8 @@ def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTr
         gates.section(lab, state, after)
     elif section == "memory":
         forgetting.section(lab)
+    elif section == "zoom":
+        zoom.section(lab, state, after)
     else:
         try:
             card.draw(card.card_of(lab.name))

@@ -1,0 +1,105 @@
+"""The section Zoom of the Explore page: the selected head's pattern by plotly, and the mask F of its layer in 3-D."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy
+import streamlit as st
+from numpy import ndarray
+
+from app import compute, exports
+from app.compute import AnyTrace
+from app.panels.prompt.heads import selected
+from app.state import session
+from app.state.lab_state import LabState
+from app.texts import _, spelt
+from components import figure, spec_of
+from figures.pattern import MOST, MOST_SQUARES, attention_pattern, mask_surface, pattern_squares, strongest
+from models import Lab, Trace
+
+# Streamlit replaces these names by chartSequentialColors of .streamlit/config.toml in the page's theme.
+PAGE_SCALE = [[place / 9, f"#{number:06d}"] for place, number in enumerate(range(11, 21))]
+
+
+def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
+    """Draws the pattern of the selected head with zoom and pan, and for selective attention the mask F.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+    """
+    kind, layer, head = selected(lab, state)
+    maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
+    queries, keys = (spelt(trace.rows[row])[:MOST] for row in (kind.query_row, kind.key_row))
+    weights = maps.weights[head][:MOST, :MOST]
+    st.markdown(_("**Attention pattern of layer {layer}, head {head}**, under your plan. Drag a rectangle to zoom in; "
+                  "double-click to see the whole pattern.", layer=layer + 1, head=head + 1))
+    if weights.shape != maps.weights[head].shape:
+        st.caption(_("Only the first {most} queries and keys are drawn.", most=MOST))
+    title = _("Attention pattern of layer {layer}, head {head}", layer=layer + 1, head=head + 1)
+    chart = attention_pattern(weights, queries, keys, _("key token"), _("query token"), _("attention weight"),
+                              theme=None)
+    _plot(lab, chart, session.PATTERN, _(strongest(weights, queries, keys, title)), "pattern")
+    if max(weights.shape) <= MOST_SQUARES:
+        figure(key="pattern files", spec=spec_of(pattern_squares.spec(weights, queries, keys, title)), title=title,
+               models=[lab.name], what="pattern", is_drawn=False)
+    else:
+        st.download_button(_("Pattern as CSV"), partial(to_csv, weights, queries, keys),
+                           exports.file_name(lab.name, "pattern", "csv"), "text/csv", on_click="ignore",
+                           icon=":material/download:")
+    selections = lab.selected(maps.scores)
+    if selections is not None:
+        _surface(lab, trace, layer, selections, keys)
+
+
+def _surface(lab: Lab, trace: AnyTrace, layer: int, selections: ndarray, tokens: Sequence[str]) -> None:
+    """Draws F in an expander. It is made when the expander is open, because a surface takes as much as the pattern."""
+    with st.expander(_("Mask F over time, in 3-D"), key=session.SURFACE, on_change="rerun") as opened:
+        if not opened.open:
+            return
+        st.markdown(_("Each query adds to F of the tokens that it masks, and F is subtracted from the scores of all "
+                      "later queries, so that they attend less to a token with a large F. Drag to turn the surface."))
+        mask = mask_of(trace, layer, selections)[:MOST, :MOST]
+        chart = mask_surface(mask, tokens, _("token"), _("query step"), _("accumulated F, in units of the scores"),
+                             theme=None)
+        peak = int(mask[-1].argmax())
+        _plot(lab, chart, "surface", _("Mask F of layer {layer} after the last query: the largest is {value:.2f}, of "
+                                       "token {number}.", layer=layer + 1, value=float(mask[-1, peak]),
+                                       number=peak + 1), "mask")
+
+
+def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
+    """Returns F (N, N) of a layer; a sketch has none, so it is summed again.
+
+    Args:
+        trace: trace or sketch.
+        layer: layer, from 0.
+        selections: S (N, N) of the layer, see Lab.selected.
+    """
+    if isinstance(trace, Trace) and trace.mask is not None:
+        return trace.mask[layer]
+    return numpy.vstack([numpy.zeros_like(selections[:1]), selections[:-1].cumsum(0)])
+
+
+def to_csv(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> bytes:
+    """Returns a pattern as CSV: a row per query and a column per key; the number before a token makes it unique."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow([_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))])
+    writer.writerows([f"{number} {query}", *(f"{value:.{exports.DIGITS}g}" for value in line)]
+                     for number, (query, line) in enumerate(zip(queries, weights.tolist(), strict=True), 1))
+    return file.getvalue().encode()
+
+
+def _plot(lab: Lab, chart: Any, key: str, alt: str, what: str) -> None:
+    chart.update_traces(colorscale=PAGE_SCALE)
+    chart.update_layout(template="streamlit")
+    st.plotly_chart(chart, key=key, alt=alt, config={
+        "displayModeBar": True, "scrollZoom": False, "showTips": False, "toImageButtonOptions": {
+            "format": "png", "scale": 2, "filename": exports.file_name(lab.name, what, "png")[:-4]}})
