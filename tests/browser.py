@@ -80,7 +80,7 @@ def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
     """Runs a marimo notebook as an app in a separate process and yields its address.
 
     Args:
-        notebook: Python file.
+        notebook: the Python file of the notebook.
         log: file that receives the output of the process.
 
     Raises:

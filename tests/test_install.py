@@ -1,7 +1,7 @@
 """`pip install -r requirements.txt` and `make app`: what they install, and from which index.
 
-Where PyTorch's index can be reached, its build without CUDA is installed; otherwise the app is installed all the same.
-The tests use two indexes in a folder, whose wheels are empty.
+If PyTorch's index can be reached, torch is installed without CUDA. Otherwise torch comes from the ordinary index.
+The tests use two package indexes in a folder, whose wheels are empty.
 
     pytest tests/test_install.py
 """

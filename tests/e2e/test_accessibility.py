@@ -46,7 +46,7 @@ def violations(page: Page) -> list[str]:
 
 
 def test_axe_finds_what_is_wrong(visit):
-    """A page with a known mistake has a violation, so the test above can fail."""
+    """A page with a known mistake has a violation, so the tests of the pages can fail."""
     page = visit()
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><button></button>')")
     found = "\n".join(violations(page))

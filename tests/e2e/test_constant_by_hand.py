@@ -29,7 +29,7 @@ def test_the_slider_the_text_and_the_link(visit):
     chart = page.get_by_label("Relative drop with constant heads", exact=True)
     expect(chart).to_have_accessible_description(re.compile("32 of 32 heads constant"))
     rows = page.locator("table").last.locator("tbody tr")
-    expect(rows).to_have_count(7)  # one row per word, and one for the full stop
+    expect(rows).to_have_count(7)  # six words and a full stop, one row each
     type_text(page, "Two dogs ran.")
     expect(rows).to_have_count(4)
     expect(rows.first).to_contain_text("Two")

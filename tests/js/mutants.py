@@ -165,7 +165,7 @@ class Workspace:
 
 
 def sample(count: int | None, seed: int, files: Sequence[str] = ()) -> list[Mutant]:
-    """Returns mutants drawn without replacement.
+    """Returns a random sample of mutants, without repetition.
 
     Args:
         count: number of mutants; None for all.
