@@ -8,9 +8,8 @@
 
     attention_lab.show(lab, "Once upon a time", plan)           # in a notebook
 
-The names of `models` are names of this module too; `attention_lab.figures` makes charts, and
-`attention_lab.study` runs studies. Everything is imported when it is first used: `import attention_lab` loads neither
-torch nor numpy.
+The public names of `models` are also available here. `attention_lab.figures` creates charts, and `attention_lab.study`
+runs studies. A name is imported when it is first used, so `import attention_lab` loads neither torch nor numpy.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-_NOTEBOOK = ("compare", "show")  # public names that need the optional part `notebook` of the package
+_NOTEBOOK = ("compare", "show")  # public names that need the optional dependencies `notebook`
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
            "load_folder", "mean_weights", "names", "run", "save_pretrained", "show", "study"]
 

@@ -6,7 +6,7 @@
     attention-lab study papa masked-softmax --tasks slots   a study; without a name, the list of studies
     attention-lab figure [KEY FILE.svg]                     the chart of a statement of the Results page
 
-Options after the name go to the command that `python -m` runs; `attention-lab NAME --help` lists them.
+Options after the name are passed to the module that runs; `attention-lab NAME --help` lists the options.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command.
 
     Args:
-        arguments: arguments of the command line, without the program's name; those of this process by default.
+        arguments: arguments of the command line, without the program's name; default: the arguments of this process.
     """
     parser = argparse.ArgumentParser(prog="attention-lab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -20,16 +20,16 @@ THEMES = ("print", "light", "dark")
 
 
 def statements() -> dict[str, Statement]:
-    """Returns key -> statement, of the stored verdicts that have a chart; raises CheckpointError as claims.read."""
+    """Returns key -> statement for the stored statements that have a chart; raises CheckpointError like claims.read."""
     return {statement.key: statement for claim in claims.read() for statement in claim.statements
             if statement.chart is not None}
 
 
 def chart_of(statement: Statement, theme: Theme = "print") -> Any:
-    """Returns the statement's altair chart.
+    """Returns the altair chart of a statement.
 
     Args:
-        statement: one of `statements`.
+        statement: a value of the result of `statements`.
         theme: see figures.theme.
     """
     chart = statement.chart

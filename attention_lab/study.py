@@ -1,10 +1,11 @@
-"""Studies of a model in a notebook or a script, with a progress bar.
+"""Runs studies of a model in a notebook or a script, with a progress bar.
 
     found = attention_lab.study.papa("masked-softmax", tasks=["intent-snips"], share=0.1)
     found.mean_drop("learned", found.heads)          # relative loss of score with all heads constant
     attention_lab.figures.dots(attention_lab.study.points(found), "accuracy")
 
-The wheel has the data sets of the tasks in TASKS; the others are in a clone (docs/models.md).
+The wheel contains the data sets of the tasks in TASKS. A clone of the repository contains all data sets
+(docs/models.md).
 """
 
 from __future__ import annotations
@@ -30,20 +31,22 @@ __all__ = ["TASKS", "Study", "papa", "points"]
 def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",), *, modes: Sequence[str] = (),
          share: float = 1.0, data: str | Path = DATA, runs: str | Path | None = None,
          progress: bool = True) -> Study:
-    """Measures how much of a model's score on tasks is lost when its heads are constant (Hassid et al. 2022).
+    """Measures how much a model's scores on tasks drop when its heads are constant (Hassid et al. 2022).
 
     Args:
         model: a loaded model, a name or Hub address, or a folder that `save_pretrained` wrote.
         tasks: keys of CORPORA in models/studies/papa/tasks/corpora.py.
-        modes: orders in which heads are modified, of `learned`, `random` and `removed`; empty for the endpoints: no
-            head, all heads constant, all heads pruned.
-        share: fraction of the usual number of texts (600 for training, 400 for the test); less for a quick look.
+        modes: probe modes (how and in which order heads are modified), a subset of `learned`, `random` and `removed`;
+            empty for the endpoints only: no head modified, all heads constant, all heads pruned.
+        share: fraction of the usual number of texts (600 for training, 400 for the test); use a small fraction for a
+            quick test.
         data: folder of the data sets.
-        runs: folder of intermediate results, from which a study resumes; None for none.
-        progress: True for a progress bar.
+        runs: folder of intermediate results, from which a study resumes; None for a temporary folder.
+        progress: True to show a progress bar.
 
     Returns:
-        The scores: `.tasks[key].at(mode, count, heads)`, one per seed, and `.mean_drop(mode, count)`.
+        The study. `.tasks[key].at(mode, count, heads)` returns one score per seed; `.mean_drop(mode, count)` returns
+        the mean relative drop.
 
     Raises:
         ValueError: a task or a mode is unknown, or the study cannot measure this model.
@@ -79,7 +82,7 @@ def points(study: Study) -> list[dict[str, Any]]:
 
 
 def _bar(steps: Sequence[Any]) -> Any:
-    """Returns the steps with a progress bar; without it where tqdm is not installed."""
+    """Returns the steps as an iterable with a progress bar; without a progress bar if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:

@@ -1,11 +1,11 @@
 """Runs two replicas of the app behind HAProxy on one machine: `make hosted`, or `python -m deploy`.
 
     python -m deploy                 # runs until Ctrl-C or SIGTERM
-    python -m deploy restart         # restarts a, then b, while the other one serves all visits
-    python -m deploy restart a       # restarts a only
+    python -m deploy restart         # restarts a, then b; the other replica serves all sessions meanwhile
+    python -m deploy restart a       # restarts only a
 
-Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that dies is started again. Its
-visitors continue on the other replica, because a visitor's state is in the page's address.
+Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that ends unexpectedly is started
+again. Its visitors continue on the other replica, because a visitor's state is in the page's address.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deploy.supervisor import NAMES, ROOT, RestartError, Supervisor, request_res
 
 
 def main() -> None:
-    """Runs the site, or restarts replicas of the site that runs."""
+    """Runs the site, or restarts replicas of the running site."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", nargs="?", choices=["restart"])
     parser.add_argument("names", nargs="*", metavar="REPLICA", help="a or b; default: a, then b")

@@ -1,9 +1,9 @@
-"""Takes a replica out of HAProxy's rotation and puts it back, while `python -m deploy` runs.
+"""Removes a replica from HAProxy's rotation and adds it again, while `python -m deploy` runs.
 
     python -m deploy.replica                # prints the state and the number of connections of each replica
-    python -m deploy.replica drain a        # sends no new visits to a; its current visits stay
-    python -m deploy.replica stop a         # moves the visits of a to b, each with its state
-    python -m deploy.replica ready a        # sends visits to a again
+    python -m deploy.replica drain a        # sends no new sessions to a; the current sessions stay
+    python -m deploy.replica stop a         # moves the sessions of a to b, each with its state
+    python -m deploy.replica ready a        # sends sessions to a again
 
 `python -m deploy restart` restarts replicas without an interruption.
 """
@@ -19,19 +19,19 @@ import time
 from pathlib import Path
 
 CONTROL = Path(os.environ.get("ATTENTION_LAB_CONTROL", Path(__file__).resolve().parents[1] / "runs" / "balancer.sock"))
-GRACE = 3.0  # seconds between the last new visitor of a replica and the end of its connections
+GRACE = 3.0  # seconds between the last new session of a replica and the end of its connections
 STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # command of this module -> HAProxy's server state
 
 
 def say(command: str, control: Path = CONTROL) -> str:
-    """Sends a command to HAProxy's control socket and returns the answer.
+    """Sends a command to HAProxy's control socket and returns the response.
 
     Args:
         command: a command of HAProxy's Runtime API (Management Guide, section 9.3).
         control: path of the control socket.
 
     Returns:
-        HAProxy's answer; empty after a successful change.
+        HAProxy's response; empty after a successful change.
 
     Raises:
         OSError: HAProxy does not listen on the socket.
@@ -64,12 +64,12 @@ def set_state(name: str, action: str, control: Path = CONTROL, grace: float = GR
 
     Args:
         name: name of the replica.
-        action: a key of STATES. `stop` sends new visitors elsewhere, waits, and then ends the connections.
+        action: a key of STATES. `stop` directs new sessions to the other replica, waits, and then ends the connections.
         control: path of the control socket.
-        grace: seconds between the two, in which running requests may end.
+        grace: seconds that `stop` waits, so that running requests can end.
 
     Returns:
-        HAProxy's answer; empty after a success.
+        HAProxy's response; empty after a success.
 
     Raises:
         OSError: HAProxy does not listen on the socket.

@@ -1,4 +1,4 @@
-"""Starts replicas and HAProxy, restarts ended processes, and restarts single replicas without an interruption."""
+"""Starts replicas and HAProxy, restarts replicas that ended, and restarts single replicas without an interruption."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 90.0  # seconds within which a replica must be ready
 PAUSE = 1.0  # seconds between two checks for processes that ended
 SOCKET = "deploy.sock"  # name of the socket for `python -m deploy restart`, in the folder of HAProxy's control socket
 
-Start = Callable[[str], "subprocess.Popen[bytes]"]  # a function that starts the replica of this name
+Start = Callable[[str], "subprocess.Popen[bytes]"]  # a function that starts the replica with a given name
 
 
 class RestartError(Exception):
@@ -32,7 +32,7 @@ class Supervisor:
 
     Args:
         ports: name of a replica -> its port on 127.0.0.1.
-        start: starts a replica.
+        start: a function that starts the replica with a given name.
         control: path of HAProxy's control socket.
     """
 
@@ -43,13 +43,13 @@ class Supervisor:
         self.balancer: subprocess.Popen[bytes] | None = None
 
     def begin(self, balance: Callable[[], subprocess.Popen[bytes]]) -> None:
-        """Starts the replicas, waits until all are ready, and starts HAProxy.
+        """Starts the replicas, waits until all replicas are ready, and starts HAProxy.
 
         Args:
-            balance: starts HAProxy.
+            balance: a function that starts HAProxy.
 
         Raises:
-            RestartError: a replica did not get ready.
+            RestartError: a replica did not become ready.
         """
         for name in self.ports:
             self.running[name] = self._start(name)
@@ -83,16 +83,16 @@ class Supervisor:
             process.wait(20)
 
     def restart(self, name: str) -> Iterator[str]:
-        """Restarts one replica while the other one serves all visits.
+        """Restarts one replica while the other replica serves all sessions.
 
         Args:
             name: name of the replica.
 
         Yields:
-            Lines of text about each step.
+            One line of text per step.
 
         Raises:
-            RestartError: no other replica is up, or the replica did not get ready again.
+            RestartError: no other replica is up, or the replica did not become ready again.
         """
         states = replica.visits(self.control)
         others = [other for other, (state, _) in states.items() if other != name and state.startswith("UP")]
@@ -117,7 +117,7 @@ class Supervisor:
         yield f"{name}: restarted"
 
     def _serve(self, line: socket.socket) -> None:
-        """Answers one request, which is a line with names of replicas, by lines of text; the last one is `done`."""
+        """Handles one request (a line with names of replicas): sends lines of text, the last of which is `done`."""
         line.settimeout(10)
         with suppress(OSError):
             names = line.recv(1000).decode(errors="replace").split()
@@ -151,7 +151,7 @@ class Supervisor:
 
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
-    """Opens a Unix socket for this user only, whose `accept` waits for PAUSE.
+    """Opens a Unix socket that only this user can access; `accept` waits for at most PAUSE.
 
     Args:
         path: path of the socket; an existing file is replaced.
@@ -182,7 +182,7 @@ def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> It
         control: path of HAProxy's control socket.
 
     Yields:
-        Lines for a person; the last one is `done` after a success.
+        Lines of text for a person; after a success, the last line is `done`.
 
     Raises:
         OSError: `python -m deploy` does not run.
@@ -199,7 +199,7 @@ def start_replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
 
     Args:
         port: port of the replica.
-        metrics: port of its Prometheus metrics; None for none.
+        metrics: port of the replica's Prometheus metrics; None for no metrics.
     """
     return subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(port),

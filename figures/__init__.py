@@ -3,8 +3,8 @@
     chart = figures.learning_curves(points, title="Loss")
     figures.save(chart, "loss.svg", title="Learning curves")          # .svg, .png, .html, .csv or .json
 
-Altair and plotly are imported by the first function that needs them. Colours and dashes of models come from ModelInfo;
-`figures.theme` has the light, dark and print themes, which share assets/colours.json with the app.
+The first function that needs altair or plotly imports it. Colours and dashes of models come from ModelInfo.
+`figures.theme` defines the light, dark and print themes, which share assets/colours.json with the app.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Charts of the Results page: the source's numbers beside ours, and learning curves."""
+"""Charts of the Results page: the numbers of the paper beside our numbers, and learning curves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from figures.tables import Column, Parts, charted, format_value, sentence
 from figures.theme import Theme
 from models.messages import message
 
-SOURCE = "source"  # `which` of the source's numbers
+SOURCE = "source"  # value of `which` for the numbers of the paper
 _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
@@ -19,15 +19,15 @@ _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint
 @charted
 def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str] | None = None,
          percent: bool = False, names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
-    """Returns a row of dots for each name: the source's number and ours, with intervals over several values.
+    """Returns a dot plot with one row per name: the paper's number and our numbers, with intervals over several values.
 
-    Values of one name and one origin are joined by a bar from the least to the greatest, and their mean is a large dot.
+    A bar joins the values of one name and one origin from the smallest to the largest value; each value is a dot.
 
     Args:
-        points: name (row), value, which (`source`, or what of ours); several values of a row are seeds.
+        points: name (row), value, which (`source`, or one of our series); several values of a row are seeds.
         title: title of the values, with the unit.
         rule: a value that a vertical line marks, and its label.
-        percent: True for shares.
+        percent: True for fractions, which are shown in percent.
         names: name or which -> text in the reader's language.
         theme: see figures.theme.
     """
@@ -58,15 +58,15 @@ def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str
 def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, styles: Mapping[str, Mapping[str, Any]],
                rule: tuple[float, str] | None = None, percent: bool = False, scattered: bool = False,
                names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
-    """Returns the mean over seeds as a line for each name, with each seed as a small mark.
+    """Returns one line per name, the mean over seeds, with a small mark for each seed.
 
     Args:
         points: name, x, value, seed.
-        title, across: of the vertical and the horizontal axis, with units.
+        title, across: titles of the vertical and the horizontal axis, with units.
         styles: name -> colour and dash (models.studies.series.style).
         rule: a value that a horizontal line marks, and its label.
-        percent: True for shares.
-        scattered: True places x to scale; else its values have equal distances.
+        percent: True for fractions, which are shown in percent.
+        scattered: True to place x values to scale; False for equal distances between the values.
         names: name -> text in the reader's language.
         theme: see figures.theme.
     """
@@ -93,7 +93,7 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
 def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str,
                     styles: Mapping[str, Mapping[str, Any]], names: Mapping[str, str] | None = None,
                     theme: Theme = "light") -> Parts:
-    """Returns the validation loss during training, one line a model, with the steps on a logarithmic axis.
+    """Returns the validation loss during training, one line per model, with training steps on a logarithmic axis.
 
     Args:
         points: name, x (training steps), value (nats), seed.

@@ -10,11 +10,11 @@ from figures.tables import Parts, charted
 from figures.theme import Theme
 from models.messages import N_, message
 
-# Way to modify heads -> its name, colour and dash.
+# Probe mode (how heads are modified) -> name, colour and dash.
 WAYS: dict[str, tuple[str, str, int]] = {"learned": (N_("constant, in the learned order"), "accent", 0),
                                          "random": (N_("constant, in a random order"), "ink", 2),
                                          "removed": (N_("pruned, in the learned order"), "faint", 1)}
-Curve = Sequence[tuple[int, float, float]]  # heads modified, value, standard deviation
+Curve = Sequence[tuple[int, float, float]]  # (number of modified heads, value, standard deviation)
 
 
 def _series(ways: Sequence[str]) -> list[Series]:
@@ -27,7 +27,7 @@ def _points(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[Point]:
 
 
 def _measured(*curves: Mapping[str, Curve]) -> list[str]:
-    """Returns the ways that have points in one of the panels."""
+    """Returns the probe modes that have points in at least one panel."""
     return [way for way in WAYS if any(its.get(way) for its in curves)]
 
 
@@ -37,10 +37,10 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
     """Returns the mean relative drop against the number of modified heads, with the paper's two numbers.
 
     Args:
-        curves: way -> points; drops as shares.
+        curves: probe mode -> points; drops are fractions.
         title: title of the vertical axis.
-        average, most: the paper's, as shares.
-        count: modified heads; a line marks it, and the parameter `at` moves it.
+        average, most: the paper's average and largest drop, as fractions.
+        count: number of modified heads that a line marks; the parameter `at` moves this line.
         theme: see figures.theme.
     """
     ways = _measured(curves)
@@ -53,10 +53,10 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
 @charted
 def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
                 theme: Theme = "light") -> Parts:
-    """Returns the score of each task against the number of modified heads, a panel each.
+    """Returns the scores against the number of modified heads, one panel per task.
 
     Args:
-        panels: task with its metric, and curves.
+        panels: (title of the task with its metric, curves).
         count: see `drop_curves`.
         theme: see figures.theme.
     """
@@ -69,11 +69,11 @@ def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
 @charted
 def loss_by_score(points: Sequence[tuple[str, float, float, float, str]], styles: Mapping[str, Mapping[str, Any]],
                   theme: Theme = "light") -> Parts:
-    """Returns what models lose with all heads constant against their score without a plan.
+    """Returns each model's relative drop with all heads constant against its unmodified score.
 
     Args:
-        points: model or training, whose points a line joins in this order; score; drop as a share; its standard
-            deviation; a note.
+        points: (name of a model or training, score, relative drop as a fraction, standard deviation of the drop, note).
+            A line joins the points of one name in this order.
         styles: model or training -> colour and dash.
         theme: see figures.theme.
     """

@@ -1,4 +1,4 @@
-"""Files of a chart: SVG, PNG, HTML, CSV and JSON, each with title, caption and link; for print, without a browser."""
+"""Saves charts as SVG, PNG, HTML, CSV or JSON files, with title, caption and link; needs no browser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parents[1] / "app" / "static"  # Streamlit serves it
-LINE = 17  # px of a line of the caption
-CHARACTERS = 110  # of a line of the caption
+FOLDER = Path(__file__).resolve().parents[1] / "app" / "static"  # the folder that Streamlit serves
+LINE = 17  # height in px of a line of the caption
+CHARACTERS = 110  # largest number of characters of a line of the caption
 CAPTION = {"type": "text", "align": "left", "baseline": "top", "style": "reference-label"}
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
@@ -27,20 +27,21 @@ script-src 'unsafe-inline'">
 
 
 def save(chart: Any, path: str | Path, title: str = "", caption: Sequence[str] = (), link: str = "") -> Path:
-    """Writes a chart to a file; the ending of the path chooses the format.
+    """Writes a chart to a file. The ending of the path selects the format.
 
     Args:
         chart: an altair chart or a plotly figure of this package.
-        path: ends in .svg, .png (twice the size), .html (works offline), .csv (the numbers) or .json.
-        title: above the chart; the chart's own title by default.
+        path: path of the file; ends in .svg, .png (twice the size), .html (works offline), .csv (the numbers) or .json.
+        title: title above the chart; default: the chart's own title.
         caption: sentences below the chart.
-        link: below the caption.
+        link: link below the caption.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: another ending; or a plotly figure as .svg or .png, which its HTML file saves.
+        ValueError: the ending is not supported. A plotly figure cannot be saved as .svg or .png; its HTML file offers a
+            PNG download.
     """
     path = Path(path)
     if hasattr(chart, "to_plotly_json"):
@@ -71,7 +72,7 @@ def framed(spec: dict[str, Any], title: str = "", caption: Sequence[str] = (), l
     """Returns a Vega-Lite specification with a title above the chart, and a caption and a link below.
 
     Args:
-        spec: spec of a chart.
+        spec: Vega-Lite specification of a chart.
         title, caption, link: see `save`.
     """
     lines = [{"text": line} for sentence in caption for line in textwrap.wrap(sentence, CHARACTERS)]
@@ -85,7 +86,7 @@ def framed(spec: dict[str, Any], title: str = "", caption: Sequence[str] = (), l
     if lines:
         encoding: dict[str, Any] = {"x": {"value": 0}, "text": {"field": "text", "type": "nominal"},
                     "y": {"field": "place", "type": "quantitative", "scale": None, "axis": None}}
-        # only the text of the link gets this channel, because the other lines would link to "undefined"
+        # only the line with the link gets this channel, because other lines would link to "undefined"
         linked = {"href": {"field": "link", "type": "nominal"}}
         frame["vconcat"].append({
             "data": {"values": [{**line, "place": LINE * number} for number, line in enumerate(lines)]},
@@ -124,7 +125,7 @@ def _save_plotly(figure: Any, path: Path, title: str, caption: Sequence[str], li
 
 
 def script_path(version: str) -> Path:
-    """Returns the path of the script of a version of Vega, which tools/vega.py writes."""
+    """Returns the path of the script that tools/vega.py writes for a version of Vega."""
     return FOLDER / f"vega-{version}.js"
 
 
@@ -133,7 +134,7 @@ def vega_script() -> Path:
     """Returns the path of the script with which the browser draws charts.
 
     Raises:
-        FileNotFoundError: it is missing; the message has the command that writes it.
+        FileNotFoundError: the script is missing; the message contains the command that writes the script.
     """
     found = sorted(FOLDER.glob("vega-*.js"))
     if not found:

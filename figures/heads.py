@@ -1,4 +1,4 @@
-"""A point per head: two measures against each other, by plotly to pick heads, and by altair for files and tables."""
+"""Scatter plots with one point per head: by plotly to select heads, and by altair for files and tables."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from models.messages import message
 # plotly's names of figures.theme.SHAPES
 _SYMBOLS = {"triangle-up": "triangle-up", "triangle-down": "triangle-down", "circle": "circle", "diamond": "diamond",
             "square": "square", "cross": "x"}
-_PLAIN = {"marker": {"opacity": 1}}  # plotly's own selection dims nothing; rings mark what is picked
-_PICKED, _SELECTED = "#7471d8", "#82828c"  # colours of rings, with a contrast of 3 or more on light and dark ground
+_PLAIN = {"marker": {"opacity": 1}}  # plotly does not dim unselected points; rings mark the selected points
+_PICKED, _SELECTED = "#7471d8", "#82828c"  # colours of rings; contrast of 3 or more on light and dark ground
 
 
 @dataclass(frozen=True)
 class HeadPoint:
-    """One head.
+    """One point of the chart: a head.
 
     Attributes:
-        name: like `2.5`, with the attention block if there are several.
-        group: name of its layer, with the attention block if there are several; a row of the legend.
-        x, y: the measures.
-        modified: True if a plan modifies it; its mark is hollow.
+        name: name of the head, like `2.5`, with the attention block if there are several blocks.
+        group: name of the head's layer, with the attention block if there are several blocks; an entry of the legend.
+        x, y: values of the two measures.
+        modified: True if a plan modifies the head; the mark is then hollow.
     """
 
     name: str
@@ -39,14 +39,14 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
                  theme: Theme | None = "light") -> Any:
     """Returns one measure of every head against another, as a plotly figure with zoom, box and lasso.
 
-    The value `customdata` of a mark is its index in `points`; the rings have none.
+    The value `customdata` of a mark is the index in `points`; rings have no `customdata`.
 
     Args:
         points: the heads; layers differ in colour and shape.
         across, up: titles of the axes, with units.
-        selected: index of the selected head, which has a ring.
-        picked: indices of the heads that are acted on together, which have a thin ring.
-        theme: see figures.theme; None leaves the colours of text and layers to the page.
+        selected: index of the selected head, which a ring marks.
+        picked: indices of the picked heads, which can be changed together; a thin ring marks each of them.
+        theme: see figures.theme; None if the page defines the colours of text and layers.
     """
     import plotly.graph_objects as go
 
@@ -54,7 +54,7 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
     for number, group in enumerate(_groups(points)):
         indices = [i for i, point in enumerate(points) if point.group == group]
         symbol = _SYMBOLS[SHAPES[number % len(SHAPES)]]
-        # Values go as text, in the form of all tooltips, and never as plotly's own markup.
+        # Values are formatted text, as in all tooltips, and never plotly's own markup.
         figure.add_scatter(
             x=[points[i].x for i in indices], y=[points[i].y for i in indices], name=group, mode="markers",
             customdata=indices, text=[_tip(points[i], across, up) for i in indices],
@@ -80,7 +80,7 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
 @charted
 def head_points(points: Sequence[HeadPoint], across: str, up: str, selected: int, title: str,
                 theme: Theme = "light") -> Parts:
-    """Returns the chart of `head_scatter` without its controls, as an altair chart for files and for its table.
+    """Returns the chart of `head_scatter` without controls, as an altair chart for files and for the table.
 
     Args:
         points, across, up, selected, theme: see `head_scatter`.
@@ -124,7 +124,7 @@ def _groups(points: Sequence[HeadPoint]) -> list[str]:
 
 
 def _range(values: Sequence[float]) -> list[float]:
-    """Returns the least and the greatest value with a margin, so that a ring moves no point."""
+    """Returns the smallest and the largest value with a margin, so that rings do not change the range of the axis."""
     known = [value for value in values if value == value]
     if not known:
         return [0.0, 1.0]

@@ -1,4 +1,4 @@
-"""Charts over the length of a text: loss, accuracy, entropy and normaliser; and the entropy of each query."""
+"""Charts over text length (loss, accuracy, entropy, normaliser), and charts of the entropy of each query."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from models.messages import message
 @charted
 def length_curves(series: Sequence[Series], panels: Sequence[Panel], length: int, trained: Sequence[int],
                   theme: Theme = "light") -> Parts:
-    """Returns measured quantities against the number of tokens, a panel each, on a logarithmic axis.
+    """Returns measured quantities against the number of tokens on a logarithmic axis, one panel per quantity.
 
     Args:
         series: one per model and inference setting.
-        panels: title with unit, lines, and rings for the typed text.
-        length: tokens; a line marks it, and the parameter `at` moves it.
-        trained: tokens of the models' training, which dashed lines mark.
+        panels: panels with title and unit, lines, and rings for the input text.
+        length: number of tokens that a line marks; the parameter `at` moves this line.
+        trained: text lengths of the models' training in tokens, which dashed lines mark.
         theme: see figures.theme.
     """
     rules = [Rule(message("trained"), x=tokens) for tokens in trained]
@@ -40,9 +40,9 @@ def entropy_of_heads(before: ndarray, after: ndarray | None, causal: bool, selec
 
     Args:
         before: (H, N) nats, without a plan.
-        after: (H, N) nats, under the plan; None without one.
-        causal: query i sees n = i + 1 keys; else all N.
-        selected: head whose heading is marked, from 0.
+        after: (H, N) nats, under the plan; None without a plan.
+        causal: True if query i attends to n = i + 1 keys; False if to all N.
+        selected: index of the head whose heading is marked, from 0.
         theme: see figures.theme.
     """
     heads, n = before.shape
@@ -70,8 +70,8 @@ def entropy_of_queries(series: Sequence[Series], entropies: Sequence[Sequence[fl
 
     Args:
         series: one per model.
-        entropies: (N,) nats per model.
-        causal: query i sees i + 1 keys; else all N.
+        entropies: for each model, (N,) entropies in nats.
+        causal: True if query i attends to i + 1 keys; False if to all N.
         theme: see figures.theme.
     """
     n = max(map(len, entropies))

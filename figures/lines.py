@@ -1,4 +1,4 @@
-"""Data of line charts: series, points, panels. All charts of one quantity against another are made of them."""
+"""Data of line charts: series, points and panels. All charts of one quantity against another use these classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from figures.tables import Column, Parts, charted, describe, format_value
 from figures.theme import SHAPES, Theme
 from models.messages import message
 
-MANY = 24  # points of a line, above which they are not marked
+MANY = 24  # number of points of a line above which points have no marks
 Scale = Literal["linear", "log2", "symlog", "band"]
 
 
@@ -22,9 +22,9 @@ class Series:
     Attributes:
         name: name in the legend and the tooltips; distinct within a chart.
         colour: index of a model's colour, or a role of figures.theme.
-        dash: index of its dashes and of the shape of its points, so that colour is never the only difference.
-        marked: True draws its points.
-        quiet: True draws it thin, as a line that others are compared with.
+        dash: index of the dash pattern and of the shape of the points, so that colour is never the only difference.
+        marked: True if the points have marks.
+        quiet: True for a thin line, with which other lines are compared.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Series:
 
     @classmethod
     def of_style(cls, name: str, style: Mapping[str, Any], quiet: bool = False) -> Series:
-        """Makes a series with the style of models.studies.series.style.
+        """Returns a series with a style of models.studies.series.style.
 
         Args:
             name: name of the series.
@@ -49,10 +49,10 @@ def of_model(name: str, reading: int = 0) -> Series:
     """Returns the series of a model, with the colour and the dash of its ModelInfo.
 
     Args:
-        name: like "stories-selective".
-        reading: 0 for the model as trained; another inference setting has other dashes.
+        name: name of the model, like "stories-selective".
+        reading: index of the inference setting, 0 for the trained setting; each setting has other dashes.
     """
-    from models import catalogue  # here, so that charts of other data do not read the catalogue
+    from models import catalogue  # imported here, so that charts of other data do not read the catalogue
     from models.studies.series import style
 
     info = catalogue.describe(name)
@@ -67,7 +67,7 @@ class Point:
         series: index of the series.
         x, y: the values, in the units of the axes.
         spread: half the length of the error bar, in the unit of y; None for no bar.
-        note: shown with the value, like "seed 2".
+        note: text that is shown with the value, like "seed 2".
     """
 
     series: int
@@ -79,10 +79,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Rule:
-    """A reference line: at `x` a vertical one, at `y` a horizontal one.
+    """A reference line: vertical at `x`, or horizontal at `y`.
 
     Attributes:
-        label: shown at the line.
+        label: text at the line.
         dashed: True for a dashed line.
     """
 
@@ -97,14 +97,13 @@ class Panel:
     """One plot.
 
     Attributes:
-        title: title of its vertical axis, with the unit; the title of the plot if `heading` is True.
+        title: title of the vertical axis, with the unit.
         lines: points that a line joins, in this order within each series.
-        rings: single values with large hollow marks, such as the typed text.
-        dots: single values with small marks, such as each seed.
+        rings: single values with large hollow marks, such as values of the input text.
+        dots: single values with small marks, such as the values of single seeds.
         rules: reference lines.
-        percent: True for shares, which are shown in percent.
+        percent: True for fractions, which are shown in percent.
         heading: a heading above the plot, for small multiples.
-        note: shown in place of the plot's values if there are none.
     """
 
     title: str
@@ -118,12 +117,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Outline:
-    """A panel without its points: what its plot is made of.
+    """A panel without its points: everything that the structure of the plot depends on.
 
     Attributes:
         title, heading, percent, rules: see Panel.
-        lines, dots, rings, spread: True if there are such points, or error bars.
-        shown: series with values.
+        lines, dots, rings: True if there are such points.
+        spread: True if there are error bars.
+        shown: indices of the series with values.
     """
 
     title: str
@@ -143,18 +143,18 @@ class Layout:
 
     Attributes:
         x: title of the horizontal axes.
-        scale: scale of x; a band has equal distances between its values.
+        scale: scale of x; `band` has equal distances between values.
         y_scale: scale of the vertical axis; symlog is linear up to `bend` and logarithmic above.
         bend: constant of symlog.
-        zero: True starts the vertical axis at 0.
-        together: True gives all panels one vertical scale.
+        zero: True if the vertical axis starts at 0.
+        together: True if all panels share one vertical scale.
         columns: the largest number of panels in a row.
-        width, height: px of one panel; the app sets the width to the page's.
-        least: px, the smallest width of a panel in the app.
-        ringed: True draws rings of rows that are added to the datasets later.
-        chooses: True marks a position, which the parameter `at` moves; a click on a value chooses it.
+        width, height: size of one panel in px; the app fits the width to the page.
+        least: smallest width of a panel in px, in the app.
+        ringed: True to show rings for rows that are added to the datasets later.
+        chooses: True to mark a position. The parameter `at` moves the position, and a click on a value selects it.
         at: the marked position.
-        beside: px of a panel's axis and margin, for the app.
+        beside: width in px of a panel's axis and margin, for the app.
         values: ticks of x; empty for automatic ticks.
     """
 
@@ -179,13 +179,14 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
           theme: Theme = "light") -> Parts:
     """Returns the parts of a chart with lines of several series in one or more panels.
 
-    The legend toggles series (shift adds one). Pointing at a plot shows the values of all series at the nearest x.
+    A click in the legend highlights a series (Shift adds a series). Pointing at a plot shows the values of all series
+    at the nearest x.
 
     Args:
-        series: series of the chart; Point.series counts them.
+        series: series of the chart; Point.series is an index of this sequence.
         panels: the plots; all have the same horizontal axis.
         layout: see Layout.
-        title: title of the chart, for its description.
+        title: title of the chart, for the description.
         theme: see figures.theme.
 
     Returns:
@@ -228,7 +229,7 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
 @charted
 def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
                theme: Theme = "light") -> Parts:
-    """Returns a chart of `line_parts`, as altair chart."""
+    """Returns the chart of `line_parts` as an altair chart."""
     return line_parts(series, panels, layout, title, theme)
 
 
@@ -245,7 +246,7 @@ def _row(one: Series, point: Point, form: str, order: int, sparse: bool, panel: 
 
 
 def _values_at(panel: Panel, count: int) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
-    """Returns the series with values in a panel, and for each x the values of all of them as text."""
+    """Returns the indices of the series with values in a panel, and a row per x with all values as text."""
     at: dict[float, dict[str, str]] = {}
     for point in (*panel.lines, *panel.rings, *panel.dots):
         text = format_value(point.y, panel.percent)

@@ -1,4 +1,4 @@
-"""Altair's layers of line charts; figures/lines.py imports this module when a chart is first made."""
+"""Creates altair line charts and dot plots. figures/lines.py imports this module when the first chart is created."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
 
     Args:
         series, layout, theme: see figures.lines.line_parts.
-        panels: their outlines.
+        panels: outlines of the panels.
     """
     drawing = _Drawing(series, layout, len(panels) == 1, theme)
     plots = [drawing.plot(index, panel) for index, panel in enumerate(panels)]
     chart: Any = plots[0] if len(plots) == 1 else alt.concat(*plots, columns=layout.columns, spacing={"row": 14})
     if layout.together and len(plots) > 1:
         chart = chart.resolve_scale(y="shared")
-    # At the top level, because altair would attach each selection of a panel to all its layers.
+    # Selections are added at the top level, because altair would attach a panel's selection to all layers of the panel.
     position = [alt.VariableParameter(name="at", value=layout.at)] if layout.chooses else []
     chart.params = [*position, *(alt.TopLevelSelectionParameter.from_dict(its) for its in drawing.selections)]
     return chart
@@ -36,7 +36,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
 
     Args:
         order: order of the rows.
-        styles: origin -> colour and shape.
+        styles: origin of the values (`which`) -> colour and shape.
         title, rule, percent, theme: see figures.claims.dots.
     """
     shown = list(styles)
@@ -67,7 +67,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
 
 
 class _Drawing:
-    """Makes the plots of one chart, whose data are named datasets, and collects their selections."""
+    """Creates the plots of one chart, whose data are named datasets, and collects the selections of the plots."""
 
     def __init__(self, series: Sequence[Series], layout: Layout, is_single: bool, theme: Theme) -> None:
         self.series, self.layout, self.is_single = series, layout, is_single
@@ -84,13 +84,13 @@ class _Drawing:
         self.colour = alt.Color("series:N", legend=legend, scale=scale)
         self.dash = alt.StrokeDash("series:N", legend=legend, scale=alt.Scale(
             domain=names, range=[DASHES[one.dash % len(DASHES)] for one in series]))
-        self.shape = alt.Shape("shape:N", scale=None)  # of each row, so that the legend has lines, not shapes
+        self.shape = alt.Shape("shape:N", scale=None)  # per row, so that the legend has lines, not shapes
         self.width = alt.StrokeWidth("width:Q", scale=None)
         self.opacity = alt.OpacityValue(0.12, condition={"param": "picked", "value": 1})
         self.selections: list[dict[str, Any]] = []
 
     def plot(self, index: int, panel: Outline) -> Any:
-        """Returns a panel as layers: rules, error bars, lines, points, the position, and what is pointed at."""
+        """Returns a panel as layers: rules, error bars, lines, points, the position, and values at the pointer."""
         name, suffix = f"rows{index}", self.suffix(index)
         base = alt.Chart(alt.NamedData(name=name)).encode(x=self.x, y=self._y(panel), color=self.colour)
         layers: list[Any] = [*self._rules(panel)]
@@ -98,11 +98,11 @@ class _Drawing:
             layers.append(base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5).encode(
                 y=alt.Y("low:Q"), y2="high:Q", opacity=self.opacity))
         if panel.lines:
-            # The lines carry the legend; a series with one point has no line, so its point is drawn in any case.
+            # The legend belongs to the lines. A series with one point has no line, so the point is always drawn.
             lines = base.transform_filter("datum.form == 'line'").mark_line(clip=True).encode(
                 strokeDash=self.dash, strokeWidth=self.width, opacity=self.opacity, order=alt.Order("order:Q"))
             layers.append(lines.properties(name=f"lines{index}"))
-            if not self.selections:  # Vega refuses a legend's selection in several panels; all read the first one's
+            if not self.selections:  # Vega allows a legend selection in one panel only
                 self.selections.append({"name": "picked", "bind": "legend", "views": [f"lines{index}{suffix}"],
                                         "select": {"type": "point", "fields": ["series"]}})
             layers.append(base.transform_filter("datum.form == 'line' && datum.marked").mark_point(
@@ -125,7 +125,7 @@ class _Drawing:
         return chart
 
     def suffix(self, index: int) -> str:
-        """Returns what altair appends to the names of a panel's views when it concatenates panels."""
+        """Returns the suffix that altair appends to the names of a panel's views when it concatenates panels."""
         return "" if self.is_single else f"_{index}"
 
     def _y(self, panel: Outline) -> alt.Y:
@@ -153,7 +153,7 @@ class _Drawing:
         return layers
 
     def _pointed(self, index: int, panel: Outline) -> alt.Chart:
-        """Returns the rule at the nearest x, whose tooltip has the values of all series there."""
+        """Returns a rule at the x nearest to the pointer. The tooltip has the values of all series at this x."""
         name = f"pointed{index}"
         self.selections.append({"name": f"pointer{index}", "views": [f"{name}{self.suffix(index)}"], "select": {
             "type": "point", "on": "pointerover", "clear": "pointerout", "nearest": True, "encodings": ["x"]}})

@@ -10,9 +10,10 @@ from figures.tables import Parts, charted
 from figures.theme import Theme
 from models.messages import N_, message
 
-Curve = Sequence[Sequence[float | None]]  # rows [heads left, value] or [heads left, value, spread]
+Curve = Sequence[Sequence[float | None]]  # rows [remaining heads, value] or [remaining heads, value, spread]
 
-# Pruning orders (models/analysis/pruning_orders.py), fine-tuning with learned gates, and the cost of a pass.
+# Names of curves besides the pruning orders (models/analysis/pruning_orders.py): fine-tuning with learned gates, and
+# the cost of a pass.
 TRAINED_ON, MULTIPLICATIONS, TIME = "trained on", "multiplications", "seconds"
 _SERIES: dict[str, tuple[str, int | str, int]] = {
     "learned": (N_("learned gates"), 2, 0), "alone": (N_("loss when pruned alone"), 0, 0),
@@ -20,18 +21,18 @@ _SERIES: dict[str, tuple[str, int | str, int]] = {
     "text": (N_("loss when pruned alone, on this text"), 3, 1),
     TRAINED_ON: (N_("learned gates, weights fine-tuned"), 4, 3),
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 6, 2)}
-_ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler orders
+_ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler pruning orders
 
 
 @charted
 def pruning_curves(panels: Sequence[tuple[str, bool, Mapping[str, Curve]]], left: int, title: str = "",
                    theme: Theme = "light") -> Parts:
-    """Returns quantities against the number of heads that are left, a panel each.
+    """Returns quantities against the number of remaining heads, one panel per quantity.
 
     Args:
-        panels: title with unit, percent, and curves by name: a key of PRUNING_ORDERS, TRAINED_ON, MULTIPLICATIONS or
-            TIME.
-        left: heads left; a line marks it, and the parameter `at` moves it.
+        panels: (title with unit, percent, curves). The keys of the curves are names of pruning orders, TRAINED_ON,
+            MULTIPLICATIONS or TIME.
+        left: number of remaining heads that a line marks; the parameter `at` moves this line.
         title: title of the chart.
         theme: see figures.theme.
     """
@@ -52,12 +53,12 @@ def _point(series: int, row: Sequence[float | None]) -> Point:
 @charted
 def minimal_heads_curve(curves: Mapping[str, Sequence[tuple[int, float]]], chosen: tuple[int, float], bound: float,
                         theme: Theme = "light") -> Parts:
-    """Returns the KL divergence against the number of heads left, one line per order, on a symlog axis.
+    """Returns the KL divergence against the number of remaining heads, one line per pruning order, on a symlog axis.
 
     Args:
-        curves: name -> (heads, nats); learned gates first.
-        chosen: heads and nats of the answer, which a ring marks.
-        bound: nats, which a line marks.
+        curves: name -> (remaining heads, KL divergence in nats); learned gates first.
+        chosen: (heads, nats) of the minimal head set, which a ring marks.
+        bound: the largest allowed KL divergence in nats, which a line marks.
         theme: see figures.theme.
     """
     series = [Series(name, *_ORDERS[number % len(_ORDERS)]) for number, name in enumerate(curves)]
@@ -72,11 +73,11 @@ def minimal_heads_curve(curves: Mapping[str, Sequence[tuple[int, float]]], chose
 
 @charted
 def memory_curves(rows: Sequence[Mapping[str, Any]], theme: Theme = "light") -> Parts:
-    """Returns perplexity against memory, one line per way to forget, on a logarithmic axis.
+    """Returns perplexity against memory, one line per rule for dropping tokens, on a logarithmic axis.
 
     Args:
-        rows: line, style, factor (1, 2, 4, ...: whole memory over kept memory), perplexity, budgets as text; grouped
-            by line.
+        rows: rows with line, style, factor (1, 2, 4, ...: full memory divided by kept memory), perplexity and budgets
+            (as text), grouped by line.
         theme: see figures.theme.
     """
     names = list(dict.fromkeys(row["line"] for row in rows))

@@ -10,8 +10,8 @@ from figures.tables import Column, Parts, charted, format_value, sentence
 from figures.theme import Theme, colour
 from models.messages import message
 
-SIDE = 24  # px of a square
-_GROUPS: tuple[int | str, ...] = (0, 1, "faint", 3)  # colours of groups, in their order
+SIDE = 24  # side of a square in px
+_GROUPS: tuple[int | str, ...] = (0, 1, "faint", 3)  # colours of groups, in the order of the groups
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Field:
 
     Attributes:
         title: title of the picture.
-        values: (R, C); empty if there are none.
-        note: why there are no values.
+        values: (R, C) values; empty if there are no values.
+        note: the reason why there are no values.
     """
 
     title: str
@@ -32,13 +32,13 @@ class Field:
 @charted
 def head_squares(fields: Sequence[Field], unit: str, title: str, most: float | None = None,
                  theme: Theme = "light") -> Parts:
-    """Returns a value of each head as a square, layers down and heads across, a picture per model.
+    """Returns a value of each head as a coloured square, layers down and heads across, one picture per model.
 
     Args:
         fields: (L, H) values of each model.
         unit: unit of the values.
         title: title of the chart.
-        most: value with the strongest colour; the largest value by default.
+        most: value with the strongest colour; default: the largest value.
         theme: see figures.theme.
     """
     largest = max((value for field in fields for row in field.values for value in row), default=1.0)
@@ -47,7 +47,7 @@ def head_squares(fields: Sequence[Field], unit: str, title: str, most: float | N
 
 @charted
 def pair_squares(fields: Sequence[Field], unit: str, title: str, theme: Theme = "light") -> Parts:
-    """Returns a value from 0 to 1 of each pair of heads as a square, a picture per layer.
+    """Returns a value from 0 to 1 of each pair of heads as a coloured square, one picture per layer.
 
     Args:
         fields: (H, H) values of each layer; values below 0 have the colour of 0.
@@ -61,11 +61,11 @@ def pair_squares(fields: Sequence[Field], unit: str, title: str, theme: Theme = 
 @charted
 def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title: str,
                  theme: Theme = "light") -> Parts:
-    """Returns rank correlations as squares with their numbers, from -1 (blue) to 1 (orange).
+    """Returns rank correlations as coloured squares with numbers, from -1 (blue) to 1 (orange).
 
     Args:
         names: names of the M measures.
-        values: (M, M); NaN where a correlation is not defined.
+        values: (M, M) rank correlations; NaN if a correlation is not defined.
         title: title of the chart.
         theme: see figures.theme.
     """
@@ -104,12 +104,13 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
 @charted
 def gate_squares(gates: Sequence[Sequence[Sequence[float]]], tokens: Sequence[str], selected: int,
                  theme: Theme = "light") -> Parts:
-    """Returns gates as squares, tokens down and heads across, a picture per layer: an open gate is full.
+    """Returns gates as coloured squares, tokens down and heads across, one picture per layer. An open gate has the
+    strongest colour.
 
     Args:
         gates: (L, H, N), 0 to 1.
-        tokens: N.
-        selected: layer whose title is marked, from 0.
+        tokens: the N tokens.
+        selected: index of the layer whose title is marked, from 0.
         theme: see figures.theme.
     """
     names = [f"{number} {token}" for number, token in enumerate(tokens, 1)]
@@ -126,9 +127,10 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
     """Returns each head as a square with the colour and the first letters of its group.
 
     Args:
-        rows: kind, layer, head (from 1), group, kept and removed (gates under both pushes, 0 to 1).
+        rows: rows with kind (attention block), layer and head (from 1), group, and the gates kept and removed (0 to 1),
+            fitted while gates are pushed open and while they are pushed closed.
         order: order of the groups.
-        by_kind: True draws one picture per attention block.
+        by_kind: True for one picture per attention block.
         theme: see figures.theme.
     """
     title = message("Every head and its group")
@@ -170,7 +172,7 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
 
 def _squares(fields: Sequence[Field], unit: str, title: str, most: float, down: str, across: str, theme: Theme,
              names: Sequence[str] = (), side: int = SIDE) -> Parts:
-    """Returns rectangles coloured by value; `names` of the rows in place of numbers."""
+    """Returns rectangles coloured by value. If given, `names` replace the row numbers."""
     datasets: dict[str, list[dict[str, Any]]] = {}
     parts = []
     for number, field in enumerate(fields):
@@ -220,7 +222,7 @@ def _rectangles(number: int, heading: str, note: str, rows: int, width: int, uni
 
 
 def _natural(widest: int) -> dict[str, Any]:
-    """Returns the values for the app: squares keep their size where there is room."""
+    """Returns the layout values for the app: squares keep their size if there is enough room."""
     return {"columns": 12, "least": widest + 40, "beside": 56, "natural": True}
 
 

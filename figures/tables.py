@@ -1,4 +1,4 @@
-"""The table, the description and the top level that every altair chart has."""
+"""The parts that all altair charts share: data table, description and top-level properties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of a chart's table: the field of its datasets, and the heading with the unit."""
+    """A column of a chart's table: a field of the datasets, and the heading with the unit."""
 
     field: str
     title: str
@@ -31,12 +31,12 @@ def format_value(value: float | None, percent: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A chart before altair makes it. The app caches what altair makes, which takes 20 to 400 ms.
+    """A chart before altair builds it. The app caches the result of altair, because building takes 20 to 400 ms.
 
     Attributes:
         key: everything that `build` depends on; hashable.
         build: returns an altair chart whose data are names of `datasets`.
-        datasets: name -> rows; those called rows... are the table.
+        datasets: name -> rows; the datasets whose names begin with `rows` are the table.
         columns: columns of the table.
         title: title of the chart.
         about: the chart's values in words, for screen readers.
@@ -56,7 +56,7 @@ class Parts:
     def chart(self) -> Any:
         """Returns the altair chart."""
         chart = self.build()
-        # Attributes, because `properties` validates each value, which takes 70 ms for a theme.
+        # These are set as attributes, because `properties` validates each value, which takes 70 ms for a theme.
         chart.datasets, chart.description, chart.config = self.datasets, self.about, config(self.theme)
         chart.usermeta = self._usermeta()
         return chart
@@ -68,7 +68,7 @@ class Parts:
             if len(_frames) >= MOST_FRAMES:
                 _frames.clear()
             frame = _frames[self.key] = self.build().to_dict(validate=False)
-        # The frame's own datasets are the labels of reference lines.
+        # The datasets in the frame are the labels of reference lines.
         return {**frame, "datasets": {**frame.get("datasets", {}), **self.datasets}, "description": self.about,
                 "usermeta": self._usermeta(), "config": {}}
 
@@ -83,7 +83,7 @@ P = ParamSpec("P")
 
 
 class Charted(Generic[P]):
-    """A function that returns an altair chart; its `spec` returns the Vega-Lite specification sooner."""
+    """A function that returns an altair chart. The method `spec` returns the Vega-Lite specification faster."""
 
     def __init__(self, parts: Callable[P, Parts]) -> None:
         self._parts = parts
@@ -99,12 +99,12 @@ class Charted(Generic[P]):
 
 
 def charted(parts: Callable[P, Parts]) -> Charted[P]:
-    """Makes a function that returns a chart from one that returns its parts."""
+    """Converts a function that returns Parts to a function that returns a chart."""
     return Charted(parts)
 
 
 def describe(title: str, x: str, series: Sequence[Series], panels: Sequence[Panel]) -> str:
-    """Returns a line chart in words: the first and the last value of each line."""
+    """Returns a description of a line chart: the first and the last value of each line."""
     parts: list[str] = []
     for panel in panels:
         for number, one in enumerate(series):

@@ -1,4 +1,4 @@
-"""The look of all charts, from assets/colours.json: light, dark and print, for Vega-Lite and for plotly."""
+"""The themes of all charts, from assets/colours.json: light, dark and print, for Vega-Lite and for plotly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 Theme = Literal["light", "dark", "print"]
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
 ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that belong to no model
-# px drawn and px left out, in turn
+# lengths in px of dashes and gaps, alternating
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])
 SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down")
 
@@ -20,10 +20,11 @@ def palette(theme: Theme = "light") -> dict[str, Any]:
     """Returns the colours of a theme.
 
     Args:
-        theme: `print` has the colours of `light`.
+        theme: name of the theme; `print` has the colours of `light`.
 
     Returns:
-        `sequential` and `diverging`: 17 colours; `series`: 8 colours; each of ROLES: a colour. All are `#rrggbb`.
+        `sequential` and `diverging`: 17 colours each; `series`: 8 colours; each key of ROLES: one colour. All colours
+        are `#rrggbb`.
     """
     path = Path(__file__).parent.parent / "assets" / "colours.json"
     return json.loads(path.read_text("utf-8"))["dark" if theme == "dark" else "light"]
@@ -44,10 +45,11 @@ def colour(which: int | str, theme: Theme = "light") -> str:
 def config(theme: Theme = "light") -> dict[str, Any]:
     """Returns the `config` of a Vega-Lite specification.
 
-    Marks that belong to no series have a style: `reference` for reference lines, `position` for the shown position.
+    Marks that belong to no series have a style: `reference` for reference lines, `position` for the position.
 
     Args:
-        theme: `print` has a white background; the others are transparent, because the page has the colour.
+        theme: name of the theme. `print` has a white background; the other themes are transparent, because the page
+            sets the background colour.
     """
     its = palette(theme)
     ink, faint, line, accent = its["ink"], its["faint"], its["line"], its["accent"]
@@ -80,7 +82,7 @@ def config(theme: Theme = "light") -> dict[str, Any]:
 
 
 def recolouring(theme: Theme) -> dict[str, str]:
-    """Returns the colours of the light theme that a specification may contain -> those of another theme."""
+    """Returns colour of the light theme -> colour of another theme, for all colours in specifications."""
     light, other = palette("light"), palette(theme)
     pairs = [*zip(light["series"], other["series"], strict=True), *((light[role], other[role]) for role in ROLES)]
     return dict(pairs)
@@ -90,7 +92,7 @@ def plotly_layout(theme: Theme = "light") -> dict[str, Any]:
     """Returns the `layout` of a plotly figure.
 
     Args:
-        theme: `print` has a white background; the others are transparent.
+        theme: name of the theme. `print` has a white background; the other themes are transparent.
     """
     its = palette(theme)
     axis = {"gridcolor": its["line"], "linecolor": its["line"], "tickfont": {"color": its["faint"]}}

@@ -1,6 +1,6 @@
-"""The heads and the effect of a plan in a notebook cell: `show`, `compare`, and the widget's class.
+"""Shows heads and the effect of a plan in a notebook cell: `show`, `compare`, and the class of the widget.
 
-anywidget (`pip install 'attention-lab[notebook]'`) is imported by the first use.
+anywidget (`pip install 'attention-lab[notebook]'`) is imported at the first use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The heads and the predictions as static HTML, for a saved notebook without a running kernel.
+"""Converts heads and predictions to static HTML, for a saved notebook without a running kernel.
 
-Code hosts remove styles and scripts, so the pictures are images in a table and all states are also words.
+Code hosts remove styles and scripts, so the maps are images in a table, and all states are also given in words.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from models import HeadPlan, Kind, Lab, Trace
 
 SIDE = 44  # side of a tile in px
 LARGE = 220  # side of the selected head's map in px
-MOST_ROWS = 5  # number of predictions
+MOST_ROWS = 5  # number of tokens in the table of the prediction
 escape = markup.escape
 
 
 def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selection) -> str:
-    """Returns the picture of a plan's effect on a text.
+    """Returns HTML that shows the effect of a plan on a text.
 
     Args:
         lab: the model.
-        plan: the part of the widget's plan that the model has.
+        plan: the part of the widget's plan that applies to the model.
         before: the baseline trace.
         after: the trace under the plan.
-        selection: the head of the large map.
+        selection: the head that the large map shows.
     """
     tokens = " ".join(f"<code>{escape(token)}</code>" for token in spelt(after.tokens))
     blocks = "".join(_block(lab, kind, plan, after) for kind in lab.kinds)
@@ -89,7 +89,7 @@ def png(steps: ndarray) -> bytes:
     """Returns a PNG file with a palette of 256 colours (PNG specification, ISO/IEC 15948).
 
     Args:
-        steps: (rows, columns) uint8, steps of the light sequential scale.
+        steps: (rows, columns) uint8, indices of colours in the light sequential scale.
     """
     rows, columns = steps.shape
     pixels = numpy.hstack([numpy.zeros((rows, 1), numpy.uint8), steps]).tobytes()  # the PNG filter 0 before each row

@@ -1,4 +1,4 @@
-"""The widget's JavaScript, joined into one ES module, and its style."""
+"""The JavaScript of the widget, joined into one ES module, and the style of the widget."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from components.mounting import styles
 
 FOLDER = Path(__file__).parent
 COMPONENTS = ("heads", "head_map", "effect")
-# the choice of the letters' scope is hidden, because letters act inside the widget only
+# hides the choice of the scope of shortcuts, because shortcuts work only inside the widget
 NO_CHOICE = ".hint label { display: none }"
 
 
 @functools.cache
 def source() -> str:
-    """Returns the module for anywidget: its default export has `render`. It sends no request."""
+    """Returns the module for anywidget, whose default export has `render`. The module sends no network requests."""
     sheets = {name: sheet for name, sheet in styles().items() if name in COMPONENTS}
     sheets["heads"] += NO_CHOICE
     data = {"colours": COLOURS, "texts": {}, "glossary": texts.glossary(), "styles": sheets, "embedded": True}

@@ -1,4 +1,4 @@
-"""The choices in a widget and its events: the plan, the selected head, and the view of the large map."""
+"""The state of a widget and the handling of its events: plan, selected head, and view of the large map."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Choices:
 
     Attributes:
         plan: interventions on heads, for all models of the widget.
-        selection: the head of the large map, and the heads that the controls change.
-        view, form, mean: of the large map, see CHOICES.
+        selection: the head that the large map shows, and the heads that the controls change.
+        view, form, mean: settings of the large map, see CHOICES.
         asked: index of the prediction in the effect panel, or LAST.
     """
 
@@ -34,10 +34,10 @@ class Choices:
     asked: int = LAST
 
     def after(self, event: Mapping[str, Any], shape: Shape) -> Choices:
-        """Returns the choices after an event of a component; the same choices if the event is not valid.
+        """Returns the state after an event of a component; the same state if the event is not valid.
 
         Args:
-            event: event from the browser, not checked.
+            event: event from the browser, untrusted.
             shape: attention block -> (layers, heads) of the models.
         """
         kind = event.get("type")

@@ -1,4 +1,4 @@
-// The components of a notebook's widget. Python (widget.py) joins this entry with its modules and starts it.
+// The JavaScript entry of the notebook widget. Python (script.py) joins it with the modules that it imports.
 
 import { pageData } from '../components/core/page_data.js';
 import { effect } from '../components/effect/effect.js';
@@ -16,7 +16,7 @@ export function start(data) {
   Object.assign(pageData, data);
 }
 
-/** Returns whether the notebook around an element is dark: from the nearest background that is not transparent. */
+/** Returns whether the notebook is dark, from the nearest background around the element that is not transparent. */
 function isDark(element) {
   for (let node = element; node; node = node.parentElement) {
     // an element that is not in the page yet has no colour
@@ -35,7 +35,7 @@ function mount(name) {
   return { host, parent };
 }
 
-/** Draws the widget into `el`; returns the function that removes it. `model` is the widget's model (anywidget). */
+/** Displays the widget in `el` and returns a function that removes the widget. `model` is the anywidget model. */
 export function render({ model, el }) {
   const mounts = new Map(); // key -> {host, parent, component, data}
   const columns = []; // one {element, title} per model

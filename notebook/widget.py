@@ -1,7 +1,7 @@
-"""HeadsWidget: the grid of heads, the large map and the effect of a plan as an anywidget; the kernel computes.
+"""HeadsWidget: an anywidget with the grid of heads, the large map and the effect of a plan, computed by the kernel.
 
     widget = attention_lab.show(lab, "Once upon a time")
-    widget.plan                                       # what clicks and keys have done; may be set
+    widget.plan                                       # the interventions by clicks and keys; may be set
     widget.trace.output.labels[:2]
 """
 
@@ -36,11 +36,11 @@ def show(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> HeadsWidget:
     Args:
         lab: the model.
         text: the input.
-        plan: interventions on heads, to begin with.
+        plan: initial interventions on heads.
 
     Raises:
-        InputError: the text cannot be read.
-        ValueError: the plan names a head or a scale that the model does not have.
+        InputError: the text cannot be tokenized for the model.
+        ValueError: the plan contains a head or a scale that the model does not have.
     """
     lab.check(plan)
     return HeadsWidget([lab], text, plan)
@@ -50,13 +50,13 @@ def compare(labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> Head
     """Returns a widget with several models on one text, under one plan.
 
     Args:
-        labs: at least one model, each of which can read the text.
+        labs: one or more models; each model must be able to tokenize the text.
         text: the input.
-        plan: interventions on heads; each model gets the part that it has heads for.
+        plan: interventions on heads; each model applies the part for its own heads.
 
     Raises:
-        InputError: a model cannot read the text.
-        ValueError: there is no model.
+        InputError: a model cannot tokenize the text.
+        ValueError: `labs` is empty.
     """
     if not labs:
         raise ValueError("compare needs at least one model")
@@ -64,18 +64,18 @@ def compare(labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> Head
 
 
 class HeadsWidget(anywidget.AnyWidget):
-    """One or more models on one text under one plan.
+    """A widget with one or more models on one text under one plan.
 
     Attributes:
         labs: the models.
-        text: the input; may be set. If a model cannot read a new text, InputError is raised and nothing changes.
+        text: the input; may be set. If a model cannot tokenize the new text, InputError is raised and nothing changes.
         plan: interventions on heads, changed by clicks and keys; may be set.
     """
 
     text = traitlets.Unicode()
     plan = traitlets.Instance(HeadPlan)
     _titles = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    _parts: Any = traitlets.List().tag(sync=True)  # component, key, index of its model, and payload of each component
+    _parts: Any = traitlets.List().tag(sync=True)  # per component: name, key, index of its model, payload
 
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
         self._esm, self._css = script.source(), script.style()
@@ -83,7 +83,7 @@ class HeadsWidget(anywidget.AnyWidget):
         self._shape = _shape_of(self.labs)
         self._channel = Channel()
         self._choices = Choices(plan, Selection.default(plan, self._shape).within(self._shape))
-        # setting the text makes the models read it
+        # setting the text tokenizes it for all models
         super().__init__(text=text, plan=plan, _titles=[lab.name for lab in self.labs])
         self._baselines = self._run_baselines()
         self._compute()
@@ -118,7 +118,7 @@ class HeadsWidget(anywidget.AnyWidget):
         return content.usable(lab, plan)
 
     def _compute(self) -> None:
-        """Runs the models under the plan, and sends the result."""
+        """Runs the models under the plan, and sends the results."""
         pairs: list[Pair] = []
         for lab, prompt, before in zip(self.labs, self._prompts, self._baselines, strict=True):
             plan = self._plan_of(lab)
@@ -136,7 +136,7 @@ class HeadsWidget(anywidget.AnyWidget):
                             "payload": pack(part.header | answer(part.key), part.arrays)} for index, part in parts]
 
     def _parts_of(self, index: int, lab: Lab) -> list[Part]:
-        """Returns the grids, the map and the effect of one model."""
+        """Returns the grids, the large map and the effect panel of one model."""
         before, after = self._pairs[index]
         plan, choices = self._plan_of(lab), self._choices
         selection = choices.selection.within(lab.shape)
@@ -184,12 +184,12 @@ class HeadsWidget(anywidget.AnyWidget):
 
     @traitlets.validate("text")
     def _readable(self, proposal: Any) -> str:
-        """Raises InputError before the text is changed if a model cannot read it."""
+        """Raises InputError, before the text is changed, if a model cannot tokenize the new text."""
         self._prompts = self._read(proposal["value"])
         return proposal["value"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the widget, and a picture for a reader without a kernel."""
+        """Returns the widget, and static HTML for a reader without a kernel."""
         found = super()._repr_mimebundle_(**kwargs)
         if found is None:
             return None
@@ -201,7 +201,7 @@ class HeadsWidget(anywidget.AnyWidget):
 
 
 def _shape_of(labs: Sequence[Lab]) -> dict[str, tuple[int, int]]:
-    """Returns attention block -> (layers, heads), each the largest of the models."""
+    """Returns attention block -> (layers, heads), each the maximum over the models."""
     shape: dict[str, tuple[int, int]] = {}
     for lab in labs:
         for kind, (layers, heads_) in lab.shape.items():

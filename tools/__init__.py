@@ -1,1 +1,1 @@
-"""Developers' commands: catalogues of texts, tables in the README."""
+"""Commands for developers: translation catalogues, generated documentation, lock file, import graph, wheel."""

@@ -1,11 +1,12 @@
-"""Collects every interface text and updates the catalogues of translations: `python -m tools.extract`.
+"""Collects all interface texts and updates the translation catalogues: `python -m tools.extract`.
 
 - An unchanged text keeps its translation.
-- An edited text keeps the translation of its former wording, marked fuzzy: it is shown, and a person confirms it.
+- An edited text keeps the translation of its former wording, marked fuzzy. A fuzzy translation is shown until a person
+  confirms it.
 - A new text has an empty translation and is shown in English.
-- A removed text leaves the catalogue.
+- A removed text is removed from the catalogue.
 
-After a merge conflict in a catalogue, run the same command: it reads both sides from Git. Commit the result.
+After a merge conflict in a catalogue, run the same command, which reads both sides from Git. Commit the result.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript
-ONE, TWO = ("_", "N_", "message"), ("ngettext", "plural_message")  # functions whose first (two) arguments are texts
+ONE, TWO = ("_", "N_", "message"), ("ngettext", "plural_message")  # functions with one or two texts
 KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "figures", "models")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),
@@ -40,9 +41,9 @@ METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields the texts of a Python file, in the form of Babel's extractors.
+    """Yields the interface texts of a Python file, in the format of Babel's extractors.
 
-    Babel's own extractor reads `_(row["name"])` as the text `name`.
+    Babel's own extractor is not used, because it reads `_(row["name"])` as the text `name`.
 
     Raises:
         ValueError: a text is an f-string, which no catalogue can contain.
@@ -63,9 +64,10 @@ SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields the texts of a script, in the form of Babel's extractors.
+    """Yields the interface texts of a JavaScript file, in the format of Babel's extractors.
 
-    Babel's own extractor misses a text among the values of another: `_('{word} {number}', { word: _('itself') })`.
+    Babel's own extractor is not used, because it misses a text among the values of another text:
+    `_('{word} {number}', { word: _('itself') })`.
     """
     source = file.read().decode("utf-8")
     for call in SCRIPT_TEXT.finditer(source):
@@ -74,19 +76,19 @@ def javascript(file: BytesIO, keywords: object, tags: object, options: object) -
 
 
 def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields the headings, paragraphs and items of a Markdown file as texts, in the form of Babel's extractors."""
+    """Yields the headings, paragraphs and list items of a Markdown file, in the format of Babel's extractors."""
     for block in blocks(file.read().decode("utf-8")):
         yield 1, None, block, []
 
 
 def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields the glossary's terms and explanations, in the form of Babel's extractors."""
+    """Yields the terms and explanations of the glossary, in the format of Babel's extractors."""
     for entry in json.loads(file.read()).values():
         yield from ((1, None, text, []) for text in entry)
 
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields a lesson's texts, in the form of Babel's extractors."""
+    """Yields the texts of a lesson, in the format of Babel's extractors."""
     content = lesson_files.read("read for its texts", file.read().decode("utf-8"))
     for step in content.steps:
         question = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
@@ -95,7 +97,7 @@ def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> It
 
 
 def template() -> Catalog:
-    """Returns every text without a translation, each with the areas that show it."""
+    """Returns a catalogue of all texts without translations, each with the areas that display the text."""
     texts = Catalog(project="Attention Lab", version="1", charset="utf-8", creation_date=None)
     for name, _line, text, _comments, context in extract_from_dir(
             ROOT, METHODS, {path: {"encoding": "utf-8"} for path, _method in METHODS}, KEYWORDS,
@@ -106,9 +108,9 @@ def template() -> Catalog:
 
 
 def area(path: Path) -> str:
-    """Returns the part of the application that a file belongs to.
+    """Returns the area (part of the application) to which a file belongs.
 
-    Catalogues name areas instead of files, so that moving a file does not change them.
+    Catalogues contain areas instead of file names, so that moving a file does not change the catalogues.
     """
     if path.suffix == ".js":
         return BROWSER
@@ -118,12 +120,13 @@ def area(path: Path) -> str:
 def renewed(texts: Catalog, *known: Catalog) -> Catalog:
     """Returns a language's catalogue with exactly these texts.
 
-    A text without a translation takes that of the most similar text that has been removed, marked fuzzy, provided
-    that both have the same {names}. A fuzzy translation is shown until somebody confirms or replaces it.
+    A text without a translation gets the translation of the most similar removed text, marked fuzzy, if both texts have
+    the same {names}. A fuzzy translation is shown until a person confirms or replaces it.
 
     Args:
         texts: the template.
-        known: catalogues of the language; the first that has a translation of a text supplies it.
+        known: catalogues of the language. The first catalogue with a translation of a text
+            provides the translation.
     """
     new, removed, added = (Catalog(locale=known[0].locale) for _ in range(3))
     for message in texts:
@@ -150,22 +153,22 @@ def renewed(texts: Catalog, *known: Catalog) -> Catalog:
 
 
 def resembles(old: str, new: str) -> bool:
-    """Returns whether a text is likely to be an edit of another one. Babel's 0.6 pairs unrelated labels."""
+    """Returns whether a text is likely an edit of another text. Babel's threshold of 0.6 pairs unrelated labels."""
     return len(new) > 30 or SequenceMatcher(None, old.lower(), new.lower()).ratio() >= 0.8
 
 
 def english(message: Message) -> str:
-    """Returns the English text of a message; for a plural the form for several."""
+    """Returns the English text of a message; for a message with a plural, the plural form."""
     return message.id if isinstance(message.id, str) else message.id[-1]
 
 
 def values(text: str) -> set[tuple[str, str]]:
-    """Returns the {names} of a text, each with its format."""
+    """Returns the {names} of a text, each with its format specification."""
     return {(name, form or "") for _, name, form, _ in string.Formatter().parse(text) if name is not None}
 
 
 def forms(message: Message) -> tuple[str, ...]:
-    """Returns the translation of a message; for a plural all its forms."""
+    """Returns the translation of a message; for a message with a plural, all forms."""
     return (message.string,) if isinstance(message.string, str) else tuple(message.string or ("",))
 
 
@@ -183,7 +186,10 @@ def translated(message: Message) -> bool:
 
 
 def as_file(texts: Catalog) -> bytes:
-    """Returns the catalogue's file, which changes only with a text: sorted, without dates, files and line numbers."""
+    """Returns the content of the catalogue's file.
+
+    Entries are sorted and have no dates, file names or line numbers, so that the file changes only with a text.
+    """
     file = BytesIO()
     write_po(file, texts, width=120, include_lineno=False, omit_header=True, sort_output=True, ignore_obsolete=True)
     header = [f"Language: {texts.locale}", "Content-Type: text/plain; charset=utf-8",
@@ -203,7 +209,7 @@ def sides_of_merge(path: Path) -> list[Catalog]:
 
 
 def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:
-    """Returns both sides, the first without the translations that only the second has changed since their base."""
+    """Returns both sides of a merge. The first side lacks the translations that only the second side has changed."""
     for message in [*ours]:
         old, other = base.get(message.id), theirs.get(message.id)
         if message.id and old and other and old.string == message.string != other.string:
@@ -212,7 +218,7 @@ def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:
 
 
 def main() -> None:
-    """Writes the catalogue of each language and prints the texts without translation or with a fuzzy one."""
+    """Writes the catalogue of each language, and prints the numbers of fuzzy and missing translations."""
     parser = argparse.ArgumentParser(prog="python -m tools.extract", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print the texts without a confirmed translation")

@@ -1,6 +1,7 @@
 """Writes docs/findings.md, the table of all statements, from the stored verdicts: `python -m tools.findings`.
 
-Run it after `python -m models.studies.claims --write` and commit both; tests/test_docs.py compares every cell.
+Run this command after `python -m models.studies.claims --write`, and commit the changes of both commands.
+tests/test_docs.py compares every cell.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def rows(claim: Claim) -> list[tuple[str, ...]]:
 
 
 def seeds(verdict: Verdict) -> str:
-    """Returns the number of seeds and steps that decided; a dash if no training was needed."""
+    """Returns the numbers of seeds and training steps behind the verdict; a dash if no training was needed."""
     if not verdict.seeds:
         return "–"
     count = "one training" if verdict.seeds == 1 else f"{verdict.seeds} seeds"
@@ -40,7 +41,7 @@ def seeds(verdict: Verdict) -> str:
 
 
 def reason(statement: Statement) -> str:
-    """Returns the verdict's reason as a sentence; the rule if all parts hold."""
+    """Returns the reason of the verdict as a sentence, or the rule if all parts of the claim hold."""
     why = statement.verdict.why or statement.rule
     return f"{why[:1].upper()}{why[1:]}."
 

@@ -4,8 +4,8 @@
     python -m tools.import_graph --dot | dot -Tsvg     # Graphviz
     python -m tools.import_graph OLD_CHECKOUT          # the same for another checkout of this repository
 
-An import counts wherever it stands: at the top of a module, in a function, or under TYPE_CHECKING. The public names of
-`models/__init__.py`, which it imports lazily for its callers, count as well.
+Imports at module level, inside functions and under TYPE_CHECKING all count. The lazily imported public names of
+`models/__init__.py` count as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rules = dict[str, tuple[str, ...]]  # folder or file -> the modules and packages
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Returns module name -> file, for every Python file of OURS."""
+    """Returns module name -> file, for every Python file of the packages in OURS."""
     files = {}
     for package in OURS:
         for path in sorted((root / package).rglob("*.py")):
@@ -35,10 +35,10 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """Yields the modules that a file imports; `from app import compute` is app.compute.
+    """Yields the modules that a file imports; `from app import compute` yields app.compute.
 
     Args:
-        known: our modules, which tell a submodule from a name inside a module.
+        known: our modules, used to distinguish a submodule from a name inside a module.
     """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -50,7 +50,7 @@ def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
 
 
 def module_graph(root: Path) -> Graph:
-    """Returns our modules and the modules of ours that each imports."""
+    """Returns module -> the modules of this repository that it imports."""
     known = modules(root)
     return {name: {other for other in imported(path, known) if other in known and other != name}
             for name, path in known.items()}
@@ -62,7 +62,7 @@ def package_of(module: str) -> str:
 
 
 def package_graph(root: Path) -> Graph:
-    """Returns packages and the packages that each imports; modules of `models/` and `app/` count as packages."""
+    """Returns package -> the packages that it imports; modules directly in `models/` and `app/` count as packages."""
     graph: Graph = {}
     for name, others in module_graph(root).items():
         package = package_of(name)
@@ -71,7 +71,7 @@ def package_graph(root: Path) -> Graph:
 
 
 def cycles(graph: Graph) -> list[list[str]]:
-    """Returns the groups of two or more nodes that reach one another (Tarjan 1972), each sorted."""
+    """Returns the strongly connected components with two or more nodes (Tarjan 1972), each sorted."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -99,7 +99,7 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 
 def large_packages(root: Path) -> dict[str, int]:
-    """Returns folder -> number of its Python files, for folders with more than MOST_FILES."""
+    """Returns folder -> number of Python files in it, for folders with more than MOST_FILES files."""
     counts: dict[str, int] = {}
     for path in modules(root).values():
         folder = str(path.parent.relative_to(root))
@@ -110,7 +110,7 @@ def large_packages(root: Path) -> dict[str, int]:
 def rules(root: Path) -> Rules:
     """Reads CONTRIBUTING's table below "Imports go one way": package -> the packages that it may import.
 
-    Paths and packages are in backquotes; a row that begins with `nothing` allows none.
+    Paths and packages are in backquotes; a row that begins with `nothing` allows no imports.
     """
     text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table: Rules = {}
@@ -128,9 +128,9 @@ def _paths(cell: str) -> list[str]:
 
 
 def violations(root: Path) -> list[str]:
-    """Returns a line for every import that the table does not allow.
+    """Returns one line per import that the table does not allow.
 
-    A folder may always import itself. A row about a folder inside another one's folder replaces the outer row.
+    A folder may always import itself. A row for a subfolder replaces the row for the outer folder.
     """
     table, known, lines = rules(root), modules(root), []
     for module, path in known.items():
@@ -157,7 +157,7 @@ def as_dot(graph: Graph) -> str:
 
 
 def as_text(root: Path) -> str:
-    """Returns the packages with their imports, cycles of modules and packages, large packages, and broken rules."""
+    """Returns a report: packages with their imports, cycles of modules and packages, large packages, broken rules."""
     graph, files = package_graph(root), modules(root)
     lines = [f"{len(files)} modules, {len(graph)} packages", ""]
     lines += [f"{node} -> {', '.join(sorted(others)) or 'nothing'}" for node, others in sorted(graph.items())]

@@ -1,8 +1,8 @@
 """Writes requirements-image.txt, the Docker image's packages with the SHA-256 of each wheel: `python -m tools.lock`.
 
-The versions are those of requirements.txt, which is edited by hand. pip chooses the wheels, as it does for
-requirements.txt, once for each platform of the image, and reports their digests; nothing is installed. An index that
-cannot be reached is left out with a warning, and so is a platform for which pip then finds only a torch with CUDA.
+The versions are those in requirements.txt, which is edited by hand. For each platform of the image, pip selects the
+wheels, as for requirements.txt, and reports their digests; nothing is installed. An index that cannot be reached is
+omitted with a warning. A platform is also omitted if pip then finds only a torch wheel with CUDA.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, LOCK = ROOT / "requirements.txt", ROOT / "requirements-image.txt"
 PYTHON = "3.11"  # Python version of the image: Debian 12
-# platform names of wheels for Debian 12 (glibc 2.36), by machine; wheels for older systems work too
+# machines, and platform names of wheels for Debian 12 (glibc 2.36); wheels for older systems also work
 MACHINES = ("x86_64", "aarch64")
 GLIBC = ("manylinux_2_35", "manylinux_2_34", "manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux_2_24",
          "manylinux_2_17", "manylinux2014", "manylinux_2_12", "manylinux2010", "manylinux_2_5", "manylinux1")
@@ -31,7 +31,7 @@ HEAD = """# Packages of the Docker image, with the SHA-256 of each wheel for Lin
 
 
 def main() -> None:
-    """Writes the file."""
+    """Writes requirements-image.txt."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     digests: dict[str, set[str]] = {}
     machines = []
@@ -47,10 +47,10 @@ def main() -> None:
 
 
 def text(requirements: str, machines: Sequence[str], digests: Mapping[str, Collection[str]]) -> str:
-    """Returns the lock file.
+    """Returns the content of the lock file.
 
     Args:
-        machines: that the wheels are for.
+        machines: names of the machines for which the wheels are.
         requirements: content of requirements.txt.
         digests: lower-case name of a package -> SHA-256 of its wheels, in hexadecimal digits.
     """
@@ -65,7 +65,7 @@ def text(requirements: str, machines: Sequence[str], digests: Mapping[str, Colle
 
 
 def _digests(machine: str) -> dict[str, str] | None:
-    """Returns package -> SHA-256 of the wheel that pip would install on a machine; None if torch needs CUDA there."""
+    """Returns package -> SHA-256 of the wheel that pip would install on a machine; None if torch would need CUDA."""
     platforms = [f"--platform={glibc}_{machine}" for glibc in GLIBC]
     with tempfile.TemporaryDirectory() as folder:
         report, requirements = Path(folder) / "report.json", Path(folder) / "asked.txt"
@@ -82,7 +82,7 @@ def _digests(machine: str) -> dict[str, str] | None:
 
 
 def _reachable(requirements: str) -> str:
-    """Returns the requirements without an index that cannot be reached: pip would try it six times per package."""
+    """Returns the requirements without unreachable indexes, which pip would try six times per package."""
     lines = []
     for line in requirements.splitlines():
         if line.startswith("--extra-index-url "):

@@ -1,6 +1,6 @@
-"""Executes the notebooks of docs/notebooks and writes their outputs: `python -m tools.notebooks`.
+"""Executes the notebooks in docs/notebooks and stores the outputs: `python -m tools.notebooks`.
 
-A stored notebook has the pictures for readers without a kernel, and no widgets, which would need one.
+A stored notebook contains pictures for readers without a kernel, and no widgets, because widgets need a kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATIENCE = 300  # seconds for a cell
 
 
 def environment() -> dict[str, str]:
-    """Returns the variables of the kernel: MODEL is a local copy of the encoder, if its package is installed."""
+    """Returns the environment of the kernel. MODEL is the folder of all-MiniLM-L6-v2, if its package is installed."""
     spec = find_spec(MINILM)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     configs = [path for folder in folders for path in Path(folder).rglob("config.json")
@@ -32,9 +32,9 @@ def executed(path: Path, kernel: str = "python3", env: dict[str, str] | None = N
 
     Args:
         path: path of the notebook.
-        kernel: name of its kernel.
-        env: variables of the kernel; `environment()` by default.
-        cwd: folder in which it runs; the repository by default.
+        kernel: name of the kernel.
+        env: environment of the kernel; default: `environment()`.
+        cwd: working directory of the kernel; default: the root of the repository.
 
     Raises:
         CellExecutionError: a cell raises an error.
@@ -50,7 +50,7 @@ def executed(path: Path, kernel: str = "python3", env: dict[str, str] | None = N
 
 
 def stored(notebook: Any) -> Any:
-    """Returns the notebook without widgets, progress bars, and what differs in each execution."""
+    """Returns the notebook without widgets, progress bars, and metadata that differ in each execution."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
@@ -60,7 +60,7 @@ def stored(notebook: Any) -> Any:
 
 
 def _outputs(outputs: Sequence[Any]) -> Iterator[Any]:
-    """Yields outputs: texts joined, pictures in place of widgets, and no progress bar, which is a widget too."""
+    """Yields the outputs: texts are joined, pictures replace widgets, and progress bars (also widgets) are omitted."""
     text = None
     for output in outputs:
         data = output.get("data", {})

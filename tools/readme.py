@@ -1,7 +1,7 @@
 """Writes the generated parts of README.md and docs/: `python -m tools.readme`.
 
-Two comments mark such a part, `<!-- tools.readme: NAME -->` and `<!-- end -->`. Commit the result; tests/test_docs.py
-fails if a page is older than cards, verdicts, attention types or benchmark results.
+Two comments enclose a generated part: `<!-- tools.readme: NAME -->` and `<!-- end -->`. Commit the result.
+tests/test_docs.py fails if a page does not match the present cards, verdicts, attention types or benchmark results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def types() -> str:
 
 
 def source(published: str) -> str:
-    """Returns the publication of an attention type with a link to its paper."""
+    """Returns the publication of an attention type with a link to the paper."""
     text = re.sub(r"arXiv (\d{4}\.\d{5})", r"[arXiv](https://arxiv.org/abs/\1)", published)
     return re.sub(r"kexue\.fm/archives/(\d+)", r"[kexue](https://kexue.fm/archives/\1)", text)
 
@@ -48,7 +48,7 @@ def released() -> str:
 
 
 def verdicts() -> str:
-    """Returns a sentence with the number of statements that have each verdict."""
+    """Returns a sentence with the number of statements per verdict."""
     words = [statement.verdict.word for claim in claims.read() for statement in claim.statements]
     each = ", ".join(f"{word} {words.count(word)}" for word in WORDS)
     return f"Of {len(words)} statements: {each}.\n"
@@ -74,7 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {"types": types, "models": released, "verd
 
 
 def renewed(text: str) -> str:
-    """Returns a page with its generated parts replaced by the current ones.
+    """Returns the text of a page with current generated parts.
 
     Raises:
         KeyError: a part has a name that is not in PARTS.

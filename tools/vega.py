@@ -1,6 +1,6 @@
 """Writes Vega, Vega-Lite and Vega-Embed as one script for the browser: `python -m tools.vega`.
 
-The package vl-convert-python contains the libraries, so nothing is downloaded. Vega-Embed has Vega's expression
+The package vl-convert-python contains the libraries, so nothing is downloaded. Vega-Embed uses Vega's expression
 interpreter, which works under a Content-Security-Policy without 'unsafe-eval'. Streamlit serves app/static.
 """
 
@@ -17,12 +17,12 @@ LICENCE = "/* Vega, Vega-Lite, Vega-Embed and D3, from vl-convert-python {versio
 
 
 def script() -> str:
-    """Returns the script; it sets `globalThis.attentionLabVega`."""
+    """Returns the script, which sets `globalThis.attentionLabVega`."""
     return LICENCE.format(version=vl_convert.__version__) + vl_convert.javascript_bundle(SNIPPET)
 
 
 def main() -> None:
-    """Writes the script, and removes those of other versions."""
+    """Writes the script, and removes scripts of other versions."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     target: Path = script_path(vl_convert.get_vega_version())
     for old in FOLDER.glob("vega-*.js"):

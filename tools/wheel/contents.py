@@ -1,4 +1,4 @@
-"""The files of the wheel: our packages inside `attention_lab`, the data that they read, and some released models."""
+"""The files of the wheel: our packages inside `attention_lab`, the required data, and some released models."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tools.wheel.rewriting import DOOR, rewritten
 PACKAGES = ("app", "components", "deploy", "figures", "models", "notebook")
 CHECKPOINTS = "models/checkpoints"
 RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
-PROBES = "models/studies/probes"  # a folder for each model; only those of packaged models
+PROBES = "models/studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
 SUFFIXES = (".py", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg")
 ASSETS = ("about.md", "method.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")
-DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; of every other data set the licence and the attribution
+DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; for all other data sets, the wheel has only NOTICES
 NOTICES = ("SOURCE.txt", "LICENSE*", "README*")
-CONFIG = ".streamlit/config.toml"  # Streamlit reads it beside the script
+CONFIG = ".streamlit/config.toml"  # Streamlit reads this file from the folder of the script
 
 
 def files(root: Path, models: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """Yields (file in the tree, path in the wheel) of everything but RELEASED.
+    """Yields (file in the repository, path in the wheel) for all files except RELEASED.
 
     Args:
         root: root of the repository or of an unpacked source distribution.
@@ -48,13 +48,13 @@ def _sorted(folder: Path) -> list[Path]:
 
 
 def _is_wanted(place: str, models: set[str]) -> bool:
-    """Returns False for a file of a model that is not packaged."""
+    """Returns False for a file that belongs to a model which is not packaged."""
     return all(not place.startswith(f"{folder}/") or place.removeprefix(f"{folder}/").partition("/")[0] in models
                for folder in (CHECKPOINTS, PROBES))
 
 
 def released(root: Path) -> str:
-    """Returns RELEASED as JSON: of the tree's models, or as a source distribution has it."""
+    """Returns the content of RELEASED (JSON): the file of a source distribution, else computed from the models."""
     stored = root / CHECKPOINTS / RELEASED
     if stored.exists():
         return stored.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def write(root: Path, target: Path, models: Iterable[str]) -> None:
 
 
 def _modules(paths: Iterable[str]) -> set[str]:
-    """Returns the dotted names that our modules and packages have in the tree."""
+    """Returns the dotted names of our modules and packages in the repository."""
     names = set()
     for path in paths:
         package, _, name = path.removesuffix(".py").removesuffix("/__init__").partition("/")

@@ -1,8 +1,8 @@
-"""Hatchling's build hook: fills the wheel from the tree, and completes the source distribution.
+"""The Hatchling build hook: adds the repository's files to the wheel, and generated files to the source distribution.
 
     python -m build        # writes dist/attention_lab-VERSION-py3-none-any.whl and the source distribution
 
-The table `tool.hatch.build.hooks.custom` of pyproject.toml names this file, and the models of the wheel.
+The table `tool.hatch.build.hooks.custom` in pyproject.toml contains the path of this file and the models of the wheel.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling finds it by its base class
+class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling finds this class by its base class
     """Adds the generated files to a build, and deletes them afterwards."""
 
     PLUGIN_NAME = "custom"
@@ -23,7 +23,7 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling find
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Sets `force_include`: file or folder -> its path in the distribution."""
-        sys.path.insert(0, self.root)  # hatchling loads this file alone
+        sys.path.insert(0, self.root)  # hatchling loads only this file
         from tools.wheel import contents
 
         root, models = Path(self.root), self.config["models"]

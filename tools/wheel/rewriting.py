@@ -1,7 +1,8 @@
-"""Rewrites a module of the tree for the wheel, where our packages are inside `attention_lab`.
+"""Rewrites a module of the repository for the wheel, in which our packages are inside `attention_lab`.
 
-`from models.plan import HeadPlan` becomes `from attention_lab.models.plan import HeadPlan`. Edits are made at positions
-of the syntax tree and of string tokens, so line numbers stay, and text that only looks like an import is left alone.
+`from models.plan import HeadPlan` becomes `from attention_lab.models.plan import HeadPlan`. Edits are made at
+positions of the syntax tree and of string tokens, so line numbers do not change, and text that only looks like an
+import is not edited.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import tokenize
 from collections.abc import Collection, Iterator
 
 DOOR = "attention_lab"
-IMPORTERS = ("import_module", "find_spec", "run_module", "get")  # calls whose first argument may be a bare package
-COMMAND = re.compile(r"(?:\\n|\b)python -m ([A-Za-z_][\w.]*)")  # also after a written line break
+IMPORTERS = ("import_module", "find_spec", "run_module", "get")  # the first argument may be a bare package
+COMMAND = re.compile(r"(?:\\n|\b)python -m ([A-Za-z_][\w.]*)")  # also after an escaped line break
 Edit = tuple[int, int, str, str]  # line from 1, column in characters, old text, new text
 
 
 def rewritten(source: str, modules: Collection[str]) -> str:
     """Returns the source of a module with `attention_lab.` before every reference to one of our modules.
 
-    References are imports, strings that are a module's dotted name (also the literal start of an f-string), bare
-    packages in calls of `importlib`, `runpy` and `sys.modules`, and modules after `python -m` in any string.
+    References are: imports; strings that are a module's dotted name (also the literal start of an f-string); top-level
+    packages in calls of IMPORTERS; and modules after `python -m` in any string.
 
     Args:
         source: Python code.
@@ -30,7 +31,7 @@ def rewritten(source: str, modules: Collection[str]) -> str:
 
     Raises:
         SyntaxError: the source cannot be parsed.
-        ValueError: a reference cannot be found in the text at its position in the syntax tree.
+        ValueError: the source does not contain a reference at the position in the syntax tree.
     """
     lines = source.splitlines(keepends=True)
     edits = {*_of_tree(ast.parse(source), lines, modules), *_of_commands(source, modules)}
