@@ -1,6 +1,6 @@
-"""Uncertainty of a mean over texts, by drawing texts again with replacement (the bootstrap; Efron 1979).
+"""Uncertainty of a mean over texts, by resampling the texts with replacement (the bootstrap; Efron 1979).
 
-The unit that is drawn is a text, because neighbouring tokens are not independent. Two models are compared text by text.
+Texts are resampled, not tokens, because neighbouring tokens are not independent. Two models are compared text by text.
 The random seed is fixed, so a page shows the same numbers every time.
 """
 
@@ -17,7 +17,7 @@ SEED = 11
 
 
 def resampled(values: ndarray, weights: ndarray | None = None, draws: int = DRAWS) -> ndarray:
-    """Returns (draws,) weighted means, each over T texts drawn with replacement.
+    """Returns weighted means (draws,), each over T texts that are sampled with replacement.
 
     Args:
         values: (T,) one mean per text.
@@ -33,8 +33,8 @@ def resampled(values: ndarray, weights: ndarray | None = None, draws: int = DRAW
 def limits_of_mean(values: Sequence[float] | ndarray, share: float) -> tuple[float, float]:
     """Returns a lower and an upper confidence limit of the mean over all texts, by bootstrap-t (Hall 1988).
 
-    Plain quantiles of the drawn means are too narrow. With 32 texts and skewed differences, the error rate of a
-    one-sided 5% test was 9 to 11% with quantiles and 4 to 8% with bootstrap-t.
+    The interval between plain quantiles of the resampled means is too narrow. With 32 texts and skewed differences, the
+    error rate of a one-sided 5% test was 9 to 11% with quantiles and 4 to 8% with bootstrap-t.
 
     Args:
         values: (T,) one mean per text.
@@ -59,7 +59,7 @@ def chances_of_mean(values: Sequence[float] | ndarray, limit: float) -> tuple[fl
 
     Args:
         values: (T,) one mean per text.
-        limit: to compare the mean with.
+        limit: the value with which the mean is compared.
 
     Returns:
         (p of below, p of above); both are 1 if there are fewer than two texts.
@@ -77,8 +77,8 @@ def chances_of_mean(values: Sequence[float] | ndarray, limit: float) -> tuple[fl
 def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarray] | None:
     """Returns the mean, its standard error, and (draws,) t-values; None for fewer than two texts.
 
-    A t-value is the distance of a drawn mean from the mean, divided by the standard error of that draw. The standard
-    error is 0 if all values are equal.
+    A t-value is the distance of a resampled mean from the mean, divided by the standard error of the resample. The
+    standard error is 0 if all values are equal.
     """
     values = numpy.asarray(values, float)
     mean, count = values.mean(), len(values)
@@ -96,10 +96,10 @@ def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarr
 
 
 def error(values: ndarray, weights: ndarray | None = None) -> float:
-    """Returns the standard error of the weighted mean by the choice of texts; NaN for fewer than two texts.
+    """Returns the standard error of the weighted mean, due to the sampling of texts; NaN for fewer than two texts.
 
-    The factor sqrt(T / (T - 1)) corrects the bootstrap's spread, which is too small because draws vary around the
-    sample's mean and not around the true mean.
+    The factor sqrt(T / (T - 1)) corrects the bootstrap's spread, which is too small because resampled means vary around
+    the sample's mean and not around the true mean.
 
     Args:
         values: (T,) one mean per text.

@@ -1,4 +1,4 @@
-"""The statements of our sources, our numbers beside theirs, and a verdict that a rule computes.
+"""The statements of our sources, their numbers and ours, and a verdict on each statement that a rule computes.
 
     python -m models.studies.claims             # judges all statements and prints the verdicts
     python -m models.studies.claims --write     # judges them and writes verdicts.json, which pages and documents read

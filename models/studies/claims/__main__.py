@@ -1,4 +1,4 @@
-"""Measures the numbers that claims need and cards lack, and prints all verdicts.
+"""Measures the numbers that claims need and that are not in the cards, and prints all verdicts.
 
     python -m models.studies.claims            # the verdicts, from the stored measurements
     python -m models.studies.claims all        # measures everything again
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _keep(part: str, values: dict) -> None:
-    """Writes one part of claims.json; other parts, and models that were not measured this time, keep their numbers."""
+    """Writes one part of claims.json; the numbers of other parts and of models not in `values` are kept."""
     path = MEASUREMENTS / CLAIMS
     path.parent.mkdir(exist_ok=True)
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -25,17 +25,17 @@ def measured(part: str, names: Sequence[str] = ()) -> str:
 
     Args:
         part: a key of measure.PARTS.
-        names: models of which three seeds are trained first, because the part uses their spread.
+        names: models for which three seeds are trained first, because the part uses the spread over seeds.
     """
     seeds = f"for seed in 0 1 2; do python -m models.studies.seeds {' '.join(names)} --seed $seed; done\n"
     return (seeds if names else "") + f"python -m models.studies.claims {part}"
 
 
 def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str = "") -> str:
-    """Returns commands that learn gates again on these kinds of heads, a line per number of steps and seed.
+    """Returns commands that learn gates on the heads of these blocks again, one line per number of steps and seed.
 
     Args:
-        kinds: kinds of heads, as `encoder`.
+        kinds: attention blocks, for example `encoder`.
         runs: runs whose strengths, steps and seeds the commands repeat.
         extra: commands to run before the verdicts.
     """

@@ -1,7 +1,7 @@
-"""Reads the files that the claims are judged by: cards of the released models, short trainings, measurements.
+"""Reads the files from which claims are judged: cards of the released models, short trainings, measurements.
 
-A missing file counts as not measured, and its content is empty. A damaged file stops the judging with an error that
-names the file.
+A missing file counts as not measured and has empty content. A damaged file stops the judging with an error that names
+the file.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Evidence:
     """The content of all files that verdicts depend on; each file is read once.
 
     Args:
-        checkpoints, seeds, measurements: folders; the repository's own by default.
+        checkpoints, seeds, measurements: folders of the files; by default those of the repository.
 
     Raises:
-        CheckpointError: from every method, if a file is damaged; the message names the file.
+        CheckpointError: a file is damaged; every method may raise this error. The message names the file.
     """
 
     def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,
@@ -101,20 +101,20 @@ class Evidence:
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _validated(self._seeds / f"{name}.json", _SEEDS)
         for seed, metric in that_count(name, seeds).items() if seeds else ():
-            # The metrics of the released int8 checkpoint take precedence; the short training of the same model has the
-            # losses per text.
+            # Metrics of the released int8 checkpoint take precedence over those of a short training of the same model,
+            # which also has the losses per text.
             at_steps = result.setdefault(seeds["steps"], {})
             at_steps[seed] = metric | at_steps.get(seed, {})
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
-        """Returns one number per training, for the trainings whose metric has it.
+        """Returns one number per training, for the trainings whose metric contains the number.
 
         A training that diverged has NaN, infinity or null in the metric, and is left out.
 
         Args:
             name: name of the model.
-            read: returns the number from a metric; raises KeyError or IndexError if the metric lacks it.
+            read: a function that returns the number from a metric, and raises KeyError or IndexError if it is missing.
 
         Returns:
             steps -> seed -> number.
@@ -188,7 +188,7 @@ class Evidence:
         return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
 
     def measured_of(self, name: str, part: str) -> Any:
-        """Returns the values of a model in one part of claims.json; None if they are missing or of other weights.
+        """Returns the values of a model in one part of claims.json; None if missing or measured with other weights.
 
         Args:
             name: name of the model.
@@ -203,7 +203,7 @@ class Evidence:
 
         Args:
             name: name of the model.
-            way: way of forgetting, as in models/studies/corpus/forgetting.py.
+            way: how keys are dropped; a name defined in models/studies/corpus/forgetting.py.
 
         Returns:
             factor -> perplexity.
@@ -217,7 +217,7 @@ class Evidence:
             name, way: as in `memory`.
 
         Returns:
-            factor -> (W,) losses; without the factors that have only a perplexity.
+            factor -> losses (W,); factors with only a perplexity are left out.
         """
         return {point["factor"]: numpy.array(point["losses"]) for point in self._memory_points(name, way)
                 if "losses" in point}
@@ -229,7 +229,7 @@ class Evidence:
                       key=lambda point: point["factor"])
 
     def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
-        """Returns the standard error, by the choice of texts, of the mean at the deciding number of steps.
+        """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps.
 
         Args:
             samples: differences that are tested, as verdict.differences returns them.
@@ -265,7 +265,10 @@ class Evidence:
 
 
 def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:
-    """Returns a JSON file of this shape; empty if the file is missing. Raises CheckpointError for a damaged file."""
+    """Returns the content of a JSON file with this shape, empty if the file is missing.
+
+    Raises CheckpointError for a damaged file.
+    """
     try:
         return shape.validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Judges every statement of the sources from cards, seeds and measurements.
 
-It is separate from the package's `__init__`, because it imports all measures and takes seconds: pages read the verdicts
-that `python -m models.studies.claims --write` stored.
+This module is separate from the package's `__init__`, because it imports all measures and takes seconds. Pages read the
+verdicts that `python -m models.studies.claims --write` stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def judge(evidence: Evidence | None = None) -> list[Claim]:
         evidence: the repository's by default.
 
     Raises:
-        CheckpointError: a file of the evidence is damaged; the message names it.
+        CheckpointError: a file of the evidence is damaged; the message names the file.
     """
     evidence = evidence or Evidence()
     claims = [judge_claim(key, evidence) for key in MODULES]

@@ -1,4 +1,4 @@
-"""Measures the numbers that the claims need and the cards lack: `python -m models.studies.claims all`.
+"""Measures the numbers that claims need and that are not in the cards: `python -m models.studies.claims all`.
 
 It writes models/studies/measurements/claims.json: models without attention, fixed random attention with smaller scores,
 gated units under other scale policies, the effect of a factor on relu², and speed.
@@ -41,15 +41,16 @@ from models.training.trainer import precision_for, train
 
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # factors on the scores; powers of two alone would cause no rounding
 DISCOUNT = 0.75  # amount subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
-BLOCKS, PAIRS = 30, 4  # number of interleaved blocks of each timing, and repetitions of both models per block
+BLOCKS, PAIRS = 30, 4  # number of interleaved blocks of each timing, and number of runs of each model per block
 WARM_UP = 5  # number of untimed repetitions
-LEVEL = 0.02  # standard deviation of scores with nearly uniform rows; learned tables are initialised with it
+LEVEL = 0.02  # standard deviation of scores for nearly uniform rows; the initial value of learned tables
 
 
 def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     """Returns two perplexities of stories-softmax without attention, on the windows of the card's metric.
 
-    One has all gates at 0. The other is about the lowest that a model trained without attention can reach.
+    The first is that of the model with all gates at 0. The second is an estimate of the lowest perplexity that a model
+    trained without attention can reach.
 
     Args:
         data: folder of the data sets.
@@ -67,7 +68,7 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
 
 
 class _Gated:
-    """A model under interventions, with the interface that StoriesMetric calls."""
+    """A model under interventions, with the interface that StoriesMetric uses."""
 
     def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
         self._model, self._interventions, self.logits = model, interventions, model.logits
@@ -77,7 +78,7 @@ class _Gated:
 
 
 def pairs_perplexity(texts: StoriesCorpus) -> float:
-    """Returns the perplexity of the held-out windows when each token is predicted from the previous token alone.
+    """Returns the perplexity of the held-out windows if each token is predicted from the previous token only.
 
     The predictor counts pairs of tokens in the training texts. A block without attention sees one token only, so no
     training without attention could do much better. D is DISCOUNT:
@@ -105,12 +106,12 @@ def pairs_perplexity(texts: StoriesCorpus) -> float:
 
 
 def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: ndarray) -> ndarray:
-    """Returns p(after | before) as defined in pairs_perplexity, elementwise, of the same shape as both ids.
+    """Returns p(after | before) as defined in pairs_perplexity, elementwise, in the shape of `before` and `after`.
 
     Args:
         pairs: (V, V) counts of (previous, next) token.
         single: (V,) probabilities of single tokens.
-        before, after: ids of the same shape.
+        before, after: token ids of the same shape.
     """
     total, kinds = pairs.sum(1), (pairs > 0).sum(1)
     seen = numpy.maximum(total[before], 1)
@@ -167,7 +168,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
         runs: folder of cached tokens.
 
     Returns:
-        As under_factors.
+        The result of under_factors, and the name of the model.
     """
     name = "masked-gau-relu2"
     records: list[Record] = []
@@ -180,7 +181,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
 def under_factors(scores: Tensor) -> dict[str, Any]:
     """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores.
 
-    The result also has the largest change of an entry relative to factor 1.
+    The result also contains the largest difference of a weight from the weight at factor 1.
 
     Args:
         scores: (..., N). Rows without a positive score are left out, because relu² is undefined there.
@@ -204,12 +205,12 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 def speed(data: Path, runs: Path) -> dict[str, Any]:
     """Returns the ratio of forward time, random attention over softmax, in BLOCKS interleaved blocks.
 
-    The models are untrained, because the time does not depend on the parameters. Within a block, repetitions of both
-    models alternate, and the block's ratio is that of their total times. Random attention is compared with our own
-    softmax, which returns its attention pattern, and with torch's fused kernel, which never stores it.
+    The models are untrained, because the time does not depend on the parameters. Within a block, runs of both models
+    alternate, and the block's ratio is the ratio of their total times. Random attention is compared with our softmax
+    attention, which returns its attention pattern, and with torch's fused kernel, which never stores the pattern.
 
     Args:
-        data, runs: not used; all parts have them.
+        data, runs: not used; all functions in PARTS have these arguments.
     """
     random = Transformer(RECIPES["stories-random"].config).eval()
     others = dict(zip(AGAINST, (Transformer(RECIPES["stories-softmax"].config).eval(), fused()), strict=True))
@@ -231,11 +232,11 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def block_ratio(numerator: Callable[[], float], denominator: Callable[[], float], pairs: int = PAIRS) -> float:
-    """Returns the total seconds of `numerator` divided by those of `denominator`, over alternating repetitions.
+    """Returns the total seconds of `numerator` divided by the total seconds of `denominator`, over alternating runs.
 
     Args:
-        numerator, denominator: run a model once and return the seconds.
-        pairs: repetitions of each.
+        numerator, denominator: functions that run a model once and return the seconds.
+        pairs: number of runs of each.
     """
     seconds = [(numerator(), denominator()) for _ in range(pairs)]
     return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
@@ -245,7 +246,7 @@ def summary(ratios: Sequence[float]) -> dict[str, Any]:
     """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks.
 
     Args:
-        ratios: one per block.
+        ratios: one ratio per block.
     """
     first, median, third = statistics.quantiles(ratios, n=4)
     return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],

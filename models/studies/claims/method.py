@@ -1,4 +1,4 @@
-"""Tables of how the models of a claim were trained and evaluated, read from cards and sweeps."""
+"""Tables about the training and the evaluation of a claim's models, from cards and sweeps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS = 12  # number of digits of a SHA-256 in a table
 
 
 def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns a table with a row per released model: seeds, steps, test texts, and the digest of its weights.
+    """Returns a table with one row per released model: seeds, steps, test texts, and the digest of the weights.
 
     Args:
         evidence: cards and seeds.
@@ -73,13 +73,13 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 
 
 def sweep(family: str) -> list[dict[str, str]]:
-    """Returns a table with a row per attention type: the loss at each learning rate of the sweep, and the chosen rate.
+    """Returns a table with one row per attention type: the loss at each rate of the sweep, and the chosen rate.
 
     Args:
         family: family of models, as `stories`.
 
     Returns:
-        No rows if the family has no sweep.
+        The rows; none if the family has no sweep.
     """
     trials, plan = sweeps.read(family), sweeps.PLANS[family]
     rates = plan.rates

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, with_config
 from models.messages import N_, message
 from models.studies.claims.stored_text import Points, Table, Text
 
-# keys of the claims, in the order of the page; each is a module in sources/
+# keys of the claims, in the order of the page; each key is the name of a module in sources/
 KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNVERIFIED = "†"  # mark after a source's number that was not checked in the paper itself
@@ -34,12 +34,12 @@ class Verdict:
     Attributes:
         word: HOLDS or another of WORDS.
         why: the reason, for the reader.
-        seeds: number of trainings with different seeds, in the part with the fewest; 0 if no part depends on a
-            training.
-        steps: steps of these trainings; 0 if they differ in steps.
+        seeds: number of trainings with different seeds, for the part of the statement with the fewest trainings; 0 if
+            no part depends on a training.
+        steps: number of steps of these trainings; 0 if unknown.
         p: two-sided p-value of the verdict; None if the parts are not statistical.
         q: p corrected for all statements (Benjamini-Hochberg).
-        parts: table rows with the value, limits and p-values of each part that is one number.
+        parts: table rows with the value, limits and p-values of each part that is tested as one number.
     """
 
     word: Text
@@ -54,17 +54,17 @@ class Verdict:
 @_STORED
 @dataclass(frozen=True)
 class Chart:
-    """A chart as data; figures/claims.py draws it.
+    """The data of a chart, which figures/claims.py draws.
 
     Attributes:
-        kind: `dots` (a row per name, values along x), `lines` (values along y against x, a line per name), or `scatter`
-            (as `lines`, with x to scale).
-        points: points of dots: name, value, which; of lines and scatters: name, value, x, seed.
+        kind: `dots` (one row per name, values on the horizontal axis), `lines` (one line per name, values on the
+            vertical axis), or `scatter` (as `lines`, with a linear x axis).
+        points: dicts with name, value and which for `dots`; with name, value, x and seed for `lines` and `scatter`.
         title: title of the value axis, with its unit.
         across: title of the x axis, for lines and scatters.
         rule: value and label of a reference line; or None.
         alt: text alternative for screen readers.
-        form: d3 number format of the value axis, for example `.0%` for shares.
+        form: d3 number format of the value axis, for example `.0%` for fractions.
     """
 
     kind: str
@@ -82,17 +82,17 @@ class Statement:
     """One checkable sentence of a source.
 
     Attributes:
-        key: the claim's key, a dash, and a word; also the name of the download.
+        key: the claim's key, a dash, and a word; also the file name of the download.
         text: the sentence.
         source: the source's number in words; starts with `no number` if there is none.
         ours: our number in words, with its spread.
-        basis: where the source has its number, for example `abstract` or `figure, no table`.
+        basis: the place of the number in the source, for example `abstract` or `figure, no table`.
         rule: the test that decides, in words.
-        verdict: computed.
+        verdict: the computed verdict.
         table: rows with the source's numbers and ours.
-        chart: None if there is nothing to draw.
-        command: recomputes our numbers.
-        reason: likeliest reason if the statement does not hold.
+        chart: the chart; None if there is nothing to draw.
+        command: the command that recomputes our numbers.
+        reason: the most likely reason if the statement does not hold.
         tested: evidence for this reason; empty if it is a guess.
         verified: False if the source's number was not checked in the paper itself.
     """
@@ -113,7 +113,7 @@ class Statement:
 
     @property
     def parts(self) -> list[dict[str, str]]:
-        """The verdict's parts."""
+        """The parts of the verdict; see Verdict."""
         return self.verdict.parts
 
     @property
@@ -128,16 +128,16 @@ class Claim:
     """A source's claim with its statements.
 
     Attributes:
-        key: a word, for links and files.
-        title: title of its section.
-        source: publication.
+        key: a word that identifies the claim in links and files.
+        title: title of the claim's section.
+        source: the publication.
         setting: differences between the source's experiments and ours.
-        models: names of the models that its statements are about.
+        models: names of the models that the statements are about.
         family: family of these models.
         statements: statements in the order of the page.
-        trainings: table rows: steps, seeds and test texts of each model.
-        curves: validation loss during training; None if no card has a curve.
-        rates: table rows: validation loss at each learning rate of the family's sweep.
+        trainings: table rows with steps, seeds and test texts of each model.
+        curves: chart of the validation loss during training; None if no card has a curve.
+        rates: table rows with the validation loss at each learning rate of the family's sweep.
         waiting: models that have to be trained again before they are compared, see recipes.is_current.
     """
 

@@ -1,4 +1,4 @@
-"""Writes sentences and tables as JSON: a sentence keeps its template and values, so that it can be translated.
+"""Converts sentences and tables to JSON and back; a sentence keeps its template and values, for translation.
 
 A sentence without values is a string. Others are {"text": template, "values": ...}, with "several" for a plural form,
 or {"parts": ..., "separator": ...}. Column names are sentences too, so a table is {"columns": ..., "rows": ...}.
@@ -29,7 +29,7 @@ def load(value: Any) -> Any:
     """Returns the value that `dump` was given.
 
     Raises:
-        ValueError: the sentence has other keys, or lacks a value that its template names.
+        ValueError: the sentence has other keys, or a value that its template names is missing.
     """
     if not isinstance(value, dict):
         return value
@@ -82,7 +82,7 @@ def load_rows(table: Any) -> list[dict[str, Any]]:
         raise ValueError("not a table of columns and rows") from error
 
 
-# Texts need their own validators, because pydantic would turn sentences into plain strings.
+# Texts need separate validators, because pydantic would convert sentences to plain strings.
 Text = Annotated[str, PlainValidator(load_text), PlainSerializer(dump)]
 Table = Annotated[list[dict[str, str]], PlainValidator(load_table), PlainSerializer(dump_rows)]
 Points = Annotated[list[dict[str, Any]], PlainValidator(load_rows), PlainSerializer(dump_rows)]

@@ -1,4 +1,4 @@
-"""Cells and rows of tables and points of charts: the source's numbers and ours, with the spread over seeds."""
+"""Functions for table cells, table rows and chart points: the source's numbers and ours, with the spread over seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING = "–"
 
 
 def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:
-    """Returns steps -> seed -> numerator / denominator, for the trainings that both have.
+    """Returns steps -> seed -> numerator / denominator, for the trainings that are in both samples.
 
     Args:
         numerator, denominator: positive numbers.
@@ -25,7 +25,7 @@ def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, floa
 
 
 def steps_of(all_samples: Sequence[Samples]) -> list[int]:
-    """Returns every number of steps in the samples, largest first.
+    """Returns all numbers of steps in the samples, the largest first.
 
     Args:
         all_samples: all samples of several models.
@@ -84,9 +84,9 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
 
 def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
          theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
-    """Returns rows of shares in percent, with a column for each value of x, such as a length.
+    """Returns rows of fractions in percent, with a column for each value of x, for example a length.
 
-    Each label has a row of the source's numbers, if there are any, and a row for each number of steps. A model that was
+    Each label has a row with the source's numbers, if there are any, and one row per number of steps. A model that was
     not trained has one row without values.
 
     Args:
@@ -111,7 +111,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
 
 
 def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
-    """Returns `1.052 ± 0.004`: mean and standard deviation; a single value has no deviation.
+    """Returns `1.052 ± 0.004`, mean and standard deviation; a single value is returned without deviation.
 
     Args:
         values: seed -> value, or values.
@@ -150,7 +150,7 @@ def each(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns each model's mean at the deciding number of steps, then each mean at the largest.
+    """Returns each model's mean at the deciding number of steps, then each model's mean at the largest number.
 
     Args:
         rows: (label, samples).
@@ -223,7 +223,7 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
 
     Args:
         rows: (label, x -> our samples).
-        steps: steps of the trainings to draw.
+        steps: number of steps of the trainings to draw.
     """
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
@@ -231,7 +231,7 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:
-    """Returns the number of steps at which most models were measured, for charts that show only one; 0 if none was.
+    """Returns the number of steps at which most models were measured, for charts of one number of steps; 0 if none.
 
     If several numbers of steps have as many models, the largest is returned.
 

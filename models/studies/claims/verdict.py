@@ -5,14 +5,15 @@ same order, and evaluated on the same held-out texts. The largest number of step
 the mean m over seeds and the margin c:
 
     c² = (t s)² + (u e)²    s: standard error over seeds; t: one-sided 95% quantile of Student's t, seeds − 1
-                            e: standard error by the choice of texts; u: the same quantile for fifty texts
-                            (the limits of each source are added as squares: Zou and Donner 2008)
+                            e: standard error due to the sampling of texts; u: the same quantile for fifty texts
+                            (the margins of both errors are added as squares: Zou and Donner 2008)
 
     clearly below a limit: m + c < limit     clearly not below: m − c > limit     otherwise unclear
 
-The p-value of a part is the level at which m + c (or m − c) equals the limit. `No worse` is the same test against a
-stated margin (non-inferiority; two-sided: Schuirmann 1987). A part fades if a longer training with fewer seeds leaves
-less than half of its distance to the limit. tests/models/test_verdicts.py simulates the error rate of each rule.
+The p-value of a part is the significance level at which m + c (or m − c) equals the limit. `No worse` is the test
+against a stated margin (non-inferiority; two-sided: Schuirmann 1987). A part fades if a longer training with fewer
+seeds leaves less than half of its distance to the limit. tests/models/test_verdicts.py simulates the error rate of
+each rule.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from models.studies.claims.statement import BUILT, FADES, FAILS, HOLDS, ONCE, OP
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 LEVEL = 0.05  # error rate of each one-sided test, and false discovery rate over all statements
-FEWEST = 3  # number of trainings with different seeds that `holds` requires
-LEFT = 0.5  # a part fades if less than this share of its distance to the limit is left after the longest training
+FEWEST = 3  # smallest number of trainings with different seeds for the verdict `holds`
+LEFT = 0.5  # a part fades if less than this fraction of its distance to the limit is left after the longest training
 TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
 TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
@@ -42,19 +43,19 @@ Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
 @dataclass(frozen=True)
 class Check:
-    """The tested outcome of one part of a statement.
+    """The outcome of the test of one part of a statement.
 
     Attributes:
         what: the part, worded as a true sentence.
         outcome: YES, NO, UNCLEAR or UNKNOWN.
         seeds: number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training.
         steps: steps of the deciding trainings; 0 if unknown or if the part does not depend on a training.
-        value: compared with the limit; None if the part is not one number.
+        value: the value that is compared with the limit; None if the part is not one number.
         low, high: confidence limits of the value, each one-sided at 95%.
-        limit: the part claims that the value is below it, or above it where `what` says so.
-        p_true: p-value of the part: probability of such a value if the truth were at the limit or on its other side.
-        p_false: p-value of the part's opposite.
-        later: the value after the longest training; None if none is longer than the deciding ones.
+        limit: the part claims that the value is below this limit, or above it if `what` says so.
+        p_true: p-value of the part: probability of such a value if the true value were at the limit or beyond it.
+        p_false: p-value of the opposite of the part.
+        later: the value after the longest training; None if no training is longer than the deciding trainings.
         fades: True if less than LEFT of the distance to the limit is left after the longest training.
     """
 
@@ -74,11 +75,11 @@ class Check:
 
 def differences(first: Samples, second: Samples,
                 scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:
-    """Returns scale(first) - scale(second) for each training that both have.
+    """Returns scale(first) - scale(second) for each training that is in both samples.
 
     Args:
         first, second: samples of two models.
-        scale: applied to each value first, for example math.log.
+        scale: a function that is applied to each value first, for example math.log.
 
     Returns:
         steps -> seed -> difference.
@@ -94,7 +95,7 @@ def differences(first: Samples, second: Samples,
 def deciding(samples: Samples) -> int:
     """Returns the largest number of steps with FEWEST seeds or more.
 
-    If no number of steps has FEWEST seeds, the one with the most seeds is returned; 0 without samples.
+    If no number of steps has FEWEST seeds, the number with the most seeds is returned; 0 without samples.
 
     Args:
         samples: samples of one model, or differences.
@@ -107,8 +108,8 @@ def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = 
     """Returns the mean and the half-width of its one-sided confidence interval.
 
     Args:
-        values: one per seed, two or more.
-        texts: standard error of the mean by the choice of texts, which are the same for all seeds.
+        values: one value per seed, two or more.
+        texts: standard error of the mean due to the sampling of texts, which are the same for all seeds.
         level: one-sided error rate.
     """
     error = statistics.stdev(values) / math.sqrt(len(values))
@@ -141,7 +142,7 @@ def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -
         what: the part in words.
         samples: samples of one model, or differences.
         limit: limit of the mean.
-        texts: standard error by the choice of texts.
+        texts: standard error due to the sampling of texts.
     """
     return _decided(what, samples, texts, limit, float)
 
@@ -169,7 +170,7 @@ def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Che
 def _decided(what: str, samples: Samples, texts: float, limit: float, size: Callable[[float], float]) -> Check:
     """Tests size(mean) against the limit.
 
-    The slope of `size` is at most 1, so the margin of the mean also covers size(mean).
+    The slope of `size` is at most 1, so the margin of the mean is also valid for size(mean).
     """
     steps = deciding(samples)
     if not steps:
@@ -196,9 +197,9 @@ def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: f
 
     Args:
         what: the part in words.
-        values: one per text; None if not measured. A single text gives UNCLEAR.
+        values: one value per text; None if not measured. For a single text, the outcome is UNCLEAR.
         limit: limit of the mean.
-        best_of: number of candidates from which this one was chosen; p-values are multiplied by it (Bonferroni).
+        best_of: number of candidates from which this part was chosen; p-values are multiplied by it (Bonferroni).
     """
     if values is None or not len(values):
         return Check(what, UNKNOWN, 0)
@@ -213,8 +214,8 @@ def by_error(what: str, value: float, error: float, seeds: int | None = None) ->
 
     Args:
         what: the part in words.
-        value, error: NaN if not measured.
-        seeds: 1 if the value is of one training.
+        value, error: the value and its standard error; NaN if not measured.
+        seeds: 1 if the value is from one training.
     """
     if math.isnan(value) or math.isnan(error):
         return Check(what, UNKNOWN, seeds)
@@ -229,7 +230,7 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
 
     Args:
         what: the part in words.
-        values: one per block; None if not measured by blocks.
+        values: one value per block; None if not measured in blocks.
         limit: limit of the median.
     """
     if not values:
@@ -242,10 +243,10 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
 
 
 def of_one_training(check: Check) -> Check:
-    """Returns the check as one of a single training, whose seeds are those of probes, fine-tunings or gates.
+    """Returns the check with at most one training, for checks whose seeds are those of probes, fine-tunings or gates.
 
     Args:
-        check: to change.
+        check: the check to change.
     """
     return replace(check, seeds=min(1, check.seeds or 0), steps=0)
 
@@ -263,11 +264,11 @@ def fact(what: str, is_true: bool | None) -> Check:
 def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
     """Returns the verdict on a statement before the correction for all statements (`corrected`).
 
-    Rules, where "clear" means outcome YES: *holds*: every part is clear, from three trainings or more, and none fades.
-    *By construction*, *fades with training*, *seen once*: every part is clear, but the statement follows from the
-    computation, or a part fades, or a part has fewer than three trainings; the first that applies. *Holds in part*: one
-    part is YES and another NO. *Does not hold here*: a part is NO and none YES. *Not measured yet*: a part is UNKNOWN
-    and could still decide. *Inconclusive*: otherwise.
+    The rules, where "clear" means outcome YES: *holds*: every part is clear, from three trainings or more, and no part
+    fades. *By construction*, *fades with training*, *seen once*: every part is clear, but the statement follows from
+    the computation, or a part fades, or a part has fewer than three trainings; the first rule that applies decides.
+    *Holds in part*: a part is YES and another part is NO. *Does not hold here*: a part is NO and no part is YES. *Not
+    measured yet*: a part is UNKNOWN and could change the verdict. *Inconclusive*: otherwise.
 
     Args:
         checks: the parts.
@@ -324,13 +325,13 @@ def _p_cell(p: float | None) -> str:
 def chance(checks: Sequence[Check], word: str) -> float | None:
     """Returns the two-sided p-value of a verdict; None if no part has a p-value.
 
-    "All parts are true" has the largest p-value of the parts (intersection-union test). "A part is not true" has the
-    smallest, times the number of parts (Bonferroni). `Holds in part` has the larger p-value of "a part is true" and "a
-    part is not true".
+    The p-value of "all parts are true" is the largest p-value of the parts (intersection-union test). That of "a part
+    is not true" is the smallest, times the number of parts (Bonferroni). That of `holds in part` is the larger p-value
+    of "a part is true" and "a part is not true".
 
     Args:
         checks: the parts.
-        word: word of the verdict.
+        word: the verdict, one of WORDS.
     """
     known = [(check.p_true, check.p_false) for check in checks if check.p_true is not None and
              check.p_false is not None and not math.isnan(check.p_true + check.p_false)]

@@ -30,8 +30,8 @@ TITLES = {PLAIN: message("plain"), **{f"translation-disagreement-{term}": title 
           "translation-disagreement-all": message("all three")}
 MODELS = tuple(TITLES)
 BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # BLEU in the source, Chinese to English
-LEAST = 0.8  # smallest share of the plain model's steps per second that counts as "a little slower"
-# exp(D) in the source by term: of the plain model, and of the model trained with that term.
+LEAST = 0.8  # smallest fraction of the plain model's steps per second that counts as "a little slower"
+# term -> exp(D) in the source for the plain model and for the model trained with this term
 THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
 
 
@@ -50,7 +50,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def _own_sense(evidence: Evidence) -> Statement:
-    """Compares the plain and the regularised models, as models/studies/corpus/disagreement.py measured them."""
+    """Judges whether each term raises its own exp(D), measured by models/studies/corpus/disagreement.py."""
     by_name = {name: study for name in MODELS if (study := evidence.study(name, "disagreement"))}
     checks: list[Check] = []
     rows: list[dict[str, str]] = []
@@ -89,7 +89,7 @@ def _own_sense(evidence: Evidence) -> Statement:
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
-    """Returns the difference in exp(D), regularised minus plain, and its standard error by the choice of sentences."""
+    """Returns the difference in exp(D), regularised minus plain, and its standard error due to the sentences."""
     return own["mean"][term] - plain["mean"][term], math.hypot(own["error"][term], plain["error"][term])
 
 

@@ -18,7 +18,7 @@ from models.tasks.stories import CONTEXT
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
 ALSO = "stories-selective"  # a model shown for comparison, on which no verdict depends
 TITLES = {PLAIN: message("softmax"), GATED: message("gated"), ALSO: message("selective")}
-MOST = 0.5  # limit of the sink's share and of the value of a gate
+MOST = 0.5  # upper limit of the sink relative to softmax's, and of the mean of the gates
 BREAKS = 2.0  # factor on the perplexity above which a model counts as broken
 LONGER = (2 * CONTEXT, 4 * CONTEXT)  # lengths in tokens of the longer texts
 MEASURED = f"python -m models.studies.corpus.sinks {' '.join(TITLES)}\npython -m models.studies.claims"
@@ -119,7 +119,7 @@ def _by_token(evidence: Evidence) -> Statement:
     losses, numbers = study.get("losses", {}), study.get("perplexity", {})
 
     def rises(way: str) -> list[float] | None:
-        """Returns, by window, ln BREAKS minus the loss difference in nats: below 0 if the model breaks."""
+        """Returns for each window ln BREAKS minus the loss difference in nats; it is below 0 if the model breaks."""
         return [math.log(BREAKS) - (loss - own) for loss, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
@@ -177,7 +177,7 @@ def _longer(evidence: Evidence) -> Statement:
 
 
 def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Returns the measurements of models/studies/corpus/sinks.py by model, without the models that have none."""
+    """Returns model -> measurement of models/studies/corpus/sinks.py, for the models that have one."""
     return {name: study for name in TITLES if (study := evidence.study(name, "sink"))}
 
 
@@ -189,15 +189,15 @@ def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tu
 
 
 def _even(n: int) -> float:
-    """Returns the first token's share of attention if every row of a causal map is uniform.
+    """Returns the attention weight on the first token if every row of a causal map is uniform.
 
-    It is a mean over all queries but the first.
+    The weight is a mean over all queries but the first.
     """
     return statistics.fmean(1 / (i + 1) for i in range(1, n))
 
 
 def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
-    """Returns (T,) losses in nats of texts of a length; the tokens are the same at every length."""
+    """Returns losses (T,) in nats of texts with n tokens; the tokens are the same at every length."""
     readings = evidence.study(name, "length").get("readings", {})
     return readings.get("trained", {}).get(str(n), {}).get("texts", {}).get("losses", [])
 

@@ -24,8 +24,8 @@ from models.studies.claims.verdict import UNKNOWN, Check, below, by_error, concl
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
-LOST = 0.5  # loss of BLEU that counts as little
-PRUNED = "translation-pruned-60"  # the released run of seed 0, with about half of the encoder's heads
+LOST = 0.5  # largest loss of BLEU that counts as little
+PRUNED = "translation-pruned-60"  # the released model of seed 0, with about half of the encoder's heads
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROSS: message("cross-attention")}
 
@@ -50,7 +50,7 @@ def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], 
 
     Args:
         evidence: files to judge by.
-        kinds: attention blocks, as `encoder`.
+        kinds: attention blocks, for example `encoder`.
     """
     gates = evidence.study(NAME, "gates")
     series, controls = ([run for run in gates.get(place, []) if set(run["kinds"]) == kinds]
@@ -62,7 +62,7 @@ def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
     runs, controls = runs_of(evidence, {ENCODER})
     baseline = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
-    # For each seed the run nearest to half of the heads is used: the best run would favour seeds with more strengths.
+    # For each seed, the run nearest to half of the heads is used. The best run would favour seeds with more strengths.
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
     lost: dict[int, dict[int, float]] = {}
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
@@ -96,9 +96,9 @@ def _few(evidence: Evidence) -> Statement:
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
-    """Returns the standard error of a BLEU difference by the choice of sentences; NaN if not measured.
+    """Returns the standard error, due to the sampling of sentences, of a BLEU difference; NaN if not measured.
 
-    The difference is between the released pruned model and the control of the same seed.
+    The difference is between the released pruned model and the control with the same seed.
     """
     control = next((run for run in controls if run["seed"] == 0), {})
     pruned = evidence.study(PRUNED, "sentences")
@@ -107,10 +107,10 @@ def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -
 
 
 def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Returns the runs at the strengths that every seed was trained with. Other strengths would make the seeds differ.
+    """Returns the runs at the strengths for which every seed has a run, so that the seeds can be compared.
 
     Args:
-        runs: as runs_of returns them.
+        runs: runs from runs_of.
     """
     tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
     return [run for run in runs if all(run["strength"] in strengths for strengths in tried.values())]
@@ -121,7 +121,7 @@ def _count(run: Mapping[str, Any]) -> int:
 
 
 def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
-    """Tests whether heads with a role raise the loss more when pruned alone than heads without (Mann and Whitney 1947).
+    """Tests whether pruning a head with a role raises the loss more than pruning a head without (Mann, Whitney 1947).
 
     Args:
         found: content of NAME.heads.json.
@@ -177,7 +177,7 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
 
 
 def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
-    """Returns (H,) values for each layer of each attention block; None if some were not measured."""
+    """Returns the values (H,) of each layer of each attention block; None if some were not measured."""
     blocks = study["kinds"].values()
     if not all(what in block for block in blocks):
         return None
@@ -185,8 +185,9 @@ def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
 
 
 def within_layers(first: Sequence[ndarray], second: Sequence[ndarray]) -> tuple[float, float]:
-    """Returns the mean of the layers' rank correlations, and its distance from 0 in standard deviations of random
-    orders.
+    """Returns the mean over layers of the rank correlation, and its distance from 0.
+
+    The distance is in standard deviations under random orders of the heads.
 
     A random order of H heads has variance 1 / (H - 1) (Kendall), and layers are independent. A layer with equal values
     counts as 0.
@@ -268,7 +269,7 @@ def _order(evidence: Evidence) -> Statement:
 
 
 def _differences(runs: Sequence[Mapping[str, Any]], first: str, second: str) -> dict[int, dict[int, float]]:
-    """Returns steps -> seed -> heads left of one kind minus heads left of the other, a mean over strengths."""
+    """Returns steps -> seed -> remaining heads of block `first` minus those of `second`, a mean over strengths."""
     counts: dict[int, dict[int, list[float]]] = {}
     for run in runs:
         counts.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(

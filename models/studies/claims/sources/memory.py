@@ -31,13 +31,13 @@ CURVES = {"selective": ("selective", "chosen"), N_("selective, the oldest go"): 
           N_("memory loss"): ("selective-memory", "chosen"),
           N_("memory loss, the oldest go"): ("selective-memory", "chosen-oldest"),
           N_("softmax, the oldest go"): ("softmax", "chosen")}
-# factors of the source, at a context of 512; the first was not checked in the paper
+# reduction factors in the source, at a context of 512; the first was not checked in the paper
 THEIRS = {"selective": 5.0, "memory loss": 16.0}
 LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models with a context of 512
 
 
 def statements(evidence: Evidence) -> list[Statement]:
-    """Returns the statement at the context of all stories models, and the one at the source's context and factors.
+    """Returns the statement at the context of all stories models, and that at the source's context and factors.
 
     Args:
         evidence: files to judge by.
@@ -69,8 +69,8 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
 
     Args:
         context: suffix of the models' names.
-        wanted: makes the checks from the largest sufficient factor of each model.
-        best_of: number of models of which one is enough for `wanted`.
+        wanted: a function that makes the checks from the Reach of each model.
+        best_of: number of models of which one must satisfy `wanted`.
     """
     readings = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in readings.items()}
@@ -129,7 +129,7 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
-    """Tests whether any of the models can drop as much of its memory as the statement says."""
+    """Tests whether any of the models can drop as much of its memory as the statement claims."""
     parts = [Check("", UNKNOWN, 0) if reach is None else reach.beyond(MOST) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
@@ -149,8 +149,9 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
-    """Tests whether dropping keys by F gives less loss than dropping the oldest, window by window, at 1 / factor of
-    memory.
+    """Tests whether the loss is lower if keys are dropped by the selective mask F than if the oldest keys are dropped.
+
+    The losses are compared window by window, at 1 / factor of the memory.
     """
     what = message("{title}: better than forgetting the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
@@ -160,12 +161,13 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
 
 @dataclass(frozen=True)
 class Reach:
-    """The largest reduction of the memory without a loss above the margin.
+    """The largest reduction of the memory at which the loss stays within the margin.
 
     Attributes:
-        factor: the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if none.
-        lost: the smallest factor at which the loss is clearly worse; infinite if none.
-        measured: factor -> the test of that factor.
+        factor: the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if there
+            is none.
+        lost: the smallest factor at which the loss is clearly worse; infinite if there is none.
+        measured: factor -> test at this factor.
     """
 
     factor: float
@@ -175,11 +177,12 @@ class Reach:
     def at_least(self, wanted: float) -> Check:
         """Tests whether 1 / wanted of the memory is sufficient.
 
-        Every factor up to the first one at or above `wanted` is tested, in a fixed order. So the p-value of "all are
-        sufficient" is the largest of theirs. "One of them is not" has the smallest, times their number.
+        Every factor up to the first factor at or above `wanted` is tested, in a fixed order. Therefore the p-value of
+        "all are sufficient" is the largest p-value of these tests. The p-value of "one is not sufficient" is the
+        smallest one, times the number of tests.
 
         Args:
-            wanted: factor.
+            wanted: the reduction factor.
         """
         shows = min((factor for factor in self.measured if factor >= wanted), default=math.inf)
         tested = [check for factor, check in self.measured.items() if factor <= shows]
@@ -192,13 +195,13 @@ class Reach:
         """Tests whether a factor above `least` is sufficient.
 
         Args:
-            least: factor.
+            least: the reduction factor.
         """
         return self.at_least(math.nextafter(least, math.inf))
 
 
 def _reach(windows: Windows, whole: ndarray | None, best_of: int = 1) -> Reach | None:
-    """Returns how far the memory can be reduced, tested window by window; None if not measured."""
+    """Returns the Reach of a model, tested window by window; None if not measured."""
     if not windows or whole is None:
         return None
     tested = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE), best_of)

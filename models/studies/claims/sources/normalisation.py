@@ -28,11 +28,11 @@ LENGTHS = (32, 64, 128, 256, 512)
 TRAINED = 64
 OTHERS = tuple(n for n in LENGTHS if n != TRAINED)
 SHORTER = tuple(n for n in LENGTHS if n < TRAINED)
-LONGER = 128  # length of texts, in tokens, at which one more model was trained
+LONGER = 128  # text length, in tokens, at which another model was trained
 # accuracy in % by length, for masked words, trained at 64 (kexue 8823)
 LOG_N = {64: 43.11, 128: 41.17, 256: 34.04, 512: 20.15}
 SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
-HEADS = 0.75  # share of heads for which the statement must be true
+HEADS = 0.75  # fraction of the heads for which the statement must be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
 QUALITATIVE = message("the post's words, no numbers")
@@ -59,7 +59,7 @@ def reading(policy: str, length: int) -> Callable[[Metric], float]:
 
 
 ByLength = dict[int, Samples]
-# title -> model and its scale policy; an empty policy is the one of its training
+# title -> model and scale policy; an empty policy is the policy of the training
 SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": ("masked-gau-relu2", "length"),
          "relu²/n, mixed lengths": ("masked-gau-relu2-mixed", ""), "softmax": ("masked-gau-softmax", ""),
          "softmax, trained at 128": ("masked-gau-softmax-128", ""), "log n": ("masked-log-n", ""),
@@ -123,7 +123,7 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
 
 
 def _less(evidence: Evidence, read: Mapping[str, ByLength], first: str, second: str, n: int) -> tuple[Samples, float]:
-    """Returns how much lower the first model's accuracy is than the second's, and the standard error over texts."""
+    """Returns by how much the first accuracy is lower than the second, and the standard error over texts."""
     between = differences(read[first][n], read[second][n])
     return between, evidence.text_error(between, *((name, per_text.guesses(n, policy))
                                                    for name, policy in (SIDES[first], SIDES[second])))

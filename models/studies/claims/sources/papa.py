@@ -19,11 +19,11 @@ from models.studies.papa import results
 from models.studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import Study, Task
 
-AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean, and largest
+AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean and largest
 LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and no number
-REDRAWS, FEW = 2000, 7  # number of draws of the drops; largest number of trainings of which all orders are enumerated
-CHANCE = 0.05  # level of the test of the rank correlation
-LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the source
+REDRAWS, FEW = 2000, 7  # number of resamples of the drops; up to FEW trainings, all permutations are enumerated
+CHANCE = 0.05  # significance level of the test of the rank correlation
+LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern is computed, as in the source
 ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
 CURVES = message("abstract; figures, no table")
 
@@ -38,8 +38,8 @@ def claim(evidence: Evidence) -> Claim:
         evidence: files to judge by.
     """
     every = all_studies(evidence)
-    # A model without a task that counts cannot fail. Checkpoints during training, which are measured only at the two
-    # ends, are points of a scatter.
+    # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
+    # the two endpoints are measured, are shown as points of a scatter plot.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
     return Claim("papa", message("PAPA: attention that is constant, under fresh probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
@@ -66,7 +66,9 @@ def all_studies(evidence: Evidence) -> list[Study]:
 
 
 def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
-    """Tests whether the mean over probes is below the limit. Seeds are those of the probes: the model was trained once.
+    """Tests whether the mean over probes is below the limit.
+
+    The seeds are those of the probes, because the model was trained once.
     """
     return of_one_training(below(what, {1: dict(enumerate(values))} if values else {}, limit))
 
@@ -90,7 +92,7 @@ def _percent(values: Sequence[float]) -> str:
 
 def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
           mean: Callable[[Study, int], str] | None = None) -> list[dict[str, str]]:
-    """Returns a table row per model and task, with a column for each share of computed (not constant) heads."""
+    """Returns one table row per model and task, with a column per fraction of computed (not constant) heads."""
     rows = []
     for study in studies:
         for task in study.tasks.values():
@@ -132,14 +134,15 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
 
 
 def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
-    """Returns the models that attention matters to: pruning all heads clearly costs them more than the limit."""
+    """Returns the models that need attention: with all heads pruned, the drop is clearly above the limit."""
     return [study for study in studies
             if _by_seed("", study.mean_drop_by_seed(REMOVED, study.heads), limit).outcome == NO]
 
 
 def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Check]:
-    """Returns the checks. Without any, returns a check that names the reason: missing studies, or no task that needs
-    heads.
+    """Returns the checks; if there are none, returns one check that names the reason.
+
+    The reason is that studies are missing, or that no task needs heads.
     """
     if checks:
         return checks
@@ -218,7 +221,7 @@ def _half(studies: Sequence[Study]) -> Statement:
 
 
 def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
-    """Returns a chart of mean drops, a point per probe, from rows of (model, intervention, drops)."""
+    """Returns a chart of mean drops with one point per probe; `rows` are (model, intervention, drops)."""
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
     alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
@@ -227,9 +230,9 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
 
 
 def _paired(study: Study) -> list[float]:
-    """Returns, for each probe and random order, the drop with the random order minus that with lambda's order.
+    """Returns for each probe and random order the drop with the random order minus the drop with the learned order.
 
-    The drops are means over tasks, at 1/8 computed heads.
+    The drops are means over tasks, with 1/8 of the heads computed.
     """
     count = study.counts[FRACTIONS.index(0.125)]
     rows = [[random - learned for learned, random in zip(
@@ -274,7 +277,7 @@ def _better(studies: Sequence[Study]) -> Statement:
     what = message("the rank correlation of score and drop is positive")
     if ranking.trainings < results.MODELS or math.isnan(ranking.rank):
         check = fact(what, None)
-    else:  # the order is clear, on either side, at a p-value below CHANCE
+    else:  # the sign of the correlation is clear at a p-value below CHANCE on either side
         p = _chance_of_order(ranking)
         check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=ranking.rank, limit=0.0,
                       p_true=p, p_false=1 - p)
@@ -308,7 +311,8 @@ def _better(studies: Sequence[Study]) -> Statement:
 def _chance_of_order(ranked: results.Ranked) -> float:
     """Returns the one-sided p-value of the rank correlation.
 
-    The p-value is a mean over REDRAWS draws of the drops, each within the standard error of the model's probes.
+    It is a mean over REDRAWS resamples of the drops, to which normal noise with the standard error over the model's
+    probes is added.
     """
     last = list({study.training: (quality, drop, study.mean_drop_by_seed(LEARNED, study.heads))
                  for study, quality, drop in ranked.points}.values())

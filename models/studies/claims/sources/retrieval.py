@@ -15,8 +15,8 @@ from models.tasks.assignment import ALL, ELSEWHERE, LATE
 EVENTS = (6, 12, 24, 48, 96)
 LONG = (48, 96)
 TRAINED = 24  # number of events in the longest training text
-SOLVED = 0.99  # share of right answers above which a model counts as solving the task
-LOST = 0.5  # share of right answers below which a model counts as unable to retrieve
+SOLVED = 0.99  # fraction of right answers above which a model counts as solving the task
+LOST = 0.5  # fraction of right answers below which a model counts as unable to retrieve
 KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-n": message("log n"),
          "random": message("random")}
 SETTINGS = message("a summary of the paper, without vocabulary, lengths and accuracies")
@@ -24,7 +24,7 @@ NONE = message("no number")
 
 
 def right_answers(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the share of right answers from a metric.
+    """Returns a function that reads the fraction of right answers from a metric.
 
     Args:
         events: events of the texts.
@@ -36,7 +36,7 @@ def right_answers(events: int) -> Callable[[Metric], float]:
 
 
 def last_quarter(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the share of right answers to queries in the last quarter: events 73 to 96 of 96.
+    """Returns a function that reads the fraction of right answers in the last quarter: events 73 to 96 of 96.
 
     Args:
         events: events of the texts.
@@ -45,7 +45,7 @@ def last_quarter(events: int) -> Callable[[Metric], float]:
 
 
 def elsewhere(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the share of right answers to queries after an event with another variable.
+    """Returns a function that reads the fraction of right answers to queries after an event with another variable.
 
     Args:
         events: events of the texts.
@@ -87,7 +87,7 @@ def _right(events: int, samples: Mapping[str, Samples]) -> str:
 
 
 def _texts(evidence: Evidence, samples: Samples, events: int, among: str, *kinds: str) -> float:
-    """Returns the standard error by the choice of texts; `among` is a key of Answered.among."""
+    """Returns the standard error due to the sampling of texts; `among` is a key of Answered.among."""
     return evidence.text_error(samples, *((f"assignment-{kind}", per_text.answers(events, among)) for kind in kinds))
 
 
@@ -169,9 +169,9 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:
-    """Returns the accuracy of repeating the last digit, as a sample.
+    """Returns the accuracy of the baseline that repeats the last digit, in the form of Samples.
 
-    This baseline is not trained, and its texts are those of the models.
+    The baseline is not trained. It is evaluated on the same texts as the models.
     """
     samples = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
     known = next((value for values in samples.values() for value in values.values()), None)

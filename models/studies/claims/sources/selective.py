@@ -52,12 +52,14 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
     """Returns a statement that compares selective attention with softmax.
 
     Args:
+        samples: attention type -> samples of the perplexity.
         name: name of the selective model, plain or with the memory loss.
-        checks: decide the verdict.
+        checks: the checks that decide the verdict.
         theirs: the source's number in words.
         against: the softmax model, plain or wide.
-        also: another pair for the table, of which the second is to have the lower perplexity.
-        beside: a third model that the checks depend on.
+        also: another pair for the table; the second model is expected to have the lower perplexity.
+        beside: a third model on which the checks depend.
+        words: other fields of the Statement.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = message(TITLES[name]), message(TITLES[against])
@@ -136,7 +138,7 @@ STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data s
 def _blimp(evidence: Evidence) -> Statement:
     """Judges the accuracy on BLiMP.
 
-    Paradigms are drawn again, not pairs, because a model's answers within a paradigm depend on each other.
+    Paradigms are resampled, not pairs, because a model's answers within a paradigm are not independent.
     """
     by_name = {name: study for name in BLIMP if (study := evidence.study(f"stories-{name}", "blimp"))}
     shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in study["rights"].items()}
@@ -177,7 +179,7 @@ def _blimp(evidence: Evidence) -> Statement:
 
 
 def _choices(evidence: Evidence) -> Statement:
-    """Judges the choice of the next sentence. Items are drawn again, the same ones for both models."""
+    """Judges the choice of the next sentence. Items are resampled, the same items for both models."""
     results = {name: sets for name in BLIMP if (sets := evidence.study(f"stories-{name}", "choices").get("sets"))}
     stories = {name: sets[STORIES] for name, sets in results.items() if STORIES in sets}
     behind = None

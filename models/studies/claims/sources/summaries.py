@@ -16,7 +16,7 @@ from models.studies.claims.verdict import below_in_texts, conclude
 
 MIXED = ("dense-softmax", "random-softmax")
 SUMMARISED = ("softmax", "random", "dense", *MIXED)
-INTERVAL = 1.96  # half of the 95% interval in standard errors
+INTERVAL = 1.96  # half-width of the 95% interval in standard errors
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
@@ -24,7 +24,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
 
     Args:
         evidence: files to judge by.
-        titles: attention type -> its name in words.
+        titles: attention type -> its title.
     """
     rouge = {name: values for name in SUMMARISED
              if len(values := array(evidence.study(f"summary-{name}", "rouge").get("texts", ()), float))}
@@ -57,7 +57,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
 
 
 def _behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
-    """Returns softmax's ROUGE-L minus a mixture's for each report; None if not measured on the same reports."""
+    """Returns for each report ROUGE-L of softmax minus that of a mixture; None if not measured on the same reports."""
     if name not in rouge or "softmax" not in rouge or len(rouge[name]) != len(rouge["softmax"]):
         return None
     difference = rouge["softmax"] - rouge[name]

@@ -44,10 +44,10 @@ TABLES = message("tables, in a copy of the paper")
 # 1.32
 CLOSE = 1.15
 ALIKE = 1.05  # largest ratio of two perplexities that count as alike; in the source random and dense differ by 0.7%
-# settings of the timing of random attention in measure.py: parts, opponents, texts per batch, tokens
+# settings of the timing of random attention in measure.py: timed parts, compared models, texts per batch, tokens
 TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
 TEXTS, TOKENS = (1, 8), (128, 256)
-HALF = 0.5  # share of the loss difference (nats) between no attention and softmax
+HALF = 0.5  # fraction of the loss difference (nats) between no attention and softmax
 
 
 def perplexity(metric: Metric) -> float:
@@ -88,7 +88,7 @@ def _ratio(name: str) -> float:
 
 
 def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
-    """Returns the differences of loss (nats) of two stories models, and their standard error by the choice of texts.
+    """Returns the loss differences (nats) of two stories models, and their standard error due to sampling of texts.
 
     Args:
         evidence: files to judge by.
@@ -108,7 +108,7 @@ def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[s
 
 
 def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns the rows with the ratios in books alone and in stories alone, of the deciding trainings.
+    """Returns the rows with two more columns: the ratios in books only and in stories only, of the deciding trainings.
 
     The metric has three times as many books as stories.
     """
@@ -187,7 +187,7 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
 
 def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     floors = evidence.measured_of("stories-softmax", "no_attention") or {}
-    # the second floor is computed from the released model, so it applies to that model's number of steps
+    # the lower bound `gates_0` is computed from the released model, so it is valid for that model's number of steps
     shipped = max(samples["softmax"], default=0)
     ours = {name: samples[name].get(shipped, {}).get(0) for name in ("softmax", "fixed-random")}
     trained, untrained = floors.get("trained_without"), floors.get("gates_0")
@@ -199,7 +199,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
         for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
-    # The share is 1 minus a ratio of loss differences, so that the difficulty of the texts affects both alike.
+    # The fraction is 1 minus a ratio of two loss differences; the difficulty of the texts affects both in the same way.
     steps = deciding(missing)
     way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
     names = ("stories-fixed-random", "stories-softmax")
@@ -234,8 +234,9 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
-    """Returns the share of the gap between floor and softmax that fixed random attention closes; None if a part is
-    missing.
+    """Returns the fraction of the gap between `floor` and softmax that fixed random attention closes.
+
+    Returns None if a value is missing.
 
     The gap is a loss difference in nats.
     """

@@ -39,7 +39,7 @@ def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]
 
     Args:
         evidence: files to judge by.
-        titles: attention type -> its name in words.
+        titles: attention type -> its title.
     """
     encoders = encoders_of(lambda moment: evidence.study(moment, KIND))
     return [_alone(encoders, titles), _mixed(encoders, titles)]
@@ -93,7 +93,7 @@ def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Seq
 
 
 def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """Returns a table row per attention type and method: the mean over tasks, and each task."""
+    """Returns one table row per attention type and mode, with the mean over tasks and the score of each task."""
     rows = []
     for kind, encoder in encoders.items():
         for way in WAYS:

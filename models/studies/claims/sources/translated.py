@@ -17,7 +17,7 @@ from models.studies.claims.verdict import Samples, below, conclude, differences
 from models.studies.pace import PLAIN
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
-TWICE = 2  # factor on the largest share of BLEU that one of the three loses in the source
+TWICE = 2  # factor on the largest fraction of BLEU that one of the three types loses in the source
 
 
 def bleu(metric: Metric) -> float:
@@ -30,7 +30,7 @@ def bleu(metric: Metric) -> float:
 
 
 def _compared(evidence: Evidence, first: str, second: str) -> tuple[Samples, float]:
-    """Returns the difference of ln BLEU of two models, and its standard error by the choice of sentences."""
+    """Returns the difference of ln BLEU of two models, and its standard error due to the sampling of sentences."""
     between = differences(evidence.samples(first, bleu), evidence.samples(second, bleu), math.log)
     return between, evidence.text_error(between, (first, per_text.sentence_logs), (second, per_text.sentence_logs))
 
@@ -42,7 +42,7 @@ def _ours(samples: Mapping[str, Samples], titles: Mapping[str, str]) -> str:
 
 def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
           samples: Mapping[str, Samples]) -> list[dict[str, str]]:
-    """Returns a table row per attention type: our BLEU, the source's, and the number of parameters."""
+    """Returns one table row per attention type: our BLEU, the source's BLEU, and the number of parameters."""
     rows = tables.table([(titles[name], f"{theirs[name]:.2f}", values) for name, values in samples.items()], ".2f",
                         theirs=N_("source, WMT'14"))
     models = [PLAIN if name == "softmax" else f"translation-{name}" for name in samples]
