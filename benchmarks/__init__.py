@@ -1,2 +1,2 @@
-"""Benchmarks; each result is the ratio of two durations from one run. `python -m benchmarks` runs all; see README.md.
+"""Benchmarks. Most results are ratios of two durations of the same run. `python -m benchmarks` runs all; see README.md.
 """

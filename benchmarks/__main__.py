@@ -21,7 +21,7 @@ Rows = list[dict[str, Any]]
 
 
 def machine() -> str:
-    """Returns the processor, the number of cores and the load of the last minute."""
+    """Returns the processor, the number of cores, and the load average of the last minute."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     load = f", load average {os.getloadavg()[0]:.1f} before the run" if hasattr(os, "getloadavg") else ""
@@ -29,7 +29,7 @@ def machine() -> str:
 
 
 def in_browser(measure: Callable[..., Rows], *arguments: Any) -> list[Rows]:
-    """Runs a benchmark that needs Chromium and starts its own servers."""
+    """Runs a benchmark that needs Chromium; the benchmark starts its own servers."""
     with sync_playwright() as playwright:
         browser = chromium(playwright)
         try:
@@ -45,7 +45,7 @@ def interactions() -> list[Rows]:
 
 
 def visits() -> list[Rows]:
-    """Runs the visitors benchmark without a browser, because a browser would use one core."""
+    """Runs the benchmark of many visitors, without a browser, because a browser would use one core."""
     rows = []
     for count, states in ((200, 20), (100, 2000), (200, 2000)):
         with serve() as address:
@@ -61,7 +61,7 @@ def neighbours() -> list[Rows]:
 
 
 def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
-    """Returns name -> (title, function that returns tables)."""
+    """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
         "forward": ("Forward pass", lambda: [forward.measure()]),
         "foreign": ("Models of Hugging Face", lambda: [foreign.measure(), foreign.memory()]),

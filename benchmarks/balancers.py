@@ -5,7 +5,7 @@ replica is killed. Uses deploy/haproxy.cfg and benchmarks/nginx.conf; both balan
 
     python -m benchmarks.balancers
 
-Runs on the loopback interface only, on ports 8660 to 8664.
+Uses only the loopback interface, ports 8660 to 8664.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]
 
 
 def sessions() -> list[float]:
-    """Returns the number of visits of each replica; -1 for a replica that does not answer."""
+    """Returns the number of sessions of each replica; -1 for a replica that does not respond."""
     counts = []
     for port in NUMBERS:
         try:
@@ -107,10 +107,10 @@ def sessions() -> list[float]:
 
 
 def worked(process: subprocess.Popen[bytes] | None) -> float:
-    """Returns the processor time of a balancer, including nginx's workers.
+    """Returns the processor time of a balancer, including the worker processes of nginx.
 
     Args:
-        process: the balancer; None without one.
+        process: the process of the balancer; None without a balancer.
 
     Returns:
         Seconds.
@@ -126,16 +126,16 @@ def worked(process: subprocess.Popen[bytes] | None) -> float:
 
 
 async def crowd(site: str, keeps_cookies: bool, seconds: float, dies: Any = None) -> tuple[Record, list[float]]:
-    """Runs VISITORS visitors.
+    """Simulates VISITORS visitors.
 
     Args:
         site: address of the site.
         keeps_cookies: False for a browser that stores no cookies.
         seconds: duration.
-        dies: kills a replica halfway; None kills none.
+        dies: a function that kills a replica, called at half time; None to kill no replica.
 
     Returns:
-        The record of all visitors, and the number of visits per replica at half time.
+        The record of all visitors, and the number of sessions per replica at half time.
     """
     states, record = links(300), Record()
     people = [Visitor(site, record) for _ in range(VISITORS)]
@@ -171,7 +171,7 @@ def row(which: str) -> dict[str, Any]:
     running = [replica(number) for number in (0, 1)]
     try:
         with balancer(which) as (site, process):
-            asyncio.run(crowd(site, True, 10.0))  # a first run loads the models
+            asyncio.run(crowd(site, True, 10.0))  # the first run loads the models
             before = worked(process)
             record, shared = asyncio.run(crowd(site, True, SECONDS))
             spent = worked(process) - before

@@ -1,7 +1,8 @@
-"""Response times of the Constant page in milliseconds, compared with the floor, alternating in one browser.
+"""Response times of the Constant page in milliseconds, compared with the floor (benchmarks/floor_app.py).
 
-Measures the time from a key on the slider to the new position in the chart, whose data the browser already has, and the
-time from such a key or from a letter to the results for the input text.
+Page and floor are measured alternately in one browser. The benchmark measures the time from a key press on the slider
+to the new position in the chart, whose data the browser already has. It also measures the time from such a key press,
+or from a typed letter, to the results for the input text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TEXT = "The cat sat on the mat"
 TURNS = 20
 SHARES = (0.5, 0.95)
 
-# JavaScript like WATCH: from the last `event` to the frame after the first chart has moved to another position
+# JavaScript like WATCH: measures from the last `event` to the frame after the first chart shows another position
 PLACE = """
 kind => {
   globalThis.labTimes = [];
@@ -41,7 +42,7 @@ kind => {
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
-    """Returns one row per measurement: p50 or p95 of the page, its limit, and the ratio.
+    """Returns one row per measurement: p50 or p95 of the page, the floor, one forward pass, and ratios.
 
     Args:
         browser: headless Chromium.
@@ -57,7 +58,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
                                           ("typing, to the heads' distances", MODEL, "input", True)):
             link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
             page = _open(browser, f"{app}/?{urlencode(link)}")
-            # the last chart shows the distances
+            # the last chart on the page shows the distances
             page.evaluate(*((WATCH, ["figure", event, -1]) if reads else (PLACE, event)))
             bare = _open(browser, f"{floor}/?{urlencode({'n': 16})}")
             bare.evaluate(WATCH, ["heads", event])
@@ -80,14 +81,14 @@ def _open(browser: Browser, address: str) -> Page:
     page.goto(address)
     is_floor = "page=" not in address
     page.get_by_role("gridcell" if is_floor else "slider").first.wait_for()
-    page.wait_for_timeout(3000)  # until all charts are drawn
+    page.wait_for_timeout(3000)  # until all charts are displayed
     return page
 
 
 def _act(page: Page, event: str, turn: int) -> float:
-    """Returns the milliseconds of one action: one step of the slider, forth or back, or one more letter."""
+    """Returns the milliseconds of one action: one step of the slider forward or back, or one typed letter."""
     done = page.evaluate("labTimes.length")
-    head = page.locator('[role="gridcell"][tabindex="0"]')  # the floor has a slider too, so the focus is set on a head
+    head = page.locator('[role="gridcell"][tabindex="0"]')  # the floor also has a slider, so a head gets the focus
     if event == "input":
         box = page.get_by_label("Text", exact=True)
         box.press("End")
@@ -97,13 +98,13 @@ def _act(page: Page, event: str, turn: int) -> float:
     else:
         page.get_by_role("slider").first.press("ArrowRight" if turn % 2 == 0 else "ArrowLeft")
     page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(150)  # until the other parts of the answer are drawn
+    page.wait_for_timeout(150)  # until the other parts of the response are displayed
     return float(page.evaluate("labTimes.at(-1)"))
 
 
 def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],
          times: int) -> dict[str, Any]:
-    """Returns one quantile, compared with `times` the floor's, plus one forward pass if the text is new."""
+    """Returns one quantile, compared with `times` x floor, plus one forward pass if the text is new."""
     mine, base, own_pass = (quantile(times, share) for times in (ours, theirs, passes))
     return {"": f"{what}, p{100 * share:.0f} ms", "ours": mine, "floor": base, "pass": own_pass,
             "ours / floor": mine / base, "ours / allowed": mine / (times * base + own_pass)}

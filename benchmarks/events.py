@@ -1,10 +1,10 @@
-"""Many visitors: each opens a page, then selects, gates and types over the events route.
+"""Simulates many visitors: each opens a page, then selects and gates heads and types text over the events route.
 
     python -m benchmarks.events --visitors 200 --every 3 --seconds 60     # on one process
     python -m benchmarks.events --visitors 400 --balanced                 # on two replicas behind HAProxy
 
-The page is opened over Streamlit's websocket, which stays connected; the events are those that the browser sends. The
-output has the milliseconds from an event to the end of its answer, and the server's processor time per event.
+The page is opened over Streamlit's websocket, which stays connected. The events have the format that the browser sends.
+The output has the milliseconds from an event to the end of the response, and the server's processor time per event.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ STORIES = [query for query in queries(2000) if "model=stories" in query]
 
 
 def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
-    """Yields events without end: heads that are selected or changed, and letters that are typed.
+    """Yields an endless sequence of events: selecting a head, changing a head, and typing text.
 
     Args:
         draw: random generator.
-        number: number of the first event.
+        number: number of the event before the first event.
     """
     words = draw.choices(WORDS, k=12)
     while True:
@@ -57,10 +57,10 @@ def measure(address: str, processes: Sequence[int], visitors: int, every: float,
 
     Args:
         address: address of the app, on this machine.
-        processes: ids of the processes that serve it.
+        processes: ids of the processes that serve the app.
         visitors: number of visitors.
         every: mean seconds between two events of a visitor.
-        seconds: duration, which begins when all visitors have opened their pages.
+        seconds: duration of the measurement, which begins when all visitors have opened their pages.
 
     Returns:
         One row of a table.
@@ -95,7 +95,7 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
     try:
         async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
                                       open_timeout=60, origin=Origin(address)) as socket:
-            # The balancer's cookie names the replica of the visit. Cookies of the client are those of all visitors.
+            # The balancer's cookie identifies the replica of the session. All visitors share the cookies of the client.
             assert socket.response is not None  # the handshake is complete
             replica = {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
             async with one_by_one:
@@ -122,7 +122,7 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
 
 
 async def _open(socket: Any, query: str) -> dict[str, Any]:
-    """Opens a link; returns the header of the heads' payload."""
+    """Opens a link and returns the header of the payload of the component `heads`."""
     message = BackMsg()
     message.rerun_script.query_string = query
     await socket.send(message.SerializeToString())

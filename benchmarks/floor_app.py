@@ -1,7 +1,7 @@
-"""The floor of the browser benchmarks: a Streamlit fragment that redraws the app's grid after a one-byte change.
+"""The floor (lower bound) of the browser benchmarks: a Streamlit fragment that sends the grid after a one-byte change.
 
-It has the same component and payload size as the app, but no model, no cache and no other element. Its response time is
-the time that Streamlit itself needs.
+The fragment has the same component and payload size as the app, but no model, no cache and no other element. Its
+response time is the time that Streamlit itself needs.
 """
 
 import sys
@@ -17,7 +17,7 @@ from components import Grid, heads, library  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 LAYERS, HEADS = 4, 8  # default shape; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
-# names of the app's models, so that the same letters are typed
+# names of models of the app, so that the benchmark types the same letters
 CHOICES = ("stories-selective", "stories-random-softmax")
 
 

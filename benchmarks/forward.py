@@ -1,8 +1,8 @@
-"""Compares a forward pass that captures everything, with every head under a plan, with the same model's plain pass.
+"""Compares a forward pass that captures everything, without and with a plan for all heads, with the plain pass.
 
 The plain pass returns logits and the attention patterns of each layer as torch tensors, like `output_attentions` in
-`transformers`. The capturing pass is `run_prompt`: scores, attention patterns before and after the plan, F, norms and
-losses as numpy arrays.
+`transformers`. The capturing pass is `run_prompt`: scores, attention patterns before and after the plan, the
+selective mask F, norms and losses as numpy arrays.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def _plain(lab: StackLab, prompt: Any) -> Any:
-    """Runs only the computation that `output_attentions` needs: no plan, no record, no norms."""
+    """Runs only the computation that `output_attentions` needs: no plan, no captured values, no norms."""
     model, weights = lab.model, []
     tokens = torch.tensor([prompt.ids])
     rotary = rotary_table(tokens.shape[1], model.config.head_width)
@@ -72,10 +72,10 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
 
 
 def interleaved(*functions: Callable[[], Any]) -> list[float]:
-    """Returns the median time of each function, measured in turns, so that a busy machine slows all of them equally.
+    """Returns the median time of each function, measured alternately, so that a busy machine slows all equally.
 
     Args:
-        functions: functions to measure.
+        functions: the functions to measure.
 
     Returns:
         Milliseconds, in the order of the functions.

@@ -1,7 +1,7 @@
-"""Milliseconds from a click, and from a letter, to the new maps in a real browser.
+"""Milliseconds from a click, and from a typed letter, to the new maps in a real browser.
 
-The browser's clock measures from the event to the first frame after the component has drawn new data (the component
-counts its drawings in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
+The browser's clock measures from the event to the first frame after the component has displayed new data (the component
+counts its updates in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.browser import serve
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 KINDS = ("state", "select", "typing", "model")
-DEBOUNCE = 200.0  # ms for which the floor's text box waits for another letter; not part of its response time
+DEBOUNCE = 200.0  # ms for which the text box of the floor waits for another letter; not part of the response time
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
-# JavaScript: measures from the last `event` on the page to the frame after `part` has drawn again, the first such part
-# or number `which`; times are stored in labTimes, or in `into`. Keys in the grids are handled at the window, so the
-# event is taken there.
+# JavaScript: measures from the last event `kind` on the page to the frame after the component `part` has been updated.
+# `which` is the index of the component if there are several. Times are stored in labTimes, or in `into`. The listener
+# is on the window, because keys in the grids are handled there.
 WATCH = """
 ([part, kind, which = 0, into = 'labTimes']) => {
   const times = globalThis[into] = [];
@@ -44,7 +44,7 @@ WATCH = """
 """
 
 
-# JavaScript: points at each word in turn, and measures the script's time and the layout after it.
+# JavaScript: points at each word, one after the other, and measures the time of the script and of the layout.
 POINT = """
 async () => {
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
@@ -63,7 +63,7 @@ async () => {
 
 
 def words(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Returns the time from pointing at a word until the words that it attends to are tinted and laid out.
+    """Returns the time from pointing at a word until the words to which it attends are tinted and laid out.
 
     Args:
         browser: headless Chromium.
@@ -86,7 +86,7 @@ def words(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 
 def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Returns one row per action and length: p50 and p95 of app and floor, their ratios, and bytes sent per click.
+    """Returns one row per action and length: p50 and p95 of app and floor, ratios, and kB received per action.
 
     Args:
         browser: headless Chromium.
@@ -124,7 +124,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 
 def _text(n: int) -> str:
-    """Returns a story of n - 3 tokens; three more tokens are typed after it."""
+    """Returns a story of n - 3 tokens, so that three more tokens can be typed."""
     prompt = load(MODEL).read(STORY)
     return "".join(prompt.tokens[1:n - 3])
 
@@ -160,13 +160,13 @@ def _choose(page: Page, model: str) -> None:
 
 
 def count_bytes(page: Page) -> list[int]:
-    """Records the sizes of the server's websocket messages, and of the answers of the events route.
+    """Records the sizes of the server's websocket messages, and of the responses of the events route.
 
     Args:
         page: a page before its first load.
 
     Returns:
-        A list to which the bytes of each later message, or part of an answer, are appended.
+        A list to which the bytes of each later message, or part of a response, are appended.
     """
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
@@ -183,7 +183,7 @@ def quantile(times: list[float], share: float) -> float:
 
     Args:
         times: measured times.
-        share: share for example 0.95 for p95.
+        share: fraction of the times that are below the quantile, for example 0.95 for p95.
 
     Returns:
         The time.

@@ -1,10 +1,10 @@
-"""Processor time of the server for one link (milliseconds over all threads), with and without the forward passes.
+"""Processor time of the server per link (milliseconds over all threads), with and without the forward passes.
 
     python -m benchmarks.link                        # this tree
-    python -m benchmarks.link --beside ../other      # this tree and another one, in turns, to compare two versions
+    python -m benchmarks.link --beside ../other      # this tree and another tree, alternately, to compare two versions
 
-One visitor opens links one after the other, so no request waits for another. Then the visitor opens the same links
-again, whose passes are cached. The difference is the time of the forward passes.
+One visitor opens links one after the other, so no request waits for another request. Then the visitor opens the same
+links again; their passes are cached. The difference is the time of the forward passes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from benchmarks.visitors import act, queries
 from tests.browser import ROOT, serve
 
 LINKS = 150  # number of different links per round, a multiple of PART
-PART = 15  # number of links that are opened twice in a row; few enough that their traces stay in the cache
+PART = 15  # number of links that are opened and then opened again; small enough that all traces stay in the cache
 ROUNDS = 4
 TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
 
 
 def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
-    """Returns one row per working tree: medians over rounds that are measured in turns.
+    """Returns one row per working tree: medians over rounds, in which the trees alternate.
 
     Args:
         roots: folders of the working trees.
@@ -71,7 +71,7 @@ async def _round(address: str, number: int) -> tuple[float, float]:
 
 
 def server_of(address: str) -> int:
-    """Returns the process that serves an address of `tests.browser.serve`."""
+    """Returns the id of the process that serves an address of `tests.browser.serve`."""
     port = address.rsplit(":", 1)[1]
     process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
     return int(process.stdout.split()[0])

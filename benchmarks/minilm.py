@@ -1,17 +1,18 @@
-"""all-MiniLM-L6-v2 in the app: time until its 72 heads are drawn, compared with BertViz's model view of the same maps.
+"""all-MiniLM-L6-v2 in the app: time until all 72 heads are displayed, compared with BertViz's view of the same maps.
 
-Also measures the response time of a click, compared with the floor and one forward pass.
+Also measures the response time of a click, compared with the floor (benchmarks/floor_app.py) and one forward pass.
 
     bash benchmarks/bertviz.sh FOLDER                       # BertViz and its scripts; optional
     python -m benchmarks minilm --bertviz FOLDER
 
-One browser draws both pages in turns, in windows of the same size. Its clock measures until the frame after all heads
-were drawn. BertViz's page and scripts come from this machine. Its times exclude the time in which Python writes the
-page; ours include everything. BertViz's picture is higher than the window and only partly painted; ours is painted
-completely. BertViz's page contains the maps twice, as decimals, because a comment of its script also contains the
-marker that the maps replace.
+One browser displays both pages alternately, in windows of the same size. The browser's clock measures until the frame
+after all heads were displayed. BertViz's page and scripts are served by this machine. The times of BertViz exclude the
+time in which Python writes the page; the times of the app include everything. BertViz's picture is higher than the
+window and only partly painted; the app's picture is painted completely. BertViz's page contains the maps twice, as
+decimals, because a comment of its script also contains the marker that the maps replace.
 
-A key that prunes a head makes a plan that is not cached and needs a pass. A click that selects a head needs none.
+A key press that prunes a head makes a plan that is not cached, and needs a forward pass. A click that selects a head
+needs no pass.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from tests.browser import serve
 
 TOKENS = 64
 LAYERS, HEADS = 6, 12
-TURNS, LOADS = 20, 3  # numbers of actions and of page loads; of 20 actions, p95 is the slowest
+TURNS, LOADS = 20, 3  # numbers of actions and of page loads; with 20 actions, p95 is the slowest action
 WINDOW: ViewportSize = {"width": 1440, "height": 900}
 SLOW = 180_000  # ms within which a page of BertViz must load
 TEXT = ("The fisherman sat on the bank of the river and thought of his money in the bank while the water was rising. "
@@ -56,7 +57,7 @@ BUYERS = ("rain", "night", "winter", "money", "nobody", "somebody", "she", "he",
 
 CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
 SCRIPTS = {CDN + "require.js/2.3.6/require.min.js": "require.js", CDN + "d3/5.7.0/d3.min": "d3.min",
-           CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # the last two are named without .js, which require.js adds
+           CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # require.js adds .js to the last two
 
 # JavaScript that runs before the page's own scripts: records the times of the server's messages
 MESSAGES = """
@@ -68,7 +69,7 @@ globalThis.WebSocket = class extends WebSocket {
   }
 };
 """
-# JavaScript: records the time of the frame after everything has been drawn
+# JavaScript: records the time of the frame after everything has been displayed
 OPENED = """
 const look = () => {
   if (!(%s)) return requestAnimationFrame(look);
@@ -92,7 +93,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Peer:
-    """BertViz's page: its address, its bytes, and the seconds that Python took to write it."""
+    """The page of BertViz: address, bytes, and the seconds that Python needed to write the page."""
 
     address: str
     size: int
@@ -101,7 +102,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Load:
-    """One page load: milliseconds since the request and since the data arrived; bytes of everything and of the maps."""
+    """One page load: ms since the request and since the data arrived; bytes of all data and of the maps."""
 
     since_request: float
     since_data: float
@@ -141,7 +142,7 @@ def measure(browser: Browser, bertviz: Path | None) -> Rows:
 
 
 def _open_folder(browser: Browser, app: str) -> str:
-    """Opens the model's folder on the page Your model; its name in links."""
+    """Opens the model's folder on the page Your model and returns the model's name in links."""
     page = browser.new_page(bypass_csp=True, viewport=WINDOW)
     page.goto(f"{app}/?page=yours")
     box = page.get_by_role("textbox", name="A folder on this machine")
@@ -160,11 +161,11 @@ def _open_folder(browser: Browser, app: str) -> str:
 
 @contextmanager
 def _served(bertviz: Path | None, attentions: tuple[Any, ...], prompt: Prompt) -> Iterator[Peer | None]:
-    """Yields BertViz's model view of these attention maps, on a separate server."""
+    """Serves BertViz's model view of the attention maps while the context is open; yields the page."""
     if bertviz is None:
         yield None
         return
-    sys.path.append(str((bertviz / "site").resolve()))  # last: what the app has too is the app's
+    sys.path.append(str((bertviz / "site").resolve()))  # appended last, so that packages of the app take precedence
     model_view = importlib.import_module("bertviz").model_view
     began = time.perf_counter()
     html = model_view(attentions, list(prompt.tokens), html_action="return").data
@@ -190,8 +191,8 @@ def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
     """Opens a page in a new profile.
 
     Args:
-        is_drawn: JavaScript that returns true when everything is drawn.
-        came: JavaScript that returns the time at which the data arrived.
+        is_drawn: JavaScript expression that is true when everything is displayed.
+        came: JavaScript expression for the time at which the data arrived.
     """
     context = browser.new_context(bypass_csp=True, viewport=WINDOW)
     page = context.new_page()
@@ -215,7 +216,7 @@ def _count_fetched(page: Page) -> list[int]:
 
 
 def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
-    """Types other texts on an open page, and returns their loads, measured from the change of the text."""
+    """Types other texts on an open page and returns one Load per text, measured from the change of the text."""
     page = _open(browser, link, "heads", "input")
     page.evaluate("document.addEventListener('input', () => { globalThis.labTyped = performance.now(); }, true)")
     received = count_bytes(page)
@@ -233,9 +234,9 @@ def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
 
 def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignLab,
              prompt: Prompt) -> tuple[list[float], list[float], list[float]]:
-    """Returns the milliseconds of each action: in the app, at the floor, and of the forward pass alone.
+    """Returns the milliseconds of each action: in the app, in the floor, and of the forward pass alone.
 
-    Each action prunes another head, or selects another one. No plan was computed before.
+    Each action prunes another head, or selects another head. No plan is cached before its action.
     """
     event = "keydown" if action == "prune" else "click"
     page = _open(browser, link, "heads" if action == "prune" else "head_map", event)
@@ -243,7 +244,7 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
     ours: list[float] = []
     theirs: list[float] = []
     passes, plan = [], HeadPlan()
-    for turn in range(1, TURNS + 1):  # the measurements alternate, so that a busy machine slows all alike
+    for turn in range(1, TURNS + 1):  # the measurements alternate, so that a busy machine slows all equally
         for view, times in ((page, ours), (bare, theirs)):
             done = view.evaluate("labTimes.length")
             cell = view.get_by_role("gridcell").nth(turn)
@@ -262,7 +263,7 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
 
 
 def _open(browser: Browser, address: str, part: str, event: str) -> Page:
-    """Returns a page that measures from each such event to the next drawing of the part."""
+    """Returns a page that measures from each event `event` to the next update of the component `part`."""
     page = browser.new_page(bypass_csp=True, viewport=WINDOW)
     page.add_init_script(MESSAGES)
     page.goto(address)
@@ -274,7 +275,7 @@ def _open(browser: Browser, address: str, part: str, event: str) -> Page:
 
 def _wait(page: Page, done: int) -> float:
     page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(120)  # until the other parts of the answer are drawn
+    page.wait_for_timeout(120)  # until the other parts of the response are displayed
     return page.evaluate("labTimes.at(-1)")
 
 

@@ -1,4 +1,4 @@
-"""Waiting times of visitors beside a visitor with a slow page.
+"""Waiting times of visitors while another visitor opens slow pages.
 
 One visitor opens Length with four models and new texts of 512 tokens without a pause, while other visitors open links
 on Explore. Uses Streamlit's websocket protocol like visitors.py, on the loopback interface only.
@@ -17,13 +17,13 @@ from websockets.typing import Origin, Subprotocol
 
 from benchmarks.visitors import WORDS, act, queries
 
-MODELS = "stories-selective stories-log-n stories-scalable-softmax"  # models that are compared with stories-softmax
+MODELS = "stories-selective stories-log-n stories-scalable-softmax"  # the slow page compares these with stories-softmax
 TOKENS = 512
 VISITORS = 10
 
 
 def measure(address: str, seconds: float = 40.0, every: float = 3.0) -> dict[str, Any]:
-    """Returns p50, p95 and maximum of the milliseconds of the visitors' actions and of the slow visitor's actions.
+    """Returns p50, p95 and maximum in ms of the visitors' actions, and p50 of the slow visitor's pages.
 
     Args:
         address: address of the app.

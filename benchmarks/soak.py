@@ -1,12 +1,12 @@
-"""Soak test: a lecture hall for twenty minutes, on two replicas behind HAProxy.
+"""Soak test: the visitors of a lecture hall for twenty minutes, on two replicas behind HAProxy.
 
     python -m benchmarks.soak                      # 200 visitors, 20 minutes, all pages
     python -m benchmarks.soak --kill-every 180     # the same, and a replica is killed every 3 minutes
 
-Every visitor opens links on all pages and downloads the offered files. The state in each answer is compared with the
-requested address. After a replica was killed, each visitor reconnects like a browser, and its state must match the
-address. Prints one line of JSON; the exit status is 1 after any error. Starts and stops `make hosted` itself, on the
-loopback interface only.
+Every visitor opens links on all pages and downloads the offered files. The state in each response is compared with the
+requested address. After a replica was killed, each visitor reconnects like a browser, and the new session's state must
+match the visitor's address. Prints one line of JSON; the exit status is 1 after any error. The test starts and stops
+`make hosted`, on the loopback interface only.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.browser import ROOT
 
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
-PATIENCE = 60.0  # seconds within which an answer must arrive, and a visitor must recover
+PATIENCE = 60.0  # seconds within which a response must arrive, and a visitor must recover
 
 
 @dataclass
@@ -51,8 +51,10 @@ class Record:
 
     Attributes:
         times: milliseconds from an action to the end of its run.
-        back: seconds from a lost connection to the answer with the visitor's own state.
+        back: seconds from a lost connection to the response with the visitor's own state.
         errors: descriptions of errors; empty after a successful run.
+        downloads: number of downloaded files.
+        checked: number of checked responses.
         memory: (seconds since the start, bytes of each replica).
     """
 
@@ -66,7 +68,7 @@ class Record:
 
 @dataclass
 class Answer:
-    """One answer of the server: exceptions on the page, the address, and the offered downloads."""
+    """One response of the server: exceptions on the page, query of the address, and offered downloads."""
 
     failed: list[str] = field(default_factory=list)
     query: str | None = None
@@ -80,7 +82,7 @@ async def answer(socket: Any) -> Answer:
         socket: the visitor's websocket.
 
     Returns:
-        The answer.
+        The response.
     """
     answer = Answer()
     while True:
@@ -104,12 +106,12 @@ def look_at(delta: Delta, answer: Answer) -> None:
 
 
 class Visitor:
-    """One browser: its cookies, its websocket, its address."""
+    """One simulated browser with cookies, a websocket and an address."""
 
     def __init__(self, site: str, record: Record) -> None:
         self.site, self.record = site, record
         self.cookies: dict[str, str] = {}
-        # the address of the last request, and that in the browser's address bar
+        # the address of the last request, and the expected address in the browser's address bar
         self.address: tuple[str, str] = ("", "")
 
     async def page(self, path: str = "/") -> tuple[int, bytes]:
@@ -141,7 +143,7 @@ class Visitor:
                                   additional_headers={"Cookie": self._cookie_line()}, open_timeout=5)
 
     async def ask(self, socket: Any, query: str) -> Answer:
-        """Opens a link within the visit."""
+        """Opens a link in the session of a websocket and returns the response."""
         message = BackMsg()
         message.rerun_script.query_string = query
         message.rerun_script.is_history_navigation = True
@@ -149,11 +151,11 @@ class Visitor:
         return await answer(socket)
 
     def check(self, answer: Answer, when: str) -> None:
-        """Records the errors of an answer.
+        """Records the errors of a response.
 
         Args:
-            answer: the answer.
-            when: the action before it, for the message.
+            answer: the response.
+            when: the action before the response, for the message.
         """
         self.record.checked += 1
         self.record.errors += [f"{when}: {message}" for message in answer.failed]
@@ -161,7 +163,7 @@ class Visitor:
             self.record.errors.append(f"{when}: the state is {answer.query!r}, the address {self.address[1]!r}")
 
     async def visit(self, states: dict[str, str], every: float, stop: float, may_be_lost: bool) -> None:
-        """Acts until `stop`."""
+        """Opens random links until the time `stop`, and reconnects after lost connections."""
         await asyncio.sleep(random.uniform(0, every))
         await self.page()
         lost: float | None = None
@@ -181,7 +183,7 @@ class Visitor:
                 await self._healthy(lost)
 
     async def _healthy(self, lost: float) -> None:
-        """Polls the server's health like Streamlit's browser code, after 0.5 s and then at doubled intervals."""
+        """Polls the server's health like Streamlit's browser code: after 0.5 s to 1 s, then at doubled intervals."""
         pause = 0.5
         while time.perf_counter() - lost < PATIENCE:
             await asyncio.sleep(random.uniform(pause, 2 * pause))
@@ -209,8 +211,10 @@ class Visitor:
 
 @contextmanager
 def hosted(port: int) -> Iterator[tuple[str, subprocess.Popen[bytes], list[str]]]:
-    """Yields the address, the process and the replicas' metrics addresses of `make hosted` on this port and the four
-    after it.
+    """Runs `make hosted` on this port and the next four ports while the context is open.
+
+    Yields:
+        The address of the site, the process, and the addresses of the replicas' metrics.
     """
     log = ROOT / "runs" / f"hosted-{port}.log"
     log.parent.mkdir(exist_ok=True)
@@ -258,7 +262,7 @@ async def watched(metrics: list[str], record: Record, began: float, stop: float,
 
     Args:
         metrics: addresses of the replicas' metrics.
-        record: gets the values.
+        record: the record to which the values are added.
         began: time of the start, by perf_counter.
         stop: time of the end, by perf_counter.
         every: seconds between two values.
@@ -297,7 +301,7 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
         await asyncio.sleep(every)
         processes = sorted(replicas(process))
         if len(processes) == 2:
-            os.kill(processes[0], signal.SIGKILL)  # the older one of the two
+            os.kill(processes[0], signal.SIGKILL)  # the older process
             count += 1
     return count
 
@@ -306,16 +310,16 @@ async def soak(port: int, visitors: int, minutes: float, every: float, kill_ever
     """Runs the soak test.
 
     Args:
-        port: port of the site; the replicas use the next ones.
+        port: port of the site; the replicas use the next ports.
         visitors: number of visitors.
         minutes: duration.
         every: mean seconds between two actions of a visitor.
-        kill_every: seconds between two kills of a replica; 0 kills none.
+        kill_every: seconds between two kills of a replica; 0 to kill no replica.
 
     Returns:
         The summary.
     """
-    # 64 threads, so that waiting visitors do not block others
+    # 64 threads, so that waiting visitors do not block other visitors
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))
     states, record = links(2000), Record()
     with hosted(port) as (site, process, metrics):
@@ -339,7 +343,8 @@ def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
         deaths: number of killed replicas.
 
     Returns:
-        Name -> value. `growth` compares the memory of the last minute with that of the first minute after SETTLED.
+        Name -> value. `growth` is the maximum memory of the last minute divided by that of the first minute after
+        SETTLED.
     """
     taken, back = sorted(record.times), sorted(record.back)
     after = [sum(held) for when, held in record.memory if when > min(SETTLED, 30 * minutes) and all(held)]

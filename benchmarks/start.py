@@ -1,4 +1,4 @@
-"""Time to the first maps, from the start of the process and from a page load; memory per visitor and of all models."""
+"""Time to the first maps after the start of the process and after a page load; memory per visitor and of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOADS = 7
 
 
 def first_picture(browser: Browser) -> dict[str, Any]:
-    """Returns the seconds to the first maps, from the start of the process and (median) from later page loads.
+    """Returns the seconds to the first maps: after the start of the process, and after later page loads (median).
 
     Args:
         browser: headless Chromium.
@@ -51,7 +51,7 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
 
 
 def memory_of_models() -> dict[str, Any]:
-    """Returns the memory in MB of a process that has loaded every model, and of the models that it still holds."""
+    """Returns the memory in MB of a process that has loaded all models, and of the models that are still cached."""
     code = ("import models, models.loading; from app.server import serving; serving.tune(); names = models.names();"
             "labs = [serving.load(name) for name in names];"
             "[models.run(lab, lab.task.examples[0][1]) for lab in labs];"

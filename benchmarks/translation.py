@@ -1,6 +1,6 @@
-"""Milliseconds from a key that makes a head constant to the new maps and to the new translation.
+"""Milliseconds from the key press that makes a head constant to the new maps and to the new translation.
 
-The baseline is the floor (floor_app.py), measured in turns in the same browser.
+The baseline is the floor (floor_app.py), measured alternately in the same browser.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
 
 
 def _press(page: Page) -> float:
-    """Returns the milliseconds from the key to the new maps."""
+    """Returns the milliseconds from the key press to the new maps."""
     done = page.evaluate("labTimes.length")
     page.keyboard.press("c")
     page.wait_for_function("count => labTimes.length > count", arg=done)

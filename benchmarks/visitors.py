@@ -1,4 +1,4 @@
-"""Many visitors on one process: each opens a session and, every few seconds, a link with another state.
+"""Simulates many visitors on one process: each visitor opens a session and, every few seconds, a new link.
 
 Uses Streamlit's websocket protocol, on the loopback interface only. A link is the most expensive action: it needs a
 whole run of the script, and a forward pass unless the result is cached.
@@ -24,9 +24,9 @@ from models import catalogue
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
-OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
-WARMUP = 6.0  # seconds at the beginning that do not count
-# Statuses of a run that ended by itself. A run that was cut short for the next run has no complete answer.
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the page Explore is three times as frequent
+WARMUP = 6.0  # seconds at the beginning that are not measured
+# Statuses of a complete run. A run that was interrupted by the next run has no complete response.
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
@@ -66,7 +66,7 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
         seed: seed of the random generator.
 
     Returns:
-        Query of a link -> the query that the address must have after the answer.
+        Query of a link -> the query that the address must have after the response.
     """
     draw = random.Random(seed)
     expected = {}
@@ -89,8 +89,8 @@ def measure(address: str, visitors: int, every: float, seconds: float, states: i
         address: address of the app.
         visitors: number of visitors.
         every: mean seconds between two actions of a visitor.
-        seconds: duration; the first WARMUP seconds, in which all sessions open, do not count.
-        states: number of different links; with fewer links more results are cached.
+        seconds: duration; the first WARMUP seconds, in which all sessions open, are not measured.
+        states: number of different links; with fewer links, more results are cached.
 
     Returns:
         One row of a table.
@@ -131,7 +131,7 @@ async def _visit(address: str, every: float, began: float, stop: float, states: 
 
 
 async def act(socket: Any, query: str) -> tuple[float, list[str]]:
-    """Returns the milliseconds of one run, and the exceptions that it showed."""
+    """Opens a link; returns the milliseconds of the run, and the exceptions on the page."""
     message = BackMsg()
     message.rerun_script.query_string = query
     message.rerun_script.is_history_navigation = True

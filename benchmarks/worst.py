@@ -1,4 +1,4 @@
-"""The memory of one process under the worst load: all models, the longest texts, and pages with four models, at once.
+"""Measures the memory of one process under the worst load: all models, the longest texts, pages with four models.
 
     python -m benchmarks.worst --minutes 5 --visitors 40
 """
@@ -21,11 +21,11 @@ from benchmarks.visitors import WORDS
 from models import catalogue
 from tests.browser import serve
 
-LIMIT = 1e9  # bytes of memory of a small host
+LIMIT = 1e9  # memory of a small host in bytes
 
 
 def worst_link(draw: random.Random) -> str:
-    """Returns a link whose result is not cached; expensive pages are more frequent than others.
+    """Returns a link whose result is not cached; expensive pages are more frequent than other pages.
 
     Args:
         draw: random generator.
@@ -61,7 +61,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
         process: id of the app's process.
 
     Returns:
-        The memory over time and its maximum.
+        Number of links and errors, the memory over time, and the peak memory.
     """
     record, stop, draw = Record(), time.perf_counter() + seconds, random.Random(0)
     course: list[int] = []
@@ -89,7 +89,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
 
 
 def resident(process: int, what: str) -> int:
-    """Returns a value of /proc/PID/status.
+    """Returns a memory value of /proc/PID/status.
 
     Args:
         process: process id.
