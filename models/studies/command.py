@@ -2,8 +2,8 @@
 
     python -m models.studies.zero_shot.blimp stories-softmax stories-gated [--processes N | --ray [HOST:PORT]]
 
-Each model is a job of models/training/executor.py. Its file is written as soon as it is measured, so that a stopped
-command keeps what is done.
+Each model is a job of models/training/executor.py. The file of a model is written as soon as the model is measured, so
+that a stopped command keeps the finished measurements.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Option:
     """A study's option, `--name`. A measurement stores its command with every option that differs from the default.
 
     Attributes:
-        name: without the dashes.
+        name: name of the option without the dashes.
         usual: default value; None if the default depends on the model.
         about: help text.
-        of: parses the argument; raises ArgumentTypeError or ValueError.
-        repeats: False for options that change no number, such as a time limit. They are not stored.
+        of: a function that parses the argument; raises ArgumentTypeError or ValueError.
+        repeats: False for options that change no number, such as a time limit. These options are not stored.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Option:
 
 def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[str], Its],
           measure: Callable[[Its, Task, argparse.Namespace], dict[str, Any]], options: Sequence[Option] = ()) -> None:
-    """Runs the study on each model that the command line names, and writes what `measure` returns.
+    """Runs the study on each model that the command line names, and writes the results of `measure`.
 
     Args:
         kind: kind of measurement, a key of store.COMMANDS.
@@ -66,7 +66,7 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
                         help="folder of cached tokens and of unfinished results")
     add_executor_options(parser)
     arguments = parser.parse_args()
-    # Processes of a cluster start in another folder.
+    # Processes of a cluster have another working folder.
     arguments.data, arguments.runs = arguments.data.absolute(), arguments.runs.absolute()
     given = "".join(f" --{option.name} {value}" for option in options
                     if option.repeats and (value := getattr(arguments, option.name)) != option.usual)
@@ -82,8 +82,10 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
 
 @dataclass(frozen=True)
 class _Job:
-    """A model to measure. Another process gets the functions by their names, because a module that runs as a command is
-    called __main__ only in the first process.
+    """A model to measure.
+
+    Functions are pickled by their names, because a module that runs as a command is called __main__ only in the first
+    process.
     """
 
     kind: str

@@ -24,7 +24,7 @@ def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tens
     """Returns the mean loss and the number of predictions of each text. Texts without a prediction are left out.
 
     Args:
-        model: to evaluate.
+        model: the model to evaluate.
         batches: texts; targets below 0 are not predicted.
 
     Returns:
@@ -47,13 +47,13 @@ def mean(values: Tensor, counts: Tensor) -> float:
     """Returns the mean loss over all predictions in nats.
 
     Args:
-        values, counts: as `losses` returns them.
+        values, counts: the results of `losses`.
     """
     return float((values * counts).sum() / counts.sum())
 
 
 def validation_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
-    """Returns about `tokens` tokens of validation texts: the same share of every validation batch.
+    """Returns about `tokens` tokens of validation texts: the same fraction of every validation batch.
 
     Args:
         corpus: corpus of a task.
@@ -69,7 +69,7 @@ def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
 
     Args:
         corpus: corpus of a task.
-        tokens: approximate total; of translations, target tokens.
+        tokens: approximate total; for translations, the number of target tokens.
 
     Raises:
         TypeError: this kind of corpus has no held-out texts.

@@ -1,6 +1,6 @@
 """Training speed of each attention type as a ratio to softmax's: `python -m models.studies.claims training_speed`.
 
-Steps of both models alternate on the same batches, so that other load on the machine slows both alike.
+Steps of both models alternate on the same batches, so that other load on the machine affects both models equally.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Training:
 
     Args:
         name: name of the model; its recipe is used.
-        precision: as models.training.trainer.faster_precision returns it.
+        precision: a result of models.training.trainer.faster_precision.
     """
 
     def __init__(self, name: str, precision: str) -> None:
@@ -52,7 +52,7 @@ class Training:
 
 
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the ratio of steps per second to softmax's, over BLOCKS blocks of one step of each model.
+    """Returns the ratio of steps per second to softmax's steps per second, over BLOCKS blocks of one step per model.
 
     All batches have the most frequent shape, because each other shape would be compiled for each model.
 

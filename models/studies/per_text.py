@@ -1,7 +1,7 @@
-"""Values per text of a training's metrics, by which two models are compared text by text.
+"""Values per text of a training's metrics, for comparing two models text by text.
 
 A metric is the mean of these values over all texts, weighted by the number of predictions of each text.
-models/studies/bootstrap.py draws the texts again.
+models/studies/bootstrap.py resamples the texts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Texts:
         """Returns whether both are of the same texts, judged by their counts.
 
         Args:
-            other: to compare with.
+            other: the values to compare with.
         """
         return numpy.array_equal(self.counts, other.counts)
 
@@ -51,7 +51,7 @@ Reader = Callable[[Mapping[str, Any]], Texts]
 
 
 def difference(sides: Iterable[Texts]) -> Texts | None:
-    """Returns the first side minus the sum of the other sides, text by text; a single side is returned as it is.
+    """Returns the first side minus the sum of the other sides, text by text; a single side is returned unchanged.
 
     Args:
         sides: values of each model, on the same texts.
@@ -84,10 +84,10 @@ def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
 
 
 def shares(answers: Mapping[str, Any]) -> Texts:
-    """Returns the share of right answers of each text.
+    """Returns the fraction of right answers of each text.
 
     Args:
-        answers: as `counted` returns it.
+        answers: a result of `counted`.
 
     Raises:
         ValueError: the two lists differ in length.
@@ -99,7 +99,7 @@ def shares(answers: Mapping[str, Any]) -> Texts:
 
 
 def losses(metric: Mapping[str, Any]) -> Texts:
-    """Returns the losses of stories and books in nats, all with the same weight.
+    """Returns the losses of stories and books in nats; all texts have the same weight.
 
     Args:
         metric: metric of a training.
@@ -112,7 +112,7 @@ def losses(metric: Mapping[str, Any]) -> Texts:
 
 
 def answers(events: int, among: str) -> Reader:
-    """Returns a reader of the shares of right answers to assignments.
+    """Returns a function that reads the fraction of right answers in each assignment text.
 
     Args:
         events: events of the texts.
@@ -122,7 +122,7 @@ def answers(events: int, among: str) -> Reader:
 
 
 def guesses(length: int, policy: str = "") -> Reader:
-    """Returns a reader of the shares of right guesses at hidden tokens.
+    """Returns a function that reads the fraction of right predictions of masked tokens in each text.
 
     Args:
         length: length of the texts, in tokens.

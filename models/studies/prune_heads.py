@@ -10,10 +10,10 @@ with the loss
 
     cross entropy + strength · sum over heads of P(gate > 0)
 
-as in Voita et al. 2019, section 5. With `encoder` alone the decoder and the embeddings are frozen, as in the source.
-Two settings are ours: gates start at P(gate > 0) = 0.94 (source: about 0.69), and they have their own learning rate. A
-strength of 0 is the control: the same training without gates, which separates the gain of longer training from the loss
-of the pruned heads.
+as in Voita et al. 2019, section 5. With `encoder` only, the decoder and the embeddings are frozen, as in the source.
+Two settings differ from the source: gates start at P(gate > 0) = 0.94 (source: about 0.69), and gates have a separate
+learning rate. A strength of 0 is the control: the same training without gates, which separates the gain of longer
+training from the loss due to pruned heads.
 
 Each strength is a run in runs/NAME/gates-KINDS-STRENGTH, which resumes if it was stopped. Its learned probabilities,
 remaining heads and BLEU with gates of 0 and 1 are written to models/studies/measurements/NAME.gates.json. Its weights
@@ -66,7 +66,7 @@ from models.training.trainer import CLIP, pair_loss_of
 
 KINDS = (ENCODER, DECODER, "cross")
 INITIAL = 2.0  # initial ln a of each gate
-STREAM = 77  # seed of the gates' random numbers, which no step's data uses
+STREAM = 77  # seed of the gates' random numbers; the training data use other seeds
 REPORT_EVERY = 50  # number of steps between two lines of the log
 
 
@@ -80,7 +80,7 @@ class Pruning:
         strength: lambda, weight of P(gate > 0) of one head, in nats; 0 for a run without gates.
         steps: steps of training with the penalty.
         rate, gate_rate: learning rates of the weights and of ln a.
-        label_smoothing: as in the model's own training.
+        label_smoothing: label smoothing, the same as in the training of the model.
         seed: seed of the gates' random numbers and of the order of the data.
     """
 
@@ -104,7 +104,7 @@ class Pruning:
         return self.kinds if self.strength else ()
 
 
-# the number in the name is that of the heads left in the whole model
+# the number in the name is the number of remaining heads in the whole model
 SHIPPED = {"translation-pruned-60": Pruning("translation-softmax", (ENCODER,), 0.0275, steps=600),
            "translation-pruned-55": Pruning("translation-softmax", KINDS, 0.02, steps=600)}
 
@@ -141,7 +141,7 @@ class Gates(nn.Module):
 
 
 def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) -> Gates:
-    """Trains gates and weights to the last step, from the folder's state if there is one.
+    """Trains gates and weights to the last step; resumes from the state in the folder if there is one.
 
     Args:
         pruning: settings of the run.
@@ -166,7 +166,7 @@ def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) ->
         for step in range(first, pruning.steps):
             loss = gates.loss(corpus.batch(step, pruning.steps, pruning.seed), pruning, step)
             loss.backward()
-            # only the gradient of the weights is clipped: it must not slow the gates down
+            # only the gradient of the weights is clipped, because clipping would slow down the learning of the gates
             torch.nn.utils.clip_grad_norm_(weights, CLIP)
             optimiser.step()
             optimiser.zero_grad()
@@ -202,7 +202,7 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
     Args:
         gates: the trained model and gates.
         pruning: settings of the run.
-        task: that the model was trained for.
+        task: the task that the model was trained for.
         sentences: number of test sentences; None for all.
         beam: candidates of the beam search.
     """
@@ -224,10 +224,13 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
 
 
 def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
-    """Writes the run's weights as a released model, whose scores are computed from them.
+    """Writes the weights of a finished run as a released model, and computes its scores from the written weights.
 
     Args:
-        folder: folder of the run, which has come to its end.
+        name: name of the released model.
+        pruning: settings of the run.
+        task: the task of the model.
+        folder: folder of the finished run.
     """
     target, result = CHECKPOINTS / name, read_json(folder / "result.json")
     shutil.copytree(folder / "model", target, dirs_exist_ok=True)

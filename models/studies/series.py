@@ -1,4 +1,4 @@
-"""Colour and dashes of the series in charts of studies: a model's own, or those of the model that a series is about."""
+"""Colour and dashes of the series in charts of studies: those of the model that a series belongs to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def style(name: str, reading: int = 0) -> dict[str, Any]:
 
     Args:
         name: name of a model, an attention type, or a series of a claim.
-        reading: 0 for the model as trained; another number, for another inference setting, shifts the dashes.
+        reading: number of the inference setting; 0 is the setting of the training, other numbers shift the dashes.
     """
     if name.startswith(_REFERENCE):
         return {"colour": "faint", "dash": 2, "kind": "plain"}

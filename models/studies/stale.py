@@ -29,11 +29,12 @@ EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignme
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """Yields (name, kind, reason) of each measurement to run, in the order of store.COMMANDS; damaged files are
-    included.
+    """Yields (name, kind, reason) of each measurement to run, in the order of store.COMMANDS.
+
+    Measurements with damaged files are included.
 
     Args:
-        measurements, checkpoints: folders; the repository's own by default.
+        measurements, checkpoints: folders of measurements and models; by default those of the repository.
     """
     measurements, checkpoints = measurements or store.MEASUREMENTS, checkpoints or CHECKPOINTS
     ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
@@ -47,7 +48,7 @@ def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> 
 
 
 def _family_of(name: str, checkpoints: Path) -> str:
-    """Returns the family of a model with a recipe, or the task that a card names; empty if it is damaged."""
+    """Returns the family of a model with a recipe, else the task from its card; empty if the card is damaged."""
     try:
         return FAMILIES.get(name) or str(read_json(checkpoints / name / "card.json")["task"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -58,7 +58,7 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 
 
 def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) -> bool:
-    """Returns whether the measurement is of the card's weights.
+    """Returns True if the measurement was made with the weights of the card.
 
     False if the card is missing or damaged: the page that reads the card reports the damage.
 
@@ -97,7 +97,7 @@ COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
-    """Returns whether a measurement is of the weights that a card describes.
+    """Returns True if a measurement was made with the weights that a card describes.
 
     Args:
         measured: content of a measurement.
@@ -118,7 +118,7 @@ def sha(card: Mapping[str, Any]) -> str | None:
 
 
 def version(kind: str) -> int:
-    """Returns the current version of a measure.
+    """Returns the current version number of a kind of measurement.
 
     Args:
         kind: kind of measurement.
@@ -127,14 +127,14 @@ def version(kind: str) -> int:
 
 
 def is_older(measured: Mapping[str, Any], kind: str) -> bool:
-    """Returns whether a measurement was made by an older version of its measure.
+    """Returns True if a measurement was made by an older version of its code.
 
     Args:
         measured: content of a measurement.
         kind: kind of measurement.
 
     Raises:
-        ValueError, TypeError: its version is not a number.
+        ValueError, TypeError: the version of the measurement is not a number.
     """
     return int(measured.get("version", 1)) < version(kind)
 

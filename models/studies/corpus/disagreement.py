@@ -1,4 +1,4 @@
-"""How much the heads of a model differ on a corpus, by the three terms of models/nets/disagreement.py.
+"""Measures how much the heads of a model differ on a corpus, by the three terms of models/nets/disagreement.py.
 
     python -m models.studies.corpus.disagreement translation-softmax [--sentences S]
 

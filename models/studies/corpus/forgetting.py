@@ -14,10 +14,11 @@ where
     chosen-oldest, equal-oldest
                     controls for a model with F: drop the oldest key except BOS, not the key with the largest F
 
-The budgets of `chosen-oldest` come from a search of their own, so that neither rule is judged with budgets that suit
-the other rule. A model without F always drops the oldest key. The file has the points of `chosen` under `points` and
-all others under `comparisons`. `losses` has one loss per window, of the same windows for every model, so that two
-models can be compared. The factor and the greedy choice are from Leviathan et al. 2024, arXiv 2410.02703.
+F is the selective mask (accumulated votes). The budgets of `chosen-oldest` come from a separate search, so that each
+rule is evaluated with budgets chosen for this rule. A model without F always drops the oldest key. The file has the
+points of `chosen` under `points` and all others under `comparisons`. `losses` has one loss per window, of the same
+windows for every model, so that two models can be compared. The factor and the greedy choice are from Leviathan et al.
+2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
     Args:
         model: model with a cache of keys.
         targets: (W, N) ids to predict; the first is predicted from BOS.
-        budgets: keys to keep, by layer.
+        budgets: number of keys to keep, by layer.
         by_age: True to drop the oldest key, also in a model with F.
     """
     texts, longest = targets.shape
@@ -94,7 +95,7 @@ class Progress:
         """Adds windows that were read.
 
         Args:
-            windows: how many.
+            windows: number of windows.
         """
         self.done += windows
 
@@ -112,7 +113,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
            by_age: bool = False) -> dict[int, list[int]]:
     """Returns budgets per layer for each factor, by a greedy search.
 
-    Each step of the search takes a share of the keys from the layer where the loss rises least.
+    Each step of the search takes a number of keys from the layer for which the loss rises least.
 
     Args:
         model: model with a cache of keys.
@@ -178,7 +179,7 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
 
 
 def kept_share(budgets: Sequence[int], n: int) -> float:
-    """Returns the keys read over a text of n tokens in all layers, as a share of those read without budgets.
+    """Returns the number of keys read over a text of n tokens, as a fraction of the number without budgets.
 
     Args:
         budgets: keys to keep, by layer.
@@ -211,7 +212,7 @@ def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
     """Returns the largest factor up to which every perplexity is at most `limit`; 0 if full memory already exceeds it.
 
-    This ignores the uncertainty. models/studies/claims/sources/memory.py tests with it.
+    The uncertainty is ignored here; models/studies/claims/sources/memory.py does a test that includes it.
 
     Args:
         curve: factor -> perplexity.

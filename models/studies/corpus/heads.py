@@ -1,4 +1,4 @@
-"""Measures of each head on a corpus: confidence, relevance, loss difference when it alone is pruned, and roles.
+"""Measures of each head on a corpus: confidence, relevance, loss difference if only this head is pruned, and roles.
 
     python -m models.studies.corpus.heads stories-softmax [--sentences S]
 
@@ -83,7 +83,7 @@ class Watcher:
 
     Args:
         lab: model.
-        rank: rank of token ids, as `frequencies` returns it.
+        rank: rank of each token id, the result of `frequencies`.
     """
 
     def __init__(self, lab: Lab, rank: ndarray) -> None:
@@ -157,11 +157,11 @@ def _pair(role: str, sentence: Sentence, at: ndarray, words: Sequence[tuple[int,
 
 
 def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | None:
-    """Returns each head's mean share of the relevance; None if the relevance rules do not apply to the model.
+    """Returns each head's mean fraction of its layer's relevance; None if the rules do not apply to the model.
 
     Args:
         lab: model.
-        sentences: to average over.
+        sentences: the sentences over which the mean is computed.
 
     Returns:
         attention block -> (L, H).
@@ -173,8 +173,9 @@ def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | 
 
 
 def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
-    """Returns the prompt and the positions whose predictions are propagated; a masked model's prompt gets hidden
-    tokens.
+    """Returns the prompt and the positions whose predictions are propagated.
+
+    For a masked model, tokens of the prompt are masked.
 
     Args:
         lab: model.
@@ -193,7 +194,7 @@ def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
 
 
 def losses_of_single_heads(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
-    """Returns the baseline loss, and the rise of the loss when each head alone is pruned, in nats.
+    """Returns the baseline loss, and the rise of the loss if one head is pruned, for each head, in nats.
 
     Args:
         lab: model.

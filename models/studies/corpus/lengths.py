@@ -7,8 +7,7 @@ it was trained, and under each scale policy that changes it. The base of log n i
 
 The tokens are the same at all lengths, cut into long or short texts. Masked words and assignments use the texts of the
 card's metric; stories use a sample of them in the same proportion of books and stories. The file also has means per
-text and the standard error from drawing texts again. For these, a text is as long as the longest length, at every
-length.
+text, and the standard error from resampling the texts. For these, a text has the longest length, at every length.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ TYPED = 512  # largest number of tokens of an input text: at 1,024, an attention
 
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
-    """Returns the plans that a model is evaluated under: as trained, and each scale policy that changes it.
+    """Returns the plans under which a model is evaluated: the empty plan, and each scale policy that changes the model.
 
     Args:
         lab: model.
@@ -132,8 +131,8 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
         plan: plan of the heads.
 
     Returns:
-        loss (nats) and accuracy, None if no answer is known; entropy and log_normaliser (nats), means over all rows of
-            all heads.
+        loss (nats) and accuracy, None if the prompt has no targets; entropy and log_normaliser (nats), means over all
+            rows of all heads.
     """
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
@@ -178,7 +177,8 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
         longest: as in texts_of.
 
     Returns:
-        predictions (count), loss (nats) and accuracy with standard errors by the choice of texts; the same per text;
+        predictions (count), loss (nats) and accuracy with standard errors due to the sampling of texts; the same per
+        text;
             entropy and log_normaliser (L, H), mean row entropy and ln Z in nats over CAPTURED tokens.
     """
     losses, right, whose = _predicted(lab, task, length, plan, longest)

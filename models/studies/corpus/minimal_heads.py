@@ -1,4 +1,4 @@
-"""Compares the minimal head sets of models/analysis/minimal_heads.py with simpler ways to choose as many heads.
+"""Compares the minimal head sets of models/analysis/minimal_heads.py with simpler ways to choose the same number.
 
     python -m models.studies.corpus.minimal_heads stories-softmax [--texts T] [--tokens N]
 
@@ -52,8 +52,8 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
     Args:
         lab: model.
         corpus: corpus of its task.
-        count: prompts.
-        tokens: ids per prompt.
+        count: number of prompts.
+        tokens: number of token ids per prompt.
     """
     prompts = []
     for part in corpus.held_out(256).chunk(2):
@@ -119,7 +119,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns means, medians and a sign test over all prompts.
 
     Args:
-        results: as `measure` returns them.
+        results: results of `measure`.
     """
     keys = ("kl", *OTHERS, "others_best", "backward")
     better = sum(result["kl"] < result["others_best"] for result in results)

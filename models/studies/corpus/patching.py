@@ -1,4 +1,4 @@
-"""Measures whether the heads that activation patching names are necessary for the answer.
+"""Measures whether the heads that activation patching finds are necessary for the answer.
 
     python -m models.studies.corpus.patching assignment-softmax translation-softmax [--texts T]
 
@@ -6,8 +6,8 @@ A pair is two prompts of as many tokens, one token of which differs, with other 
 latest value of the variable in question is another digit; for translation, a held-out sentence and the same sentence
 with one word of SWAPPED exchanged.
 
-1. Naming. On T pairs each head alone takes its output from the second prompt. Heads whose mean share of the restored
-   logit difference is at least NAMED are named.
+1. Naming. On T pairs, each head alone takes its output from the second prompt. Heads that restore at least the fraction
+   NAMED of the logit difference, on average, are named.
 2. Removal. On T other pairs the named heads are pruned (gate 0), and so are as many heads drawn at random from all
    others, DRAWS times. Measured is the share of pairs whose top-1 answer to the first prompt stays.
 
@@ -41,8 +41,8 @@ from models.tasks.base import Task
 from models.tasks.pairs import PairCorpus, first_of_each
 
 TEXTS, DRAWS = 200, 20
-NAMED = 0.05  # smallest mean share of the difference that a named head restores
-EVENTS, VARIABLES = 8, 4  # of a text about variables, without the question
+NAMED = 0.05  # smallest mean fraction of the logit difference that a named head restores
+EVENTS, VARIABLES = 8, 4  # numbers of events and variables of a text, without the query
 SEED = 11
 SWAPPED = (("he", "she"), ("He", "She"), ("my", "your"), ("My", "Your"), ("him", "her"), ("dog", "cat"),
            ("man", "woman"), ("boy", "girl"), ("mother", "father"), ("today", "tomorrow"), ("two", "three"),
@@ -93,7 +93,7 @@ def measured_pairs(lab: Lab, pairs: Iterator[tuple[str, str]], count: int) -> It
 
 
 def named(results: Sequence[HeadPatching], least: float = NAMED) -> list[tuple[Address, float]]:
-    """Returns the heads whose mean restored share is at least `least`, the largest first, with their shares."""
+    """Returns (address, mean restored fraction) of the heads with at least `least`, the largest first."""
     shares: dict[Address, list[float]] = defaultdict(list)
     for result in results:
         for address, share in result.ranked:

@@ -9,8 +9,9 @@ heads are removed from the model (models/nets/head_removal.py), nothing is train
 measured. For a translation model, BLEU is measured too, in the first of these orders. An encoder-decoder is pruned
 twice: all its heads, and the heads of its encoder alone.
 
-Each point has the standard error, by the choice of texts, of its loss difference from the unmodified model. The cost of
-a forward pass is measured as multiplications, counted by torch, and as processor time, the least of REPEATS runs.
+Each point has the standard error, due to the sampling of texts, of its loss difference from the unmodified model. The
+cost of a forward pass is the number of multiplications, counted by torch, and the processor time, the least of REPEATS
+runs.
 
 Numbers of heads are measured from coarse to fine. Each point is stored in RUNS/NAME/pruning.json, so a stopped command
 continues where it stopped. After M minutes the points so far are written to
@@ -148,7 +149,7 @@ class Measuring:
     """Measures the curves of one model, point by point.
 
     Args:
-        model: unmodified.
+        model: the unmodified model.
         task: task of the model.
         batches: test texts.
         sentences: test sentences for BLEU.

@@ -1,4 +1,4 @@
-"""The share of attention on the first token; for a gated model also its gates and their effect on the loss.
+"""The fraction of attention on the first token; for a gated model also its gates and their effect on the loss.
 
     python -m models.studies.corpus.sinks stories-softmax stories-gated
 
@@ -61,7 +61,7 @@ def has_gates(model: Transformer) -> bool:
     """Returns whether every layer has gates that the model computes.
 
     Args:
-        model: any.
+        model: any of our Transformers.
     """
     return all(isinstance(block.attention, Gated) for block in model.blocks)
 

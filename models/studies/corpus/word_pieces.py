@@ -44,8 +44,8 @@ def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
         tokens: (B, N) ids.
 
     Returns:
-        `names`: it continues the first piece of a capitalised word; `others`: of another word; `words`: both begin a
-            word.
+        `names`: the token continues the first piece of a capitalised word; `others`: it continues the first piece of
+            another word; `words`: both tokens begin a word.
     """
     def which(form: str) -> Tensor:
         return torch.tensor([bool(re.fullmatch(form, label)) for label in labels])[tokens]

@@ -38,7 +38,7 @@ from models.tasks.stories import StoriesMetric
 from models.training.recipes import SHORT, family_of, is_current
 
 SEEDS = Path(__file__).parents[1] / "seed_metrics"
-TEXT = 1024  # number of tokens per text of a story or book, for the standard error by the choice of texts
+TEXT = 1024  # number of tokens per text of stories or books, for the standard error due to the sampling of texts
 # attention type -> scale policies under which a claim evaluates it, in addition to the trained one
 READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
 
@@ -50,7 +50,7 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
         name: name of the model.
         steps: steps of the training.
         seed: seed of the training; replaces earlier metrics of the same seed.
-        metric: as `measured` returns it, with the training's precision and rates.
+        metric: the result of `measured`, with the training's precision and rates.
         folder: folder of the files; SEEDS by default.
     """
     path = (folder or SEEDS) / f"{name}.json"
@@ -70,7 +70,7 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
     here because the weights of a short training are not stored.
 
     Args:
-        model: trained.
+        model: the trained model.
         task: task of the model.
 
     Raises:
@@ -101,7 +101,7 @@ def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
         answered: answers to assignments of one length.
 
     Returns:
-        set of queries (a key of Answered.among) -> counts of right answers and of queries in each of GROUPS groups of
+        set of queries (a key of Answered.among) -> numbers of right answers and of queries in each of GROUPS groups of
             texts.
     """
     count = len(answered.tokens)
@@ -117,7 +117,7 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
     corpus that is shorter than TEXT is left out.
 
     Args:
-        losses: corpus -> (B,) mean loss of each window, as StoriesMetric.losses returns it.
+        losses: corpus -> (B,) mean loss of each window, the result of StoriesMetric.losses.
         window: tokens per window.
     """
     together = TEXT // window
@@ -189,10 +189,10 @@ def that_count(name: str, stored: Mapping[str, Any]) -> dict[int, dict[str, Any]
 
 
 def is_enough(name: str, steps: int) -> bool:
-    """Returns whether a training has enough steps to count: shorter trainings may have another spread over seeds.
+    """Returns True if a training has enough steps; shorter trainings may have another spread over seeds.
 
     Args:
-        name: name of the model; its family decides.
+        name: name of the model; the number of necessary steps depends on its family.
         steps: steps of the training.
     """
     return steps >= SHORT[family_of(name)]
