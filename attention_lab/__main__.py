@@ -21,16 +21,14 @@ from pathlib import Path
 
 import attention_lab
 
-STUDIES = {  # name -> the module that `python -m` runs
-    "blimp": "models.studies.zero_shot.blimp", "choices": "models.studies.zero_shot.choices",
-    "claims": "models.studies.claims",
-    "disagreement": "models.studies.corpus.disagreement", "forgetting": "models.studies.corpus.forgetting",
-    "heads": "models.studies.corpus.heads", "lengths": "models.studies.corpus.lengths",
-    "minimal-heads": "models.studies.corpus.minimal_heads", "papa": "models.studies.papa",
-    "pictures": "models.studies.corpus.pictures", "pruning": "models.studies.corpus.pruning",
-    "sentences": "models.studies.corpus.sentences", "sinks": "models.studies.corpus.sinks",
-    "stale": "models.studies.stale", "transfer": "models.studies.transfer.transfer_study",
-    "word-pieces": "models.studies.corpus.word_pieces"}
+STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the module that `python -m` runs
+    "blimp": "zero_shot.blimp", "choices": "zero_shot.choices", "claims": "claims",
+    "disagreement": "corpus.disagreement", "forgetting": "corpus.forgetting", "heads": "corpus.heads",
+    "lengths": "corpus.lengths", "minimal-heads": "corpus.minimal_heads", "papa": "papa",
+    "patching": "corpus.patching", "pictures": "corpus.pictures", "prune-heads": "prune_heads",
+    "pruning": "corpus.pruning", "seeds": "seeds", "sentences": "generated.sentences", "sinks": "corpus.sinks",
+    "stale": "stale", "summaries": "generated.summaries", "transfer": "transfer.transfer_study",
+    "word-pieces": "corpus.word_pieces"}.items()}
 SERVER, EVALUATION, FIGURE = "deploy.__main__", "models.training.evaluate", "attention_lab.figure"
 
 

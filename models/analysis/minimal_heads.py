@@ -2,12 +2,12 @@
 
     minimise  KL(unmodified ‖ gated) + strength · sum over heads of P(gate > 0)
 
-There is one Hard Concrete gate per head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), learned
-for one text within seconds. The strength grows from step to step, so that gates close one after another, those of the
-least important heads first. Every few steps, head sets (the heads whose gates are most open) are evaluated with gates
-of 0 and 1. The best head set of each size is stored: a curve of KL against the number of heads. At the end, each head
-of the resulting set is checked once more. Heads are removed as long as the KL stays within the bound, and heads are
-exchanged for heads outside the set.
+There is one Hard Concrete gate per head (models/nets/pruning/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019),
+learned for one text within seconds. The strength grows from step to step, so that gates close one after another, those
+of the least important heads first. Every few steps, head sets (the heads whose gates are most open) are evaluated with
+gates of 0 and 1. The best head set of each size is stored: a curve of KL against the number of heads. At the end, each
+head of the resulting set is checked once more. Heads are removed as long as the KL stays within the bound, and heads
+are exchanged for heads outside the set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch import Tensor
 from models.analysis.gated_predictions import Gating
 from models.errors import CancelledError
 from models.generate.sampling import generator
-from models.nets import hard_concrete
+from models.nets.pruning import hard_concrete
 
 STEPS = 80
 TOKENS = 80  # number of tokens of one step in all random draws of gates together; there are 4 to 8 draws per step

@@ -134,7 +134,7 @@ def guesses(length: int, policy: str = "") -> Reader:
 
 
 def sentences(metric: Mapping[str, Any]) -> Texts:
-    """Returns the value of each sentence for BLEU, as models/studies/corpus/sentences.py defines it.
+    """Returns the value of each sentence for BLEU, as models/studies/generated/sentences.py defines it.
 
     Args:
         metric: metric of a training.

@@ -91,7 +91,7 @@ class Made:
         return card
 
     def sentences(self, name: str, values: list[float]) -> None:
-        """Writes the per-sentence results (format of models/studies/corpus/sentences.py) of a model that has a card."""
+        """Writes the result of each sentence, as models/studies/generated/sentences.py does, of a model with a card."""
         card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
         self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
                                                  "sentence_bleu": values})

@@ -20,7 +20,7 @@ from models.nets.transformer import Transformer
 from models.storage.checkpoint import read_json, write_json
 from models.studies import per_text, seeds
 from models.studies.bootstrap import error
-from models.studies.corpus import sentences
+from models.studies.generated import sentences
 from models.tasks import TASKS, assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from models.tasks.masked import MaskedCorpus, MaskedReader

@@ -19,8 +19,8 @@ from models.storage.damage import CheckpointError
 from models.studies import store
 from models.studies.claims import FAILS, ONCE, OPEN, UNSURE
 from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources import transfer as statements
 from models.studies.claims.sources.synthesizer import TITLES
+from models.studies.claims.sources.synthesizer import transfer as statements
 from models.studies.papa import features, probes
 from models.studies.papa.tasks import corpora
 from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined

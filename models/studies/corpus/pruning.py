@@ -5,9 +5,9 @@
 Heads are pruned in the orders of models/analysis/pruning_orders.py: by learned gates, if models/studies/prune_heads.py
 has learned some; by the loss when each alone is pruned and by confidence, both as `python -m
 models.studies.corpus.heads` measured them; and in DRAWS random orders. At each number of remaining heads, the pruned
-heads are removed from the model (models/nets/head_removal.py), nothing is trained, and the mean loss of test texts is
-measured. For a translation model, BLEU is measured too, in the first of these orders. An encoder-decoder is pruned
-twice: all its heads, and the heads of its encoder alone.
+heads are removed from the model (models/nets/pruning/head_removal.py), nothing is trained, and the mean loss of test
+texts is measured. For a translation model, BLEU is measured too, in the first of these orders. An encoder-decoder is
+pruned twice: all its heads, and the heads of its encoder alone.
 
 Each point has the standard error, due to the sampling of texts, of its loss difference from the unmodified model. The
 cost of a forward pass is the number of multiplications, counted by torch, and the processor time, the least of REPEATS
@@ -39,7 +39,7 @@ from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.loading import load
-from models.nets.head_removal import OurModel, multiplications, without
+from models.nets.pruning.head_removal import OurModel, multiplications, without
 from models.nets.seq2seq import Seq2Seq
 from models.plan import Address, HeadPlan
 from models.storage.checkpoint import read_json, write_json

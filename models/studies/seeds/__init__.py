@@ -9,7 +9,7 @@ adds the metrics of that seed to models/studies/seed_metrics/NAME.json and relea
 The metrics of a seed include the precision and the learning rates of its training; older files lack both. A seed that
 was trained at another rate than the recipe's is ignored. Except for translations, the metrics also include one value
 per held-out text, so that two models are compared text by text (per_text.py). Values per sentence of translations are
-computed in models/studies/corpus/sentences.py.
+computed in models/studies/generated/sentences.py.
 """
 
 from __future__ import annotations

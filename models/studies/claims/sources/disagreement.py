@@ -10,7 +10,7 @@ from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources.translated import bleu
+from models.studies.claims.sources.synthesizer.translated import bleu
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
     UNKNOWN,
@@ -113,7 +113,7 @@ def _helps(evidence: Evidence) -> Statement:
         message("two notes on the paper, with the same order"),
         message("outputs above plain, values and positions, and positions below values, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
-        commands.evaluated(MODELS, f"python -m models.studies.corpus.sentences {' '.join(MODELS)}"),
+        commands.evaluated(MODELS, f"python -m models.studies.generated.sentences {' '.join(MODELS)}"),
         message("Differences of half a BLEU may be within what seeds do."), verified=False)
 
 

@@ -91,7 +91,7 @@ def _few(evidence: Evidence) -> Statement:
         conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
                                         LOST, _sentence_error(evidence, controls)))]), rows,
         chart if points else None,
-        commands.learned([ENCODER], (*controls, *runs), f"python -m models.studies.corpus.sentences {PRUNED}"),
+        commands.learned([ENCODER], (*controls, *runs), f"python -m models.studies.generated.sentences {PRUNED}"),
         message("With fewer heads to begin with, each has more to do."), verified=False)
 
 

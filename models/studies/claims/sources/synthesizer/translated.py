@@ -83,7 +83,7 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
                 "factorised dense and dense + softmax were not trained to translate here. Perplexities in language "
                 "modelling stand beside and decide nothing"),
         conclude(checks), rows, Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
-        commands.evaluated(models, f"python -m models.studies.corpus.sentences {' '.join(models)}"),
+        commands.evaluated(models, f"python -m models.studies.generated.sentences {' '.join(models)}"),
         message("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
 
 
@@ -131,7 +131,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         conclude(checks), rows,
         Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
-        commands.evaluated(names, f"python -m models.studies.corpus.sentences {' '.join(names)}"),
+        commands.evaluated(names, f"python -m models.studies.generated.sentences {' '.join(names)}"),
         message("Cross-attention is softmax in all of these models, and can replace much of what their other attention "
                 "lacks."),
         verified=False)

@@ -1,6 +1,6 @@
 """Each test sentence's value for a translation model's BLEU, so that two models can be compared sentence by sentence.
 
-    python -m models.studies.corpus.sentences translation-softmax-one-pass translation-dense
+    python -m models.studies.generated.sentences translation-softmax-one-pass translation-dense
 
 BLEU is not a mean over sentences, but nearly one. Let d be the derivative of the corpus score with respect to the
 weight of a sentence. The sentence's value is the score plus S times d, for S sentences (the infinitesimal jackknife;

@@ -1,6 +1,6 @@
 """ROUGE of each test report, so that two summarisers can be compared report by report.
 
-    python -m models.studies.corpus.summaries summary-softmax summary-dense-softmax
+    python -m models.studies.generated.summaries summary-softmax summary-dense-softmax
 
 Writes models/studies/measurements/NAME.rouge.json: ROUGE-1, -2 and -L F1 in percent with the card's beam, their means
 over all test reports, and ROUGE-L of each report.

@@ -11,7 +11,7 @@ from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.sources import summaries, transfer, translated
+from models.studies.claims.sources.synthesizer import summaries, transfer, translated
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
     Samples,

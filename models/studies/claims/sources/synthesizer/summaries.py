@@ -51,7 +51,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
                 "again; one training of each. ± is the 95% interval by the choice of reports. Random and dense stand "
                 "beside and decide nothing"),
         conclude(checks), rows, chart if points else None,
-        f"python -m models.studies.corpus.summaries {' '.join(f'summary-{name}' for name in SUMMARISED)}",
+        f"python -m models.studies.generated.summaries {' '.join(f'summary-{name}' for name in SUMMARISED)}",
         message("The causes of accidents have a fixed form, and cross-attention, which is softmax in all models, finds "
                 "the words to copy."), verified=False)
 
