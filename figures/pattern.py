@@ -1,6 +1,6 @@
-"""A large attention pattern with zoom, and the mask F in 3-D, by plotly; a small pattern by altair for files.
+"""Charts of an attention pattern: a large pattern with zoom and the selective mask F in 3-D (plotly), files (altair).
 
-Tokens are text of users. Plotly reads tags, entities and TeX in every text, so labels are escaped.
+Tokens are untrusted text. Plotly interprets tags, entities and TeX in every text, so labels are escaped.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from figures.tables import Column, Parts, charted, format_value
 from figures.theme import Theme, palette, plotly_layout
 from models.messages import N_, cut, listed, message
 
-MOST = 512  # largest number of queries, and of keys
+MOST = 512  # largest number of queries, and largest number of keys
 MOST_SQUARES = 64  # the same for `pattern_squares`: its table has a row per weight
-_LONGEST = 20  # characters of a token in a label
+_LONGEST = 20  # largest number of characters of a token in a label
 _NAMED = 5  # number of weights in the description
-# The labels of 3-D axes read tags but no entities.
+# Labels of 3-D axes interpret tags, but not entities.
 _PLAIN = str.maketrans({"<": "‹", ">": "›", "&": "＆", "$": "＄"})
 
 
@@ -30,14 +30,14 @@ def attention_pattern(weights: ndarray, queries: Sequence[str], keys: Sequence[s
     """Returns the attention pattern of one head as a plotly heatmap with zoom and pan.
 
     Args:
-        weights: (N, M), queries down and keys across; both at most MOST.
-        queries: N tokens.
-        keys: M tokens.
+        weights: (N, M), queries down and keys across; N and M are at most MOST.
+        queries: the N query tokens.
+        keys: the M key tokens.
         across, up, unit: titles of the axes and of the colour bar.
-        theme: see figures.theme; None leaves the colours to the page.
+        theme: see figures.theme; None if the page defines the colours.
 
     Raises:
-        ValueError: more than MOST queries or keys, or another number of tokens than of weights.
+        ValueError: there are more than MOST queries or keys, or the numbers of tokens do not match the weights.
     """
     import plotly.graph_objects as go
 
@@ -46,7 +46,7 @@ def attention_pattern(weights: ndarray, queries: Sequence[str], keys: Sequence[s
         z=weights, x=plotly_names(keys), y=plotly_names(queries), zmin=0, zmax=float(weights.max()) or 1.0,
         hovertemplate=_tip(up, across, unit), colorbar={
             "thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right"}}, **_scale(theme)))
-    # Axes of categories draw as many labels as there is room for, so zoom shows more of them.
+    # Category axes show as many labels as fit, so zooming in shows more labels.
     axis = {"type": "category", "showgrid": False, "automargin": True, "tickfont": {"size": 11}}
     figure.update_layout(
         height=560, margin={"l": 12, "r": 12, "t": 40, "b": 12}, dragmode="zoom", hovermode="closest",
@@ -58,7 +58,7 @@ def attention_pattern(weights: ndarray, queries: Sequence[str], keys: Sequence[s
 def mask_surface(mask: ndarray, tokens: Sequence[str], across: str = message("token"),
                  up: str = message("query step"), unit: str = message("accumulated F, in units of the scores"),
                  theme: Theme | None = "light") -> Any:
-    """Returns the mask F of one layer of selective attention as a plotly surface: how it grows over the queries.
+    """Returns the selective mask F (accumulated votes) of one layer as a plotly surface over queries and keys.
 
     Args:
         mask: F (N, N) of `Trace.mask`, queries down and keys across; N is at most MOST. Keys after the query have no
@@ -89,7 +89,7 @@ def mask_surface(mask: ndarray, tokens: Sequence[str], across: str = message("to
 @charted
 def pattern_squares(weights: ndarray, queries: Sequence[str], keys: Sequence[str], title: str,
                     theme: Theme = "light") -> Parts:
-    """Returns the pattern of `attention_pattern` without its controls, as an altair chart for files and for its table.
+    """Returns the chart of `attention_pattern` without controls, as an altair chart for files and for the table.
 
     Args:
         weights, queries, keys: see `attention_pattern`; at most MOST_SQUARES queries and keys.
@@ -124,7 +124,7 @@ def pattern_squares(weights: ndarray, queries: Sequence[str], keys: Sequence[str
 
 
 def strongest(weights: ndarray, queries: Sequence[str], keys: Sequence[str], title: str) -> str:
-    """Returns a pattern in words, for screen readers: its title and its largest weights."""
+    """Returns a description of a pattern for screen readers: the title and the largest weights."""
     down, across = _names(queries), _names(keys)
     places = numpy.argsort(-weights, axis=None, kind="stable")[:_NAMED]
     parts = [message("query {query}, key {key}: {value}", query=down[i], key=across[j],
@@ -134,7 +134,7 @@ def strongest(weights: ndarray, queries: Sequence[str], keys: Sequence[str], tit
 
 
 def _check(values: ndarray, queries: Sequence[str], keys: Sequence[str], most: int = MOST) -> None:
-    """Raises ValueError if the tokens do not fit the values, or are more than `most`."""
+    """Raises ValueError if the numbers of tokens do not match the values, or are larger than `most`."""
     if values.shape != (len(queries), len(keys)):
         raise ValueError(f"{len(queries)} queries and {len(keys)} keys do not fit values of shape {values.shape}")
     if not 0 < min(values.shape) <= max(values.shape) <= most:
@@ -142,13 +142,13 @@ def _check(values: ndarray, queries: Sequence[str], keys: Sequence[str], most: i
 
 
 def _names(tokens: Sequence[str]) -> list[str]:
-    """Returns a label per token; the number makes it unique."""
+    """Returns one label per token, with a number that makes the label unique."""
     shown = [token if token.strip(" ") else "␣" * len(token) for token in tokens]
     return [f"{number} {cut(token, _LONGEST)}" for number, token in enumerate(shown, 1)]
 
 
 def plotly_names(tokens: Sequence[str]) -> list[str]:
-    """Returns a label per token that plotly shows as it is: without tags, entities and TeX."""
+    """Returns one label per token, escaped so that plotly does not interpret tags, entities or TeX."""
     return [html.escape(name, quote=False).replace("$", "&#36;") for name in _names(tokens)]
 
 

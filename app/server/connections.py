@@ -22,8 +22,8 @@ REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arr
 DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four
 PER_VISIT = 5  # number of file descriptors reserved for each websocket
 OTHERS = 200  # number of file descriptors reserved for everything else in the process
-# largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
 SWEEP = 5.0  # seconds between two checks for sessions whose browser has disconnected
+# largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
 PER_ADDRESS = 600
 
 _bounded = threading.Event()

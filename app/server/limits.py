@@ -22,7 +22,7 @@ from models.messages import message
 
 MINUTE = 60.0  # seconds in which an empty token bucket refills
 PER_ADDRESS = 30  # an address can use this many times the allowance of one session
-MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently seen one is dropped
+MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently used address is dropped
 
 Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() when they were counted)
 

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from app.server.streamlit_internals import BackMsg
 
 KB = 1024
-LARGEST = 1024 * KB  # bytes of the largest websocket message; the server closes a websocket that sends a larger one
+LARGEST = 1024 * KB  # bytes of the largest websocket message; the server closes a websocket that sends a larger message
 
 # BackMsg field -> maximum bytes of a message of this type. 100,000 Chinese characters in the text box are 300 kB.
 _BYTES = {"rerun_script": 768 * KB, "file_urls_request": 4 * KB, "backend_operation_request": 4 * KB,

@@ -26,7 +26,7 @@ class Turns:
         self._holders: set[int] = set()
 
     def acquire(self) -> None:
-        """Waits for a turn. A thread that holds a turn must not acquire another one."""
+        """Waits for a turn. A thread that holds a turn must not acquire a second turn."""
         with self._lock:
             if self._free and not self._waiting:
                 self._free -= 1

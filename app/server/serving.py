@@ -60,7 +60,7 @@ def drawing() -> Iterator[None]:
 
 
 def give_way() -> None:
-    """Lets the waiting threads draw first. Call it between the parts of a page that takes long to draw."""
+    """Lets waiting threads go first. Call this between the parts of a page that takes long to generate."""
     if _drawing.is_mine():
         _drawing.release()
         _drawing.acquire()

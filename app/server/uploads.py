@@ -30,7 +30,7 @@ def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
 
     Args:
         path: path of the request; begins with PATH.
-        announced: the Content-Length header; without one, LARGEST bytes are reserved.
+        announced: the Content-Length header; without this header, LARGEST bytes are reserved.
 
     Yields:
         None if the upload may run, else the status and the message of the refusal.

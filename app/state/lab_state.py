@@ -45,7 +45,7 @@ PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entrop
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
 LAST = -1  # value of LabState.asked for the last prediction of the text
-MAX_TEXT = 200_000  # largest number of characters of a text; a longer one is cut
+MAX_TEXT = 200_000  # largest number of characters of a text; a longer text is cut
 MAX_COMPARED = 3  # largest number of compared models, not counting the page's model
 
 

@@ -106,7 +106,7 @@ def _whole(every: dict[str, Study]) -> dict[str, Study]:
 
 
 def _reads(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> bool:
-    """Returns True if the page's model is the measured one, so that its probes can label the typed text."""
+    """Returns True if the page's model is the measured model, whose probes can label the input text."""
     return bool(studies) and _chosen(studies, lab, shown).weights == lab.fingerprint
 
 
@@ -138,7 +138,7 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
         studies: all studies, by name.
         study: the chosen study.
         shown: the state of the page.
-        reads: True if the page's model is the measured one, so that its probes can label the input text.
+        reads: True if the page's model is the measured model, whose probes can label the input text.
     """
     st.session_state[session.STUDY] = study.name
     st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))

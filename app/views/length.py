@@ -177,7 +177,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     for problem in shown.damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in shown.found.items() if not curves]
-    if lab.task.name not in LENGTHS:  # the compared models have the same family, so none of them was measured
+    if lab.task.name not in LENGTHS:  # the compared models belong to the same family, so no compared model was measured
         st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))

@@ -48,7 +48,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
 
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:
-    """Returns the choice of a token among the most probable ones."""
+    """Returns the content of the list that offers the most probable tokens."""
     ids = [int(i) for i in output.order[:CHOICES]]
     ids += [chosen] if chosen not in (*ids, NONE) else []
     options = [{"value": i, "text": text} for i, text in zip(ids, spelt(output.names[i] for i in ids), strict=True)]

@@ -67,7 +67,7 @@ def of_corpus(lab: Lab, found: dict[str, Any]) -> Measured:
 def _learned(lab: Lab) -> dict[str, ndarray]:
     """Returns P(open) of the gates learned by models/studies/prune_heads.py on all attention blocks together.
 
-    Of several regularization strengths, the one that leaves closest to half of the heads is used.
+    If there are several regularization strengths, the strength that leaves closest to half of the heads is used.
     """
     series = [run for run in (store.read(lab.name, "gates") or {}).get("series", [])
               if set(run["kinds"]) == {kind.name for kind in lab.kinds}]

@@ -1,4 +1,4 @@
-"""The picture as input of a vision model: upload, and one query's attention laid over the picture."""
+"""The picture that is the input of a vision model: upload field, and the attention of one query over the picture."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
 
     Args:
         prompt: a models.labs.foreign.reading.vision.PicturePrompt.
-        row: (N,) attention weights of one query; the largest gets the strongest tint.
+        row: (N,) attention weights of one query; the patch with the largest weight gets the strongest tint.
 
     Returns:
         The tinted picture.

@@ -1,4 +1,4 @@
-"""The section Zoom of the Explore page: the selected head's pattern by plotly, and the mask F of its layer in 3-D."""
+"""The section Zoom of the Explore page: the selected head's attention pattern, and the selective mask F in 3-D."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE_SCALE = [[place / 9, f"#{number:06d}"] for place, number in enumerate(range
 
 
 def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
-    """Draws the pattern of the selected head with zoom and pan, and for selective attention the mask F.
+    """Displays the pattern of the selected head with zoom and pan; for selective attention also the selective mask F.
 
     Args:
         lab: the model.
@@ -59,7 +59,7 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
 
 
 def _surface(lab: Lab, trace: AnyTrace, layer: int, selections: ndarray, tokens: Sequence[str]) -> None:
-    """Draws F in an expander. It is made when the expander is open, because a surface takes as much as the pattern."""
+    """Displays F in an expander. The chart is created only when the expander is open, because it is large."""
     with st.expander(_("Mask F over time, in 3-D"), key=session.SURFACE, on_change="rerun") as opened:
         if not opened.open:
             return
@@ -75,7 +75,7 @@ def _surface(lab: Lab, trace: AnyTrace, layer: int, selections: ndarray, tokens:
 
 
 def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
-    """Returns F (N, N) of a layer; a sketch has none, so it is summed again.
+    """Returns the selective mask F (accumulated votes) of a layer, (N, N); for a sketch, F is computed from S.
 
     Args:
         trace: trace or sketch.
@@ -88,7 +88,7 @@ def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
 
 
 def to_csv(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> bytes:
-    """Returns a pattern as CSV: a row per query and a column per key; the number before a token makes it unique."""
+    """Returns a pattern as CSV: one row per query, one column per key. Numbers before the tokens make names unique."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow([_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))])

@@ -58,7 +58,7 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson() -> None:
-    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present one."""
+    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state."""
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))

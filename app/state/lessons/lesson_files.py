@@ -88,7 +88,7 @@ class Step:
         text: the explanation.
         task: the instruction for the visitor.
         opens: the initial state, as fields of a link.
-        question: the question; None without one.
+        question: the question; None if the step has no question.
         done: the condition that completes the step.
         does: changes of `opens`, as fields of a link, which together with the right answer meet the condition `done`;
             for tests.
@@ -117,7 +117,7 @@ class Lesson:
         arxiv: arXiv numbers of the papers.
         level: a key of LEVELS.
         minutes: the time that a beginner needs.
-        steps: four to nine steps; the last one has a question about the whole lesson.
+        steps: four to nine steps; the last step has a question about the whole lesson.
     """
 
     key: str
