@@ -135,8 +135,8 @@ class Points:
         """Returns the point of a key; measures and stores it first if it is missing.
 
         Args:
-            key: as key_of returns it.
-            make: measures the point.
+            key: a result of key_of.
+            make: a function that measures the point.
         """
         if key not in self.values:
             self.values[key] = make()

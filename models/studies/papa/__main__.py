@@ -131,9 +131,9 @@ def measure(work: Work, wanted: Sequence[Condition], key: str) -> None:
     """Measures the conditions of a task that are missing.
 
     Args:
-        work: work of the model.
-        wanted: conditions.
-        key: key of the task.
+        work: the settings of the model.
+        wanted: the conditions to measure.
+        key: the task, a key of CORPORA.
     """
     measure_missing(work.study(load(work.model, work.runs), key), wanted)
 
@@ -148,7 +148,7 @@ def measure_missing(study: TaskStudy, wanted: Sequence[Condition]) -> None:
 
 
 def options_of(tasks: Mapping[str, Mapping[str, Any]], heads: int) -> str:
-    """Returns the options that reproduce these results; empty if everything is measured."""
+    """Returns the command-line options that reproduce these results; empty if all tasks and modes are measured."""
     names = {name for task in tasks.values() for name in task["scores"]}
     ends = {str(condition) for condition in endpoints(heads)}
     chosen = [key for key in CORPORA if key in tasks]
@@ -167,7 +167,7 @@ def write(lab: Lab, name: str, address: str, command: str, studies: Sequence[Tas
         lab: the model.
         name: name of the file.
         address: address of the model, for the file.
-        command: that measures the model, without the options of `options_of`.
+        command: the command that measures the model, without the options of `options_of`.
         studies: the tasks of this call.
         more: further values of the file.
     """

@@ -36,7 +36,7 @@ class MeanAttention:
 
         Args:
             kind: name of the attention block; a model in this study has one.
-            layer: zero-based.
+            layer: number of the layer, from 0.
             weights: (B, H, n, n) attention patterns.
 
         Raises:
@@ -97,7 +97,7 @@ class ConstantMatrices:
             A = dynamic * A_dynamic + (1 - dynamic) * C
 
         Args:
-            dynamic: (L, H) share of the dynamic pattern per head, 0 to 1.
+            dynamic: (L, H) fraction of the dynamic pattern per head, 0 to 1.
             n: tokens per text.
         """
         matrices, share = self.at_length(n), (1 - dynamic)[..., None, None]

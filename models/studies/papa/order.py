@@ -3,8 +3,8 @@
     A = sigmoid(lambda) * A_dynamic + (1 - sigmoid(lambda)) * C
 
 Lambda starts at 0. Heads become constant in ascending order of lambda, over all layers. The source trains lambda and
-the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model and lambda has its
-own learning rate, so that two epochs are enough.
+the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model, and lambda has a
+separate learning rate, so that two epochs are enough.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STREAM = 150
 
 
 def learn_lambda(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe: Probe) -> Tensor:
-    """Returns (L, H) lambda, trained together with a copy of the probe.
+    """Returns lambda (L, H), which is trained together with a copy of the probe.
 
     Args:
         lab: the frozen model.
         texts: training texts.
         labels: label names of the task, in the order of the probe's outputs.
         matrices: (L, H, GRID, GRID) constant matrices of the task.
-        probe: trained on the unmodified model.
+        probe: the probe that was trained on the unmodified model.
     """
     kind, constants = lab.kinds[0], ConstantMatrices(lab, matrices)
     weight = torch.zeros(kind.layers, kind.heads, requires_grad=True)

@@ -20,7 +20,7 @@ from models.plan import Address, HeadPlan
 
 LEARNED, RANDOM, REMOVED = "learned", "random", "removed"
 MODES = (LEARNED, RANDOM, REMOVED)
-FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # shares of the heads that stay dynamic
+FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # fractions of the heads that stay dynamic
 SEEDS = (0, 1, 2)  # seeds of the probes and of the random orders
 STREAM = 97
 
@@ -47,7 +47,7 @@ class Condition:
 
 
 def head_counts(heads: int) -> tuple[int, ...]:
-    """Returns how many of `heads` heads are modified at each of FRACTIONS: of 144 heads 0, 72, 126, 135 and 144."""
+    """Returns the number of modified heads at each of FRACTIONS; for 144 heads, these are 0, 72, 126, 135 and 144."""
     return tuple(heads - round(heads * fraction) for fraction in FRACTIONS)
 
 
@@ -57,9 +57,9 @@ def endpoints(heads: int) -> list[Condition]:
 
 
 def conditions(heads: int, modes: Sequence[str] = MODES) -> list[Condition]:
-    """Returns the endpoints and the other conditions of the chosen modes, those that decide most first.
+    """Returns the endpoints and the other conditions of the given modes, the most important conditions first.
 
-    With no head modified, or with all heads constant, there is no order, and `learned` stands for `random`.
+    With no head modified, or with all heads constant, the order has no effect; `learned` then also serves as `random`.
     """
     _none, half, eighth, sixteenth, _every = head_counts(heads)
     others = [Condition(LEARNED, count) for count in (eighth, half, sixteenth)]

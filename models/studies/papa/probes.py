@@ -29,7 +29,7 @@ from models.studies.papa.tasks.token_ids import GRID, Batch, Texts
 
 HIDDEN = 64
 WORD_RATE, TEXT_RATE, DECAY = 1e-3, 3e-3, 0.01  # learning rates of the two types of probes, and their weight decay
-WORDS, TEXTS = 64, 32  # questions per step: words, or whole texts
+WORDS, TEXTS = 64, 32  # number of questions (words, or whole texts) per training step
 VALIDATION = 6  # one training text out of this many is for validation
 PATIENCE, MOST_EPOCHS = 4, 60
 PART = 64  # number of questions of a pass without gradients
@@ -61,7 +61,7 @@ class Questions:
         return self.rows[self.positions >= 0]
 
     def take(self, chosen: Tensor) -> Questions:
-        """Returns the questions at the given indices, padded only to the longest of them."""
+        """Returns the questions with the given indices, padded to the longest of these questions."""
         positions = self.positions[chosen]
         n = int((positions >= 0).sum(1).max())
         return Questions(self.rows[chosen, :n], positions[:, :n], self.labels[chosen], self.texts[chosen])
@@ -105,7 +105,7 @@ class Probe(nn.Module):
     deviation: Tensor
 
     def __init__(self, mean: Tensor, deviation: Tensor, labels: int, tokens: float | None) -> None:
-        """Draws fresh weights from torch's global random state.
+        """Initialises the weights with torch's global random state.
 
         Args:
             mean: (L + 1, C) mean of each training feature.
@@ -185,7 +185,7 @@ def train(values: Tensor, questions: Questions, labels: int, by_word: bool, seed
 
 
 def split(questions: Questions) -> tuple[Questions, Questions]:
-    """Returns the questions that train and those that validate, divided by text: one text in VALIDATION validates."""
+    """Returns the training questions and the validation questions; one text in VALIDATION is used for validation."""
     count = 1 + int(questions.texts.max())
     order = torch.randperm(count, generator=generator(VALIDATION_STREAM))
     validates = torch.zeros(count, dtype=torch.bool)
@@ -237,7 +237,7 @@ def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts
 
     Args:
         probe: a probe with gradients.
-        states: states per part of the batch, L + 1 hidden states (B, n, C).
+        states: for each part of the batch, L + 1 hidden states (B, n, C).
         lab: the model, which defines the grid positions of tokens.
         texts: all texts.
         batch: the parts, each of texts of one length.
@@ -262,7 +262,7 @@ def to_tensors(probe: Probe) -> dict[str, Tensor]:
 
 
 def from_tensors(tensors: Mapping[str, Tensor]) -> Probe:
-    """Returns the probe of `to_tensors`, without gradients."""
+    """Returns the probe with these tensors, the result of `to_tensors`, without gradients."""
     tokens = 1.0 if "position_weights" in tensors else None
     probe = Probe(tensors["mean"], tensors["deviation"], len(tensors["second.bias"]), tokens)
     probe.load_state_dict(dict(tensors))

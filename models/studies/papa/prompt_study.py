@@ -1,4 +1,4 @@
-"""An input text under a study: the distance of each head from its constant, and the labels before and after.
+"""Results for one input text: each head's distance from its constant pattern, and the labels before and after.
 
     total variation of a row = 1/2 * sum over keys of |A - C|        0 if A is the constant, at most 1
 """
@@ -28,9 +28,9 @@ class LabelChange:
     """The labels of one word, or of the text, without and with constant heads.
 
     Attributes:
-        word: as typed; the whole text if it has one label.
-        before: most probable label and its probability, from the unmodified model.
-        after: the same with constant heads.
+        word: the word as the visitor typed it; the whole text if the text has one label.
+        before: most probable label and its probability, for the unmodified model.
+        after: most probable label and its probability, for the model with constant heads.
     """
 
     word: str
@@ -49,7 +49,7 @@ class PromptResult:
 
     Attributes:
         distances: (L, H) total variation between attention pattern and constant, mean over queries.
-        changes: one per word, or a single one for the text.
+        changes: one LabelChange per word, or a single one for the text.
     """
 
     distances: ndarray
@@ -74,7 +74,7 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
 
     Args:
         lab: the model of the study.
-        text: as typed.
+        text: the text as the visitor typed it.
         task: a task of CORPORA.
         labels: labels of the task, in the order of the probes' outputs.
         constant: (L, H, GRID, GRID) constant matrices of the task.
@@ -83,7 +83,8 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
         count: number of constant heads.
 
     Returns:
-        None if the text has no words, if its words do not match the model's tokens, or if it exceeds the grid.
+        The result; None if the text has no words, if its words do not match the model's tokens, or if it is longer than
+        the grid.
     """
     example = example_of(text)
     encoded = encode(lab, example)

@@ -1,4 +1,4 @@
-"""The numbers of a study, models/studies/measurements/NAME.papa.json, and the summaries that pages and claims show.
+"""The numbers of a study, from models/studies/measurements/NAME.papa.json, and summaries for pages and claims.
 
 A task counts towards a mean only if attention matters in it. The rule: the lowest score of the unmodified model, over
 seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant answer. If
@@ -22,7 +22,7 @@ from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, head_count
 from models.studies.papa.tasks.corpora import CORPORA
 
 KIND = "papa"
-MODELS = 3  # the fewest trainings whose rank correlation is judged or shown
+MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Task:
     def at(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
         """Returns the scores of a condition, one per seed; empty if it is not measured.
 
-        With no head modified, or with all heads constant, there is no order, and the learned mode stands for all.
+        With no head modified, or with all heads constant, the order has no effect; the scores are stored as LEARNED.
 
         Args:
             mode: mode of probe_modes.MODES.
@@ -72,10 +72,10 @@ class Task:
         return bool(before and control) and min(before) > max(*control, self.constant_answer, 0.0)
 
     def drop(self, mode: str, count: int, heads: int) -> float | None:
-        """Returns 1 - score / score of the unmodified model, of means over seeds.
+        """Returns the relative drop 1 - score / score of the unmodified model, from means over seeds.
 
         Returns:
-            None if a score is not measured, or if the task does not count.
+            The drop; None if a score is not measured, or if the task does not count.
         """
         now, before = self.at(mode, count, heads), self.at(LEARNED, 0, heads)
         if not now or not self.is_informative(heads):
@@ -83,7 +83,7 @@ class Task:
         return 1 - fmean(now) / fmean(before)
 
     def drops(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
-        """Returns the relative drop per seed, each against the unmodified model's score of the same seed."""
+        """Returns the relative drop per seed, compared with the unmodified model's score for the same seed."""
         if not self.is_informative(heads):
             return ()
         return tuple(1 - score / own for score, own in
@@ -100,9 +100,9 @@ class Study:
         weights: Lab.fingerprint of the measured weights.
         shape: (layers, heads per layer).
         parameters: number of the model's parameters.
-        command: that repeats the measurement.
-        cpu_seconds: cpu seconds of the measurement.
-        tasks: by key, in the order of CORPORA.
+        command: the command that repeats the measurement.
+        cpu_seconds: processor time of the measurement in seconds.
+        tasks: key -> Task, in the order of CORPORA.
         moment: description of a training checkpoint of models/studies/transfer/encoders.py; empty for other models.
     """
 
@@ -181,9 +181,9 @@ class Ranked:
         points: (study restricted to the common tasks, mean score of the unmodified model, mean drop with all heads
             constant) per study; the checkpoints of one training in the order of their steps.
         trainings: number of trainings that the studies belong to.
-        rank: Spearman's correlation over the last checkpoint of each training, because earlier ones are not
-            independent of it; NaN if there are fewer than two.
-        chance: share of random orders with a correlation at least as large.
+        rank: Spearman's correlation over the last checkpoint of each training, because earlier checkpoints are not
+            independent of the last one; NaN if there are fewer than two trainings.
+        chance: fraction of random permutations with a correlation at least as large.
     """
 
     points: tuple[tuple[Study, float, float], ...]
@@ -196,7 +196,8 @@ def ranked(studies: Iterable[Study]) -> Ranked:
     """Returns the rank correlation of score and drop.
 
     Args:
-        studies: those with at most half of the tasks are ignored. Only tasks that count in all others are compared.
+        studies: the studies; those with at most half of the tasks are ignored. Only tasks that count in all remaining
+            studies are compared.
     """
     chosen = [study for study in studies if 2 * len(study.tasks) > len(CORPORA)]
     common = set.intersection(*(set(study.drops(LEARNED, 0)) for study in chosen)) if chosen else set()
@@ -221,7 +222,7 @@ def read(name: str) -> Study | None:
     """Returns the study of a model.
 
     Returns:
-        None if there is none, or if other weights or an older version of the measure made it.
+        The study; None if there is none, or if it was made with other weights or an older version of the code.
 
     Raises:
         CheckpointError: the file is damaged.

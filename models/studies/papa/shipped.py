@@ -2,8 +2,8 @@
 
     models/studies/probes/NAME/TASK.safetensors
 
-Pages read a typed text with them. They are the probes of the first seed, in the learned order. Weight matrices are
-8-bit integers with a scale per row, like the weights of the released models; constant matrices are float16.
+Pages apply these probes to an input text. They are the probes of the first seed, in the learned order. Weight matrices
+are 8-bit integers with a scale per row, like the weights of the released models; constant matrices are float16.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
 
     Args:
         name: name of the model's measurement.
-        folder: where the study stores its probes.
+        folder: the folder in which the study stores its probes.
         studies: the model's tasks.
     """
     for study in studies:
@@ -59,7 +59,7 @@ def read(name: str, task: str) -> tuple[Tensor, dict[int, probes.Probe]] | None:
     """Returns (L, H, GRID, GRID) constant matrices, and the probe of each number of constant heads.
 
     Returns:
-        None if the task has no file.
+        Both, or None if the task has no file.
     """
     try:
         tensors = load_file(path_of(name, task))

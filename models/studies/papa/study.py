@@ -46,7 +46,7 @@ def probe_settings(by_word: bool) -> dict[str, float]:
 
 
 def constant_answer(texts: Texts, metric: str, training: Texts) -> float:
-    """Returns the score of one answer for every question: the most frequent label of the training texts.
+    """Returns the score of a constant answer: the most frequent label of the training texts for every question.
 
     Args:
         texts: test texts.
@@ -65,7 +65,7 @@ class TaskStudy:
     Attributes:
         lab: the frozen model.
         key: a key of CORPORA.
-        folder: where results are stored, and from where a study resumes.
+        folder: the folder of the results, from which a study resumes.
         cache: cache of features.
         data: the folder of the data sets.
         share: fraction of the usual number of texts.
@@ -110,7 +110,7 @@ class TaskStudy:
         return empty
 
     def is_done(self, condition: Condition) -> bool:
-        """Returns True if the condition has scores for all its seeds, and its probe where one is released."""
+        """Returns True if the condition has scores for all its seeds, and in mode LEARNED also a stored probe."""
         return len(self.done["scores"].get(str(condition), {})) == len(condition.seeds) and (
             condition.mode != LEARNED or self._probe_path(condition).exists())
 
@@ -124,7 +124,7 @@ class TaskStudy:
         if not self.done["scores"]:
             self._average()
         addresses = self.lab.kinds[0].addresses
-        # at the two ends the order changes nothing, so it is learned only between them
+        # the order has no effect with no head or all heads modified, so it is learned only for other numbers
         if 0 < condition.count < len(addresses) and "order" not in self.done:
             self._sort()
         heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", addresses)]

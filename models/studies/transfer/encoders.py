@@ -26,7 +26,7 @@ from models.tasks.masked import LENGTH, TOKENS, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import train, validation_loss
 
-STEPS, SEED, RATE = 900, 0, 8e-3  # one learning rate for all encoders, whatever the sweeps find for released models
+STEPS, SEED, RATE = 900, 0, 8e-3  # all encoders have the same learning rate, independent of the sweeps
 COMPILED = True  # whether to use torch.compile, with which a step is a fifth faster
 # (width, layers) of each size; all have 8 heads per layer
 SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}

@@ -19,8 +19,8 @@ class Encoder:
     Attributes:
         kind: `softmax`, or one of encoders.SYNTHESIZERS.
         tasks: task -> mode -> seed -> score.
-        controls: task -> the highest score with all heads pruned, or that of a constant answer if it is higher.
-        loss: on hidden words after the pretraining, nats; None if unknown.
+        controls: task -> the highest score with all heads pruned, or the score of a constant answer if it is higher.
+        loss: loss on masked words after the pretraining, in nats; None if unknown.
     """
 
     kind: str
@@ -40,7 +40,7 @@ def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
     """Returns the encoders by attention type, softmax first.
 
     Args:
-        read: name of a checkpoint during pretraining -> its measurement, empty if there is none.
+        read: a function that returns the measurement of a checkpoint, empty if there is none, given its name.
     """
     return {kind: _encoder(kind, read(moment))
             for kind, moment in zip(("softmax", *(name for name in MODELS if name != "middle")), MODELS.values(),

@@ -47,11 +47,11 @@ KIND = "transfer"
 PROBED, TUNED, PRUNED = "probed", "fine-tuned", "pruned"
 WAYS = (PROBED, TUNED)  # the modes that are compared; PRUNED is their control
 SEEDS = (0, 1, 2)
-# the middle size is softmax's
+# attention type -> its last checkpoint; `middle` is softmax in the middle size
 MODELS = {name: encoders.moments_of(name)[-1] for name in ("middle", *encoders.SYNTHESIZERS)}
 EPOCHS, SIZE = 2, 32  # number of epochs of fine-tuning, and texts per step
 RATE, PROBE_RATE, DECAY = 3e-4, 1e-3, 0.01
-WARMUP = 0.1  # share of the steps in which the learning rate rises; then it falls to 0
+WARMUP = 0.1  # fraction of the steps in which the learning rate rises; then it falls to 0
 STREAM = 2005
 
 
@@ -64,7 +64,7 @@ class Task:
         key: a key of CORPORA.
         data: the folder of the data sets.
         share: fraction of the usual number of texts.
-        probes: by seed, trained on the frozen encoder.
+        probes: seed -> probe trained on the frozen encoder.
     """
 
     lab: StackLab
@@ -121,7 +121,7 @@ def fine_tuned(lab: StackLab, texts: Texts, labels: Sequence[str], probe: Probe,
         lab: the encoder, which stays unchanged.
         texts: training texts, shuffled into batches of mixed lengths.
         labels: label names, in the order of the probe's outputs.
-        probe: the starting point, which stays unchanged.
+        probe: the initial probe, which stays unchanged.
         seed: seed of the order of texts.
     """
     model, probe = copy.deepcopy(lab.model).requires_grad_(True), probes.trainable_copy(probe)
@@ -149,14 +149,14 @@ def share_of_rate(step: int, steps: int) -> float:
 
 def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
             tasks: Sequence[str] = tuple(CORPORA)) -> dict[str, Any]:
-    """Runs the measurements that are missing for these weights and settings.
+    """Runs the measurements of one encoder that are not stored yet for its current weights and settings.
 
     Args:
-        moment: one of MODELS.
+        moment: the checkpoint of the encoder, a value of MODELS.
         runs: folder of the encoders and of intermediate results.
         data: the folder of the data sets.
         share: fraction of the usual number of texts.
-        tasks: keys of CORPORA.
+        tasks: the tasks to measure, keys of CORPORA.
 
     Returns:
         All results of the encoder, including earlier ones.
@@ -195,9 +195,9 @@ def write(moment: str, done: dict[str, Any], runs: Path, command: str) -> None:
 
     Args:
         moment: one of MODELS.
-        done: done from `measure`.
+        done: the result of `measure`.
         runs: folder of the encoders.
-        command: that repeats the measurement.
+        command: the command that repeats the measurement.
     """
     whole = {key: scores for key, scores in done["scores"].items() if len(scores[TUNED]) == len(SEEDS)}
     store.write_of(moment, KIND, done["settings"]["weights"], {

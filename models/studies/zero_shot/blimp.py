@@ -50,7 +50,7 @@ def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
 
     Args:
         data: folder of the data sets.
-        count: count of each paradigm's 1,000 pairs, evenly spread.
+        count: number of pairs per paradigm, evenly spaced among its 1,000 pairs.
 
     Raises:
         FileNotFoundError: the data set is missing.
@@ -91,12 +91,12 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
 
 
 def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Returns the accuracies and which pairs are right. Equal probabilities count as wrong.
+    """Returns the accuracies, and for each pair whether it is right. Equal probabilities count as wrong.
 
     Args:
-        model: to evaluate.
+        model: the model to evaluate.
         reader: reader of the model's task; its tokenizer is used.
-        pairs: as read_pairs returns them.
+        pairs: pairs from read_pairs.
     """
     ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
            for which in ("good", "bad") for pair in pairs]
@@ -111,7 +111,7 @@ def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[s
 
 
 def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
-    """Returns the mean accuracy over paradigms and its standard error by the choice of pairs.
+    """Returns the mean accuracy over paradigms and its standard error due to the sampling of pairs.
 
     The choice of paradigms adds no error, because all 67 of BLiMP are used.
 

@@ -1,4 +1,4 @@
-"""Multiple choice: which of four endings continues a text, without any training for it.
+"""Multiple choice: selects which of four endings continues a text, without training for this task.
 
     python -m models.studies.zero_shot.choices stories-softmax stories-selective [--items N]
 
@@ -50,8 +50,8 @@ class Item:
 
     Attributes:
         context: the text so far.
-        endings: ENDINGS texts.
-        label: index of the right one.
+        endings: the ENDINGS possible endings.
+        label: index of the right ending.
     """
 
     context: str
@@ -83,7 +83,7 @@ class Ids:
     """Token ids of a context with one ending.
 
     Attributes:
-        tokens: without BOS.
+        tokens: token ids without BOS.
         start: index of the ending's first token.
     """
 
@@ -134,10 +134,10 @@ def log_probabilities(model: Transformer, sequences: Sequence[Ids]) -> Tensor:
 
 
 def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) -> dict[str, Any]:
-    """Returns the accuracies and which items are right.
+    """Returns the accuracies, and for each item whether it is right.
 
     Args:
-        model: to evaluate.
+        model: the model to evaluate.
         reader: reader of the model's task; its tokenizer is used.
         items: one or more.
     """

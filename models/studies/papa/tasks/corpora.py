@@ -8,8 +8,8 @@
     intent-banking  77 intents of a bank's customers (banking77), accuracy
     acceptability   grammatical or not (blimp), Matthews correlation; a fifth of the paradigms is only in the test
 
-All models read the same texts: ASCII, without square brackets, at most as long as the grid. A fixed seed draws the
-texts of each split.
+All models read the same texts: ASCII, without square brackets, at most as long as the grid. The texts of each split are
+sampled with a fixed seed.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Example:
     """One labelled text.
 
     Attributes:
-        text: as the model reads it.
+        text: the text that the model reads.
         words: (start, stop) character offsets of each word.
-        labels: one per word, or a single one for the text.
-        part: the named part of the test that has a score of its own; empty if there is none.
+        labels: one label per word, or a single label for the text.
+        part: name of the part of the test texts that has a separate score; empty if there is none.
     """
 
     text: str
@@ -92,7 +92,7 @@ class Data:
 
 @functools.cache
 def data_of(key: str, data: Path = DATA, share: float = 1.0) -> Data:
-    """Returns the drawn texts of a task.
+    """Returns the sampled texts of a task.
 
     Args:
         key: a key of CORPORA.

@@ -65,13 +65,13 @@ class Texts:
                            ids.split(max(1, tokens // ids.shape[1])), strict=True)
 
     def shuffled(self, size: int, random: torch.Generator) -> Iterator[Batch]:
-        """Yields all texts in batches for training, drawn at random whatever their lengths.
+        """Yields all texts in random batches for training, regardless of their lengths.
 
         The parts of a batch have one length each, so that the sum of their losses is the loss of the padded batch.
 
         Args:
-            size: texts per batch.
-            random: draws the order of the texts.
+            size: number of texts per batch.
+            random: generator for the order of the texts.
         """
         for chosen in torch.randperm(len(self.ids), generator=random).split(size):
             yield self.by_length(chosen.tolist())
@@ -100,12 +100,12 @@ def texts_of(lab: Lab, examples: Sequence[Example]) -> Texts:
 
 
 def encode(lab: Lab, example: Example) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Returns the token ids of a text and, per word, the index of the token that represents it.
+    """Returns the token ids of a text, and for each word the index of the token that represents the word.
 
     This is the first token of the word, or the last one in a causal model, whose earlier tokens do not attend to it.
 
     Returns:
-        None if the text does not fit the grid, or if a word has no token of its own.
+        Both, or None if the text is longer than the grid, or if no token begins in one of the words.
     """
     try:
         prompt = lab.read(example.text, GRID)
