@@ -7,7 +7,7 @@ import { _ } from './texts.js';
 const SAME = 0.0005; // smallest change, in nats or another unit, that counts as a change; a smaller value rounds to 0
 const RANGE = 2; // the strongest colour stands for a change of at least this many nats
 const LEAST = 0.01; // the same for other units than nats
-const SMALLEST = 0.001; // smallest probability whose rank is shown; a smaller one is displayed as <0.1%
+const SMALLEST = 0.001; // smallest probability whose rank is shown; a smaller value is displayed as <0.1%
 
 /** Returns the percentage that formatPercent displays, as a number, so that displayed differences match the values. */
 const shownPercent = value => {

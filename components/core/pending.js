@@ -38,7 +38,7 @@ export function covers(event, previous) {
 }
 
 /**
- * Creates the rule that adds a new event to the waiting ones, for all queues of a page. Waiting events that the new
+ * Creates the rule that adds a new event to the waiting events, for all queues of a page. Waiting events that the new
  * event replaces are removed, the others keep their order. An event that precedes an undo or redo stays in every queue,
  * because the undo refers to it.
  */

@@ -31,7 +31,7 @@ function scaleOf(state) {
     const length = Number(base.value);
     const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
     state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
-    base.value = ''; // an invalid number is removed, and `show` writes the valid one
+    base.value = ''; // an invalid number is removed, and `show` writes the valid number
     state.refresh();
   };
   for (const one of radios) one.onchange = () => sendScale(one.value);
