@@ -232,9 +232,9 @@ class Evidence:
         """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps.
 
         Args:
-            samples: differences that are tested, as verdict.differences returns them.
-            sides: name and reader of the values per text of each model: one model to compare with a limit, two for a
-                difference.
+            samples: the tested differences, a result of verdict.differences.
+            sides: (name, reader of the values per text) of each model: one model to compare with a limit, two models
+                for a difference.
 
         Returns:
             NaN if no deciding seed has values per text. With NaN, no part is clear.

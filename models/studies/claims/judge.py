@@ -21,7 +21,7 @@ def judge(evidence: Evidence | None = None) -> list[Claim]:
     """Returns all claims with their verdicts, in the order of KEYS.
 
     Args:
-        evidence: the repository's by default.
+        evidence: the files to judge by; by default those of the repository.
 
     Raises:
         CheckpointError: a file of the evidence is damaged; the message names the file.

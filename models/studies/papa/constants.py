@@ -1,6 +1,6 @@
 """Constant attention matrices of a task, and the interventions that a plan makes on a batch (PAPA, section 3.1).
 
-    C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j       0 if there is none
+    C[i, j] = sum over texts of A[i, j] / number of texts with both positions i, j       0 if there is none
 
 The matrices are on a grid of GRID positions that mean the same in every text (Lab.grid_positions). For a text of n
 tokens they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the

@@ -70,7 +70,7 @@ def _pruned(reader: TextReader, folder: Path) -> Pruned:
 
 
 def _check_described(reader: TextReader, folder: Path) -> None:
-    """Raises ForeignError if config.json describes far more weights than the files have; these would be random.
+    """Raises ForeignError if config.json describes far more weights than the files have: the others would be random.
 
     A head without weights, and tied weights that are counted twice, are accepted.
     """

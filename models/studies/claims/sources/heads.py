@@ -124,11 +124,12 @@ def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
     """Tests whether pruning a head with a role raises the loss more than pruning a head without (Mann, Whitney 1947).
 
     Args:
-        found: content of NAME.heads.json.
+        study: content of NAME.heads.json.
 
     Returns:
-        share of (with role, without role) pairs in which the head with the role raises the loss more; its distance from
-            one half in standard deviations; numbers of heads with and without a role.
+        fraction of the pairs (head with a role, head without a role) in which pruning the head with a role raises the
+            loss more; distance of this fraction from one half in standard deviations; numbers of heads with and without
+            a role.
     """
     addresses: list[Address] = []
     values: list[float] = []
