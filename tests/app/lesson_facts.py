@@ -19,6 +19,7 @@ from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Step
 from app.state.link import read_query
 from models import HeadPlan, Trace
+from models.analysis.answer.head_patching import HeadPatching, head_patching
 from models.studies import store
 from models.trace import entropy, row_entropy
 
@@ -35,7 +36,7 @@ def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
 @functools.lru_cache(64)
 def run(state: LabState) -> Trace:
     """Returns the trace of the forward pass for this state."""
-    return models.run(models.load(state.model), state.text, state.plan)
+    return models.run(models.load(state.model), state.text, state.plan, source=state.source or None)
 
 
 def _output(trace: Trace) -> models.Output:
@@ -121,6 +122,37 @@ def _row_sum(state: LabState, fact: Fact) -> float:
     return float(run(state).weights["self"].sum(-1).mean())
 
 
+@functools.lru_cache(16)
+def _lens(state: LabState) -> models.LogitLens:
+    return models.logit_lens(models.load(state.model), state.text, state.plan)
+
+
+@functools.lru_cache(16)
+def _contributions(state: LabState) -> dict[str, float]:
+    """Returns what each part adds to the logit of the answer: heads of `self` by `layer.head`, then MLPs and embedding.
+    """
+    found = models.head_attribution(models.load(state.model), state.text, state.plan)
+    heads = {f"{layer}.{head}": float(value) for (layer, head), value in numpy.ndenumerate(found.heads["self"])}
+    return heads | dict(found.rest)
+
+
+def _longest(state: LabState, head: bool) -> list[str]:
+    """Returns the names of all parts, or of the heads only, ordered by contribution, the largest first."""
+    bars = {name: value for name, value in _contributions(state).items() if not head or name[0].isdigit()}
+    return sorted(bars, key=lambda name: -bars[name])
+
+
+@functools.lru_cache(16)
+def _patching(state: LabState) -> HeadPatching:
+    return head_patching(models.load(state.model), state.text, state.source)
+
+
+def _moved(state: LabState, fact: Fact) -> float:
+    """Returns the share of the way to the second prompt's answer that the head `of` alone moves the answer."""
+    layer, head = map(int, fact["of"].split("."))
+    return float(_patching(state).restored[fact.get("kind", "self")][layer, head])
+
+
 def _study(state: LabState, fact: Fact) -> Any:
     found: Any = store.read(fact.get("model", state.model), fact["study"])
     for part in fact["path"]:
@@ -156,6 +188,14 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
     "written": lambda state, fact: run(state).written,
     "written so far": lambda state, fact: run(state).written[:len(fact["is"])],
     "translations kept": _translations_kept,
+    "answer by layer": lambda state, fact: _lens(state).labels[fact["after"], -1, 0],
+    "probability by layer": lambda state, fact: float(_lens(state).probabilities[fact["after"], -1, 0]),
+    "contribution": lambda state, fact: _contributions(state)[fact["of"]],
+    "longest bar": lambda state, fact: _longest(state, head=False)[0],
+    "longest bars of heads": lambda state, fact: _longest(state, head=True)[:len(fact["is"])],
+    "moved": _moved,
+    "heads that move the answer": lambda state, fact: sum(share > fact["above"]
+                                                          for _address, share in _patching(state).ranked),
     "study": _study,
     "card": _card,
 }

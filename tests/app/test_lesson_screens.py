@@ -2,8 +2,8 @@
 
 pytest tests/app/test_lesson_screens.py
 
-Numbers from model cards, studies and predictions are searched in the texts and payloads of the page, before and after
-the task is done. Attention weights are read off the map, and numbers from papers are not on the page.
+Numbers from model cards, studies, predictions and bars of heads are searched in the texts and payloads of the page,
+before and after the task is done. Attention weights are read off the map, and numbers from papers are not on the page.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from app.state.lessons.lesson_files import Place
 from tests.app.test_lessons import NUMBER, PLACES
 from tests.app.test_pages import all_sent, opened
 
-SHOWN = ("study", "card", "probability")
-COMPONENTS = ("effect", "comparison", "figure", "written")
+SHOWN = ("study", "card", "probability", "contribution", "moved")
+COMPONENTS = ("effect", "comparison", "figure", "written", "contributions")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The first page and the six lessons, completed from beginning to end by clicks in every language.
+"""The first page and all lessons, completed from beginning to end by clicks in every language.
 
 Lesson 1 is also completed by keyboard.
 
@@ -14,12 +14,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
+from app.panels.answer.writers import head_name
 from app.panels.choice.labels import model_label
+from app.state.lab_state import SECTIONS
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
 from app.state.pages.selection import Selection
 from app.texts import LANGUAGES, _
-from models import HeadPlan
+from models import HeadPlan, load
 from tests.e2e.test_explore import named, query
 
 pytestmark = pytest.mark.browser
@@ -74,13 +76,27 @@ def set_plan(page: Page, wanted: HeadPlan) -> None:
     linked(page, "plan", str(wanted).replace("g0.5", "g0.9"))
 
 
+def patch(page: Page, step: Step, wanted: HeadPlan) -> None:
+    """Patches the head that a step asks for, or takes only the pattern of the patched head."""
+    bars = page.locator('[data-part="contributions"]')
+    if "tokens" in step.does:
+        bars.get_by_label(_("Patched value")).select_option(label=_("its attention pattern only"))
+    else:
+        (address,) = wanted.heads
+        name = _("Patch {head}", head=head_name(load(step.opens["model"]), *address))
+        bars.get_by_role("button", name=name, exact=True).click()
+    linked(page, "plan", str(wanted))
+
+
 def do(page: Page, step: Step) -> None:
     """Performs the task of a step with the controls of the page."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
     if "page" in what:
         page.locator('nav a[data-page="length"]').click()
         page.get_by_role("slider", name=re.compile(_("Length, tokens"))).wait_for()
-    if "plan" in what:
+    if step.opens.get("open") == "pair" and "plan" in what:
+        patch(page, step, HeadPlan.parse(what["plan"]))
+    elif "plan" in what:
         set_plan(page, HeadPlan.parse(what["plan"]))
     elif "at" in what:
         at = Selection.parse(what["at"])
@@ -93,8 +109,7 @@ def do(page: Page, step: Step) -> None:
     if "view" in what:
         page.get_by_role("tab", name=_("Mask F")).click()
     if "open" in what:
-        name = {"entropy": _("Entropy"), "memory": _("Forgetting")}[what["open"]]
-        page.get_by_role("radio", name=name).click(force=True)
+        page.get_by_role("radio", name=_(SECTIONS[what["open"]]), exact=True).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
             page.get_by_test_id("stButtonGroup").get_by_role("button", name=model_label(name), exact=True).click()

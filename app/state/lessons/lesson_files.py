@@ -18,8 +18,8 @@ from app.state.lessons.conditions import Condition, check
 from app.texts import N_
 
 FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
-ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles",
-         "normalisation")  # file names in teaching order
+ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles", "writers",
+         "swap", "normalisation")  # file names in teaching order
 LEVELS = {"everyone": N_("for everyone"), "mathematics": N_("with mathematics")}
 # The steps of a former lesson, which was split into two lessons; old links open the new steps.
 MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
