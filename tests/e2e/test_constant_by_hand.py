@@ -26,7 +26,7 @@ def test_the_slider_the_text_and_the_link(visit):
         page.keyboard.press("ArrowRight")
     expect(page.get_by_text("32 of 32 heads constant", exact=True)).to_be_visible()
     page.wait_for_function("new URLSearchParams(location.search).get('fix') === '4.pos.masked-softmax'")
-    chart = page.get_by_label("Relative drop with constant heads", exact=True)
+    chart = page.get_by_role("application", name="Relative drop with constant heads", exact=True)
     expect(chart).to_have_accessible_description(re.compile("32 of 32 heads constant"))
     rows = page.locator("table").last.locator("tbody tr")
     expect(rows).to_have_count(7)  # six words and a full stop, one row each
@@ -39,7 +39,7 @@ def test_the_slider_the_text_and_the_link(visit):
 
 def test_a_place_in_the_chart_chooses(visit):
     page = visit(wait=False, **LINK)
-    chart = page.get_by_label("Relative drop with constant heads", exact=True)
+    chart = page.get_by_role("application", name="Relative drop with constant heads", exact=True)
     expect(chart).to_be_visible(timeout=30_000)
     box = chart.bounding_box()
     assert box is not None

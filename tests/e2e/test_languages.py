@@ -103,7 +103,7 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
         "e => getComputedStyle(e).color")
     entropy.click()  # the popover covers the position of the tooltip while the pointer stays there
-    expect(page.get_by_role("application", name=re.compile("^Entropy of each row"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Entropy of each row"))).to_be_visible()
     page.get_by_role("radio", name="Forgetting", exact=True).hover()
     page.wait_for_timeout(800)
     expect(tip).to_have_count(0)
