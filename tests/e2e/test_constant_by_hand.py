@@ -28,7 +28,7 @@ def test_the_slider_the_text_and_the_link(visit):
     page.wait_for_function("new URLSearchParams(location.search).get('fix') === '4.pos.masked-softmax'")
     chart = page.get_by_role("application", name="Relative drop with constant heads", exact=True)
     expect(chart).to_have_accessible_description(re.compile("32 of 32 heads constant"))
-    rows = page.locator("table").last.locator("tbody tr")
+    rows = page.get_by_role("table").last.locator("tbody tr")
     expect(rows).to_have_count(7)  # six words and a full stop, one row each
     type_text(page, "Two dogs ran.")
     expect(rows).to_have_count(4)
