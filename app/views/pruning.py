@@ -63,10 +63,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _example(chosen: Choice, left: int) -> None:
-    """Displays a button that prunes half of the heads, if no head is pruned yet."""
-    if left == len(chosen.order):
-        st.button(_("Example: prune {n} of {count} heads", n=left // 2, count=left), key="example-pruning",
-                  on_click=head_events.prune_to, args=(chosen.order, left - left // 2))
+    """Displays a button that prunes half of the heads; it is disabled if heads are pruned already.
+
+    The button stays on the page, because the slider below would otherwise move away from the pointer during a drag.
+    """
+    count = len(chosen.order)
+    st.button(_("Example: prune {n} of {count} heads", n=count // 2, count=count), key="example-pruning",
+              disabled=left < count, on_click=head_events.prune_to, args=(chosen.order, count - count // 2))
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
