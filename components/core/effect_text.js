@@ -138,6 +138,7 @@ export function effectAnswer({ rows, known }, changed) {
 
 /**
  * Returns the effect in one line, {title, text, verdict}: the top-1 predictions before and after the change, the loss.
+ * In parentheses: the new probability of a token that is no longer the top-1 prediction.
  */
 export function effectPeek(data, shown) {
   const lines = factLines(data, shown);
@@ -148,7 +149,10 @@ export function effectPeek(data, shown) {
   const answer = ({ label }, share) => `${quoteToken(label)} ${formatPercent(share)}`;
   const before = answer(old, old.before);
   if (!data.changed) return { title: shown.title, text: before, verdict };
-  const after = old.label === now.label ? formatPercent(now.after) : answer(now, now.after);
+  const after =
+    old.label === now.label
+      ? formatPercent(now.after)
+      : `${answer(now, now.after)} (${answer(old, old.after)})`;
   return { title: shown.title, text: `${before} → ${after}`, verdict };
 }
 

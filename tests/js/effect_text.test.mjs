@@ -49,7 +49,8 @@ test('the effect in one line: the likeliest answer before and after, and whether
     return [title, text, verdict?.text];
   };
   const worse = '▲ +0.500, worse';
-  assert.deepEqual(said(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', '“7” >99.9% → “3” 89.0%', worse]);
+  const turned = '“7” >99.9% → “3” 89.0% (“7” 10.0%)';
+  assert.deepEqual(said(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', turned, worse]);
   assert.deepEqual(said(true, ['3', 0.2, 0.3], ['7', 0.8, 0.7]), ['Answer to x=?', '“7” 80.0% → 70.0%', worse]);
   assert.deepEqual(said(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
   const moved = { facts: [{ name: 'Sentence moved', before: null, after: 0.25, unit: '1 − cosine' }], changed: true };
