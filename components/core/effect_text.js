@@ -150,9 +150,7 @@ export function effectPeek(data, shown) {
   const before = answer(old, old.before);
   if (!data.changed) return { title: shown.title, text: before, verdict };
   const after =
-    old.label === now.label
-      ? formatPercent(now.after)
-      : `${answer(now, now.after)} (${answer(old, old.after)})`;
+    old.label === now.label ? formatPercent(now.after) : `${answer(now, now.after)} (${answer(old, old.after)})`;
   return { title: shown.title, text: `${before} → ${after}`, verdict };
 }
 
