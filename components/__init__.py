@@ -1,4 +1,7 @@
-"""Components that the browser displays, one function per component. Of app/, the components import only app.texts."""
+"""Components that the browser displays, one function per component.
+
+The only module of app/ that the components import is app.texts.
+"""
 
 from components.chooser import catalogue, chooser
 from components.comparison import comparison

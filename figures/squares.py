@@ -69,14 +69,13 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
         title: title of the chart.
         theme: see figures.theme.
     """
-    import altair as alt
-
     rows = [{"down": one, "across": other, "value": None if value != value else value,
              "shown": "–" if value != value else f"{value:.2f}".replace("-", "−")}
             for one, row in zip(names, values, strict=True) for other, value in zip(names, row, strict=True)]
     order = list(names)
 
     def build() -> Any:
+        import altair as alt
 
         base = alt.Chart(alt.NamedData(name="rows0")).encode(
             x=alt.X("across:N", sort=order, title=None, axis=alt.Axis(

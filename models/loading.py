@@ -71,7 +71,7 @@ def _load(name: str) -> Lab:
 
 
 def own(name: str) -> StackLab:
-    """Returns one of our models that read one token sequence.
+    """Returns a model of ours that reads one token sequence.
 
     Raises ValueError for any other model, and the errors of `load`.
     """

@@ -74,7 +74,7 @@ def test_the_page_on_hosting_has_every_setting(root: Path):
 
 
 def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
-    """HAProxy, where it is installed, accepts the configuration.
+    """HAProxy accepts the configuration. Skipped if HAProxy is not installed.
 
     The other tests of this file do not need HAProxy.
     """
@@ -126,7 +126,7 @@ class Stand(ThreadingHTTPServer):
 
 
 def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_path: Path):
-    """HAProxy, where it is installed, keeps the sessions of a slow replica and removes a dead replica."""
+    """HAProxy keeps the sessions of a slow replica and removes a dead replica. Skipped without HAProxy."""
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is None:
         return

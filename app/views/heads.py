@@ -111,7 +111,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     title = _("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x]))
     chart = head_scatter(points, *axes, chosen, places, theme=None)
     chart.update_layout(template="streamlit", colorway=PAGE_COLOURS)
-    # Streamlit mounts a changed chart anew, so the key is new as well: the old selection does not come back.
+    # Streamlit remounts a changed chart, so the key changes too, and the old selection is not restored.
     st.plotly_chart(chart, key=session.SCATTER, alt=title, on_select=partial(
         head_events.on_scatter, model=state.model, addresses=addresses), config={
             "displayModeBar": True, "scrollZoom": False, "toImageButtonOptions": {
@@ -158,7 +158,7 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
 
 
 def _title(measure: str) -> str:
-    """Returns the title of a measure's axis, with its unit if it has one."""
+    """Returns the title of a measure's axis, with the unit of the measure if there is one."""
     return _("{measure}, nats", measure=_(MEASURES[measure])) if measure == "loss" else _(MEASURES[measure])
 
 

@@ -235,7 +235,7 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
 
 
 def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
-    """Returns (quantity, number of tokens) -> the uncertainty, where it is known.
+    """Returns (quantity, number of tokens) -> uncertainty, for the points whose uncertainty is known.
 
     The uncertainty combines the sampling of texts and, for the trained setting, the seeds.
     """

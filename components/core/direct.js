@@ -20,7 +20,7 @@ export function unpackBlocks(before, chunk) {
   return { blocks, rest: bytes.subarray(at) };
 }
 
-/** Tracks the running requests: one at a time, unless the newest request takes long. Times are in ms of one clock. */
+/** Tracks the running requests. Only one request runs at a time, unless the newest request takes long. Times are in ms of one clock. */
 export function createSchedule() {
   const open = new Map(); // number of a request -> time at which it was sent
   let last = 0;

@@ -168,7 +168,7 @@ def _spared(curve: Curve, bound: float) -> bool:
 
 
 def _exchanged(curve: Curve, bound: float) -> bool:
-    """Evaluates head sets that are smaller by one head, in which one head is exchanged for a head outside the set.
+    """Evaluates exchanges of one head in the best set that is one head smaller than the smallest set within `bound`.
 
     Returns:
         True if the KL of the best head set of that size became smaller by more than 5%.

@@ -138,7 +138,7 @@ class PairCorpus(Corpus):
         raise NotImplementedError
 
     def batch(self, step: int, steps: int, seed: int) -> Pairs:
-        """Returns the batch of a step. The pairs are shuffled anew for each epoch.
+        """Returns the batch of a step. The pairs are reshuffled in each epoch.
 
         Pairs at the end of an epoch that do not fill a batch of their shape are left out of that epoch.
         """

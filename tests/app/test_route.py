@@ -278,7 +278,7 @@ others = st.sampled_from([
 
 @pytest.fixture(scope="module")
 def pair() -> Any:
-    """Returns two sessions on the same page. The route handles the events of one, and Streamlit those of the other."""
+    """Returns two sessions on the same page. The route handles the events of the first, Streamlit of the second."""
     return [opened(model="stories-softmax", text="The cat sat.") for _ in range(2)]
 
 

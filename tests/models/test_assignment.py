@@ -102,7 +102,7 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
 @pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """Of 100,000 characters only 16,384 are read, which are 4,096 events of two tokens.
+    """Only 16,384 of 100,000 characters are read: 4,096 events of two tokens.
 
     The answer to the last question is not in the text, so it is no token.
     """

@@ -67,7 +67,7 @@ def test_how_many_are_asked_for(n: int, count: int, seed: int):
 
 
 def test_of_ten_eight_are_hidden():
-    """Of ten selected tokens eight are masked, one is unchanged and one is exchanged, as in BERT.
+    """As in BERT, eight of ten selected tokens are masked, one is unchanged and one is exchanged.
 
     The test uses 30,720 tokens and allows 5 standard deviations.
     """

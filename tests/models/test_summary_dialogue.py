@@ -65,7 +65,7 @@ def test_a_long_report_ends_early():
 
 
 def test_of_a_long_conversation_the_oldest_turns_are_left_out():
-    """Of a long conversation the profile and the last turns are tokens.
+    """The tokens of a long conversation are those of the profile and of the last turns.
 
     All its characters count as read, so the link of the page contains the whole text.
     """

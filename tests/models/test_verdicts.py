@@ -230,7 +230,7 @@ def test_the_bootstraps_p_value_agrees_with_students_t():
 
 
 def test_a_median_is_judged_by_the_sign_test():
-    """Of 30 blocks at least 20 must be on one side of the limit. Two outliers change nothing."""
+    """At least 20 of 30 blocks must be on one side of the limit. Two outliers change nothing."""
     def ratios(fast: int) -> list[float]:
         return [0.9] * (fast - 1) + [0.01] + [1.1] * (29 - fast) + [99.0]
 

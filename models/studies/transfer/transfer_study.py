@@ -149,7 +149,7 @@ def share_of_rate(step: int, steps: int) -> float:
 
 def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
             tasks: Sequence[str] = tuple(CORPORA)) -> dict[str, Any]:
-    """Runs the measurements of one encoder that are not stored yet for its current weights and settings.
+    """Runs the missing measurements of one encoder: those not stored for the current weights and settings.
 
     Args:
         moment: the checkpoint of the encoder, a value of MODELS.
