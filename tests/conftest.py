@@ -14,7 +14,8 @@ pytest_plugins = ["tests.reruns"]
 ROOT = Path(__file__).resolve().parents[1]
 # the test files that `make check` runs: mathematics, state, JavaScript and documents, without the slowest files
 QUICK = ("models/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_caches",
-         "app/test_jobs", "app/test_texts", "app/test_exports", "app/test_compute", "test_docs", "test_data")
+         "app/test_jobs", "app/test_texts", "app/test_marked_texts", "app/test_exports", "app/test_compute",
+         "test_docs", "test_data")
 SLOW = ("models/test_training", "models/test_pair_training", "models/test_sweep", "models/test_verdicts",
         "models/test_foreign", "models/test_contract", "models/test_claim")
 

@@ -16,7 +16,6 @@ from models.studies.claims import BUILT, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE,
 from models.studies.claims.__main__ import described
 from models.studies.claims.judge import judge
 from models.studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
-from models.studies.claims.verdict import UNKNOWN, YES, Check, conclude
 from models.training.recipes import RECIPES
 from tests.models.made_claims import (
     Made,
@@ -24,7 +23,6 @@ from tests.models.made_claims import (
     blocks,
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
-    timed,
 )
 
 
@@ -326,88 +324,6 @@ def test_a_training_that_diverged_has_no_number(made: Made, perplexity: object):
     made.seeds("stories-selective", [{"perplexity": value} for value in (36.0, perplexity, 36.1)], 4800)
     assert made.evidence.samples("stories-selective", synthesizer.perplexity)[4800] == {0: 36.0, 2: 36.1}
     made.verdicts()
-
-
-@pytest.mark.parametrize(("losses", "word"), [
-    ({1: 0.0, 2: 0.0, 4: 0.0, 8: 0.5}, ONCE), ({1: 0.0, 2: 0.0, 4: 0.5, 8: 0.6}, FAILS),
-    ({1: 0.0, 2: 0.5, 4: 0.6, 8: 0.7}, FAILS), ({1: 0.0, 2: 0.0, 4: None, 8: 0.5}, UNSURE),
-    ({1: None, 2: None, 4: None, 8: None}, UNSURE), ({1: 0.0, 2: None, 4: 0.5, 8: 0.6}, FAILS),
-    ({1: 0.0, 2: 0.0}, UNSURE)])
-def test_memory_that_may_be_enough_is_not_clearly_too_little(losses: dict[int, float | None], word: str):
-    """A loss that may be as low as softmax's is not clearly worse. The claim needs less than half of the memory.
-
-    Args:
-        losses: memory factor -> loss difference to softmax in nats; None for noise around 0.
-    """
-    noise = numpy.array([0.5, -0.5] * 10)
-    windows = {float(factor): noise if more is None else numpy.full(20, more) for factor, more in losses.items()}
-    assert conclude(memory._most({"selective": memory._reach(windows, numpy.zeros(20))})).word == word
-
-
-def test_memory_of_a_model_that_is_not_measured_could_still_decide():
-    lost = memory._reach({1.0: numpy.full(20, 0.5), 4.0: numpy.full(20, 0.6)}, numpy.zeros(20))
-    far = memory.Reach(8.0, math.inf, {1.0: Check("", YES, 1), 8.0: Check("", YES, 1)})
-    assert [memory._most({"selective": one, "memory loss": None})[0].outcome for one in (lost, far)] == [UNKNOWN, YES]
-
-
-@pytest.mark.parametrize(("key", "file"), [
-    ("heads-roles", "stories-softmax.heads.json"), ("heads-agree", "masked-softmax.heads.json")])
-def test_what_is_asked_of_each_model_is_open_while_one_is_missing(made: Made, key: str, file: str):
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
-    assert made.verdicts()[key] == ONCE
-    (made.folder / "measurements" / file).unlink()
-    assert made.verdicts()[key] == OPEN
-
-
-@pytest.mark.parametrize(("key", "part"), [("disagreement-slower", "training_speed"), ("synthesizer-speed", "speed")])
-def test_speed_is_open_while_a_row_is_missing(made: Made, key: str, part: str):
-    as_the_sources_have_it(made)
-    assert made.verdicts()[key] == HOLDS
-    path = made.folder / "measurements" / "claims.json"
-    found = json.loads(path.read_text())
-    found[part]["rows"] = [row for row in found[part]["rows"] if "out" not in row.get("name", "")][:15]
-    path.write_text(json.dumps(found))
-    assert made.verdicts()[key] == OPEN
-
-
-@pytest.mark.parametrize(("fused", "verdict"), [
-    ([0.7, 0.9], HOLDS), ([0.9, 1.1], UNSURE), ([1.1, 1.2], PART), (None, OPEN)])
-def test_random_is_timed_against_both_kinds_of_softmax(made: Made, fused: list[float] | None, verdict: str):
-    rows = timed({"softmax": [0.7, 0.9]} | ({"fused softmax": fused} if fused else {}))
-    made.measured("claims.json", {"speed": {"rows": rows, "repetitions": 60}})
-    assert made.verdicts()["synthesizer-speed"] == verdict
-
-
-def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):
-    made.card("stories-selective", {"perplexity": 36.0})
-    made.memory("selective", 36.0, {2: 37.0})
-    assert made.evidence.memory("stories-selective") == {1: 36.0, 2: 37.0}
-    assert made.evidence.memory("stories-selective", "chosen-oldest") == {1: 36.0, 2: 99.0}
-    made.card("stories-selective", {"perplexity": 35.0})
-    assert made.evidence.memory("stories-selective") == {}
-
-
-def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
-    as_the_sources_have_it(made)
-    for name in ("selective", "selective-memory"):
-        made.memory(name, 36.0, {2: 39.0, 4: 40.0})
-    assert made.verdicts()["selective-memory"] == FAILS
-    (made.folder / "measurements" / "stories-softmax.memory.json").unlink()
-    assert made.verdicts()["selective-memory"] == OPEN
-
-
-def test_at_512_as_much_must_go_as_in_the_source(made: Made):
-    as_the_sources_have_it(made)
-    made.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
-    assert made.verdicts()["selective-memory-512"] == PART  # the source has a factor of 5
-    # the loss is worse even with full memory, so no memory size is enough
-    made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})
-    assert made.verdicts()["selective-memory-512"] == PART
-    made.memory("selective-512", 39.0, {2: 40.0})
-    assert made.verdicts()["selective-memory-512"] == FAILS
-    (made.folder / "measurements" / "stories-selective-512.memory.json").unlink()
-    assert made.verdicts()["selective-memory-512"] == OPEN
 
 
 def test_every_model_that_a_claim_speaks_of_has_a_recipe():

@@ -18,7 +18,8 @@ from models.kind import Kind
 from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign import answering
 from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
-from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.predictions import Answer
+from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during

@@ -6,37 +6,27 @@ A reader converts texts to prompts, and the model's output to predictions. It ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy
 import torch
-from numpy import ndarray
 from torch import Tensor
 
 from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.languages import Languages, TranslationPrompt, choice_of, languages_of
+from models.labs.foreign.reading.predictions import Answer, no_losses, predict_class, predict_tokens
 from models.labs.foreign.reading.texts import Encoded, Marked
-from models.labs.foreign.running.positions import Result, blocks
+from models.labs.foreign.running.positions import Result
 from models.messages import N_, listed, message
 from models.prompt import Prompt, TargetPrompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
 MAX_TOKENS = 512  # largest number of tokens of an input text, also for models that could read more
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The results of a model; the attributes are those of PassResult in models/trace.py."""
-
-    outputs: tuple[Output, ...]
-    losses: ndarray
-    vectors: ndarray | None = None
 
 
 class TextReader(Reader):
@@ -366,43 +356,3 @@ class Seq2SeqReader(TextReader):
         after = logits.softmax(-1).numpy()
         return tuple(Output(i, fixed(after[i].copy()), self.labels, written[i + 1] if i + 1 < len(written) else -1,
                             TARGET) for i in range(len(written)))
-
-
-def no_losses(prompt: Prompt) -> ndarray:
-    """Returns the losses (N,) of a prompt without targets: NaN at every position."""
-    return fixed(numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32))
-
-
-def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
-    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target.
-
-    Args:
-        prompt: the prompt with N tokens.
-        result: result of the forward pass; its logits are computed in blocks of positions.
-        labels: text of each of the V token ids.
-    """
-    losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
-    distributions: dict[int, ndarray] = {}
-    asked = set(prompt.predict_at)
-    wanted = [i for i in range(len(prompt.ids)) if i in asked or prompt.targets[i] >= 0]
-    for block in blocks(wanted, len(labels)):
-        logits = result.logits_at(block).float()
-        total = logits.logsumexp(-1)
-        for row, i in enumerate(block):
-            if prompt.targets[i] >= 0:
-                losses[i] = float(total[row] - logits[row, prompt.targets[i]])
-            if i in asked:
-                distributions[i] = fixed(logits[row].softmax(-1).numpy())
-    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
-    return Answer(outputs, fixed(losses))
-
-
-def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """Returns one distribution over the classes, at the position of the first token.
-
-    Args:
-        prompt: the prompt or picture.
-        logits: logits (classes,) of the whole input.
-        labels: name of each class.
-    """
-    return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from models.generate.sampling import GREEDY, Sampling
-from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader, no_losses
+from models.labs.foreign.reading.predictions import Answer, no_losses
+from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
 from models.labs.foreign.reading.texts import decoded, is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
 from models.labs.foreign.running.positions import Result

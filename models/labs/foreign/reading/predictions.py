@@ -1,0 +1,62 @@
+"""Converts the output of an imported model to predicted distributions, losses or vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+from numpy import ndarray
+from torch import Tensor
+
+from models.labs.foreign.running.positions import Result, blocks
+from models.prompt import Prompt
+from models.trace import Output, fixed
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The results of a model; the attributes are those of PassResult in models/trace.py."""
+
+    outputs: tuple[Output, ...]
+    losses: ndarray
+    vectors: ndarray | None = None
+
+
+def no_losses(prompt: Prompt) -> ndarray:
+    """Returns the losses (N,) of a prompt without targets: NaN at every position."""
+    return fixed(numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32))
+
+
+def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
+    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target.
+
+    Args:
+        prompt: the prompt with N tokens.
+        result: result of the forward pass; its logits are computed in blocks of positions.
+        labels: text of each of the V token ids.
+    """
+    losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
+    distributions: dict[int, ndarray] = {}
+    asked = set(prompt.predict_at)
+    wanted = [i for i in range(len(prompt.ids)) if i in asked or prompt.targets[i] >= 0]
+    for block in blocks(wanted, len(labels)):
+        logits = result.logits_at(block).float()
+        total = logits.logsumexp(-1)
+        for row, i in enumerate(block):
+            if prompt.targets[i] >= 0:
+                losses[i] = float(total[row] - logits[row, prompt.targets[i]])
+            if i in asked:
+                distributions[i] = fixed(logits[row].softmax(-1).numpy())
+    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
+    return Answer(outputs, fixed(losses))
+
+
+def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
+    """Returns one distribution over the classes, at the position of the first token.
+
+    Args:
+        prompt: the prompt or picture.
+        logits: logits (classes,) of the whole input.
+        labels: name of each class.
+    """
+    return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))
