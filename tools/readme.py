@@ -51,7 +51,7 @@ def verdicts() -> str:
     """Returns a sentence with the number of statements per verdict."""
     words = [statement.verdict.word for claim in claims.read() for statement in claim.statements]
     each = ", ".join(f"{word} {words.count(word)}" for word in WORDS)
-    return f"Of {len(words)} statements: {each}.\n"
+    return f"Verdicts of the {len(words)} statements: {each}.\n"
 
 
 def speed() -> str:
