@@ -14,6 +14,7 @@ import streamlit as st  # noqa: E402
 
 from app.server import serving  # noqa: E402
 from components import Grid, heads, library  # noqa: E402
+from components.mounting import answering  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 LAYERS, HEADS = 4, 8  # default shape; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
@@ -23,6 +24,7 @@ CHOICES = ("stories-selective", "stories-random-softmax")
 
 @st.fragment
 def body(n: int, layers: int, many: int, causal: bool) -> None:
+    answering()  # else the browser waits for the acknowledgement of each event before it sends the next event
     full = numpy.full((layers, many, n, n), 0.5, numpy.float32)
     maps = st.session_state.setdefault("maps", numpy.tril(full) if causal else full)
     st.text_input("Text", key="text", live="200ms", on_change=flip)
