@@ -23,7 +23,8 @@ from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
 from app import library_route, route  # noqa: E402
-from app.server import connections, gate, health, logs, streamlit_internals  # noqa: E402
+from app.server import health, logs, streamlit_internals  # noqa: E402
+from app.server.requests import connections, gate  # noqa: E402
 from app.state.lab_state import first_example  # noqa: E402
 from components.library import address  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402

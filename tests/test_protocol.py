@@ -16,7 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.panels.prompt import continuation
 from app.panels.prompt.continuation import Continuation
-from app.server import messages
+from app.server.requests import messages
 from tests import protocol
 from tests.protocol import Page, Step
 

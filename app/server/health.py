@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 import models
-from app.server import caches, limits, logs, serving, uploads
+from app.server import caches, limits, logs, serving
+from app.server.requests import uploads
 from app.server.streamlit_internals import active_sessions
 
 HEALTH = "/healthz"

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.server import connections, gate, health, limits, logs, messages, uploads
-from app.server.gate import Gate
+from app.server import health, limits, logs
+from app.server.requests import connections, gate, messages, uploads
+from app.server.requests.gate import Gate
 from app.state.lab_state import first_example
 
 Answer = tuple[int, dict[str, str], bytes]

@@ -18,7 +18,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from app.server import messages, uploads
+from app.server.requests import messages, uploads
 from components.library import address as library_address
 from components.library import source
 from tests.browser import Server

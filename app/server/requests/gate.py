@@ -22,8 +22,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.server import connections, messages, uploads
 from app.server.health import HEALTH
+from app.server.requests import connections, messages, uploads
 from app.server.streamlit_internals import ForwardMsg, index_page
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
@@ -39,7 +39,7 @@ class Gate:
     """Middleware around an ASGI app.
 
     Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of
-    app/server/uploads.py and websockets over the limits of app/server/connections.py. Filters websocket messages in
+    uploads.py and websockets over the limits of connections.py. Filters websocket messages in
     both directions: `_paced` to Streamlit, `_discreet` to the browser.
 
     Args:

@@ -16,7 +16,8 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from app.server import messages, streamlit_internals
+from app.server import streamlit_internals
+from app.server.requests import messages
 
 REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
 DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four

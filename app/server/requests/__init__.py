@@ -1,0 +1,1 @@
+"""Filters of what reaches Streamlit: requests, websocket messages, uploads, connections."""
