@@ -102,6 +102,15 @@ class Channel:
                     handler(event)
 
 
+def keyed(events: Iterable[Any]) -> list[tuple[str, Any]]:
+    """Returns (component, event) pairs of a message's events.
+
+    Args:
+        events: untrusted values; an event without the key of its component is dropped.
+    """
+    return [(event["key"], event) for event in events if isinstance(event, dict) and isinstance(event.get("key"), str)]
+
+
 def _number(event: object) -> int:
     """Returns the number of an event; 0 (never new) without a number. Browsers count exactly up to 2^53."""
     number = event.get("sequence") if isinstance(event, dict) else None

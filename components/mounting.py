@@ -145,23 +145,22 @@ def answer(key: str) -> dict[str, Any]:
 
 
 def dispatch(key: str) -> Callable[[], None]:
-    """Returns the Streamlit callback for the component `key`. It handles the events of all components on the page.
+    """Returns the Streamlit callback for a message of the component `key`, which contains events of all components.
 
     While a script run is busy, Streamlit keeps only the last message of a component, so the browser repeats in each
-    message every event that was not acknowledged. Streamlit calls the callbacks of older messages last, so without this
-    function an undo would be handled before the change that it undoes.
+    message every event that was not acknowledged.
     """
     now = channel.current()
 
     def receive() -> None:
-        now.receive([(name, event) for name in {**now.handlers, key: None} for event in _events(name)])
+        now.receive(_events(key))
     return receive
 
 
-def _events(key: str) -> list[Any]:
-    """Returns the events in a component's last message; empty if the component has left the page."""
+def _events(key: str) -> list[tuple[str, Any]]:
+    """Returns (component, event) pairs of a component's last message; empty if the component has left the page."""
     import streamlit as st
 
     value = st.session_state.get(key)
     events = value.get("event") if isinstance(value, dict) else None
-    return events[:MAX_EVENTS] if isinstance(events, list) else []
+    return channel.keyed(events[:MAX_EVENTS]) if isinstance(events, list) else []

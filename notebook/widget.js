@@ -55,7 +55,7 @@ export function render({ model, el }) {
   };
   const drawOne = key => {
     const { parent, component, data } = mounts.get(key);
-    const setTriggerValue = (_name, events) => model.send({ key, events });
+    const setTriggerValue = (_name, events) => model.send({ events });
     components[component].render({ parentElement: parent, data, setTriggerValue });
   };
   const draw = () => {

@@ -160,12 +160,12 @@ class HeadsWidget(anywidget.AnyWidget):
         return parts
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        """Handles the events of a component."""
+        """Handles events of the components."""
         events = message.get("events") if isinstance(message, dict) else None
-        if not isinstance(events, list) or not isinstance(message.get("key"), str):
+        if not isinstance(events, list):
             return
         before = self._choices
-        self._channel.receive([(message["key"], event) for event in events])
+        self._channel.receive(channel.keyed(events))
         if self._choices.plan != before.plan:
             self.plan = self._choices.plan  # setting the plan runs the models, by _on_plan
         else:

@@ -128,7 +128,8 @@ fields = st.fixed_dictionaries({}, optional={
     "scope": st.sampled_from(["head", "row", "column", "all"]) | values, "kind": st.just("self") | values,
     "gate": st.floats() | values, "constant": values, "drag": values, "policy": st.just("logn") | values,
     "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
-    "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values})
+    "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values,
+    "key": st.sampled_from(["key", "toolbar", "heads", "map", "effect", "chooser", "text"]) | values})
 HANDLERS = (events.on_toolbar, head_events.on_heads, head_events.on_map, events.on_effect, events.on_chooser)
 
 

@@ -45,8 +45,9 @@ def part(widget: HeadsWidget, key: str) -> tuple[dict, dict]:
     return unpack(found)
 
 
-def send(widget: HeadsWidget, key: str, *events: dict[str, Any]) -> None:
-    widget._on_message(widget, {"key": key, "events": list(events)}, [])
+def send(widget: HeadsWidget, key: str, *events: Any) -> None:
+    widget._on_message(widget, {"events": [event | {"key": key} if isinstance(event, dict) else event
+                                           for event in events]}, [])
 
 
 def heads(sequence: Any = 1, **change: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_an_invalid_event_changes_nothing(widget: HeadsWidget, event: Any):
     assert widget._choices == before and widget.plan == PLAN
 
 
-@pytest.mark.parametrize("message", [None, [], {"key": 1, "events": []}, {"key": "heads-0", "events": {}}])
+@pytest.mark.parametrize("message", [None, [], {"events": {}}, {"events": [{"type": "reset", "sequence": 1}]}])
 def test_an_invalid_message_is_ignored(widget: HeadsWidget, message: Any):
     widget._on_message(widget, message, [])
     assert widget.plan == PLAN
@@ -218,7 +219,7 @@ def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
     for _turn in range(100):  # the second event is sent after the response to the first
         while messages:
             message = json.loads(messages.pop(0))
-            send(widget, message["key"], *message["events"])
+            widget._on_message(widget, message, [])
             give()
         if widget.plan:
             break

@@ -28,7 +28,7 @@ const FIELDS = ['constant', 'gate'];
 
 /** Returns whether `event` makes the earlier event `previous` unnecessary. Undo and redo are never replaced. */
 export function covers(event, previous) {
-  if (event.type !== previous.type) return false;
+  if (event.type !== previous.type || event.key !== previous.key) return false;
   if (ONE.includes(event.type)) return true;
   return (
     event.type === 'heads' &&
@@ -38,16 +38,12 @@ export function covers(event, previous) {
 }
 
 /**
- * Creates the rule that adds a new event to the waiting events, for all queues of a page. Waiting events that the new
- * event replaces are removed, the others keep their order. An event that precedes an undo or redo stays in every queue,
- * because the undo refers to it.
+ * Returns the waiting events with a new event. Waiting events that the new event replaces are removed, the others keep
+ * their order. An event that precedes an undo, redo or reset stays, because the undo refers to it.
  */
-export function createFolding() {
-  let turned = 0; // number of the last undo, redo or reset event
-  return (waiting, event) => {
-    if (['undo', 'redo', 'reset'].includes(event.type)) turned = event.sequence;
-    return [...waiting.filter(previous => previous.sequence < turned || !covers(event, previous)), event];
-  };
+export function fold(waiting, event) {
+  const turned = waiting.findLastIndex(({ type }) => ['undo', 'redo', 'reset'].includes(type));
+  return [...waiting.filter((previous, index) => index <= turned || !covers(event, previous)), event];
 }
 
 /**

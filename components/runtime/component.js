@@ -5,7 +5,18 @@ import { unpack } from '../core/payload.js';
 import { currentLanguage, setLanguage } from '../core/texts.js';
 import { rootOf, setAttribute } from '../widgets/dom.js';
 import { followVisit } from './direct.js';
-import { continueSession, createQueue, onAnswer, restartSession, sendKept, showConnection } from './events.js';
+import {
+  acknowledge,
+  continueAfter,
+  continueSession,
+  dropEvents,
+  onAnswer,
+  restartSession,
+  sendEvent,
+  sendKept,
+  showConnection,
+  waitingOf,
+} from './events.js';
 import { markComponent, mounted, questions } from './stale.js';
 
 const sheets = new Map(); // style sheets by component
@@ -101,8 +112,8 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       if (!state) {
         const root = rootOf(parentElement);
         root.replaceChildren(); // another version of the library may have left elements in the root
-        const events = createQueue();
-        state = { root, events, parts, send: events.send, waiting: () => events.waiting };
+        const key = news?.key ?? '';
+        state = { root, key, parts, send: event => sendEvent(key, event), waiting: () => waitingOf(key) };
         state.refresh = () => update(state, state.data);
         state.show = payload => {
           [state.bytes, state.data] = [payload, payload];
@@ -116,11 +127,11 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
         mounted.add(state);
       } else if (state.language !== currentLanguage()) refocus = rebuild(state, create, destroy);
       state.language = currentLanguage();
-      state.events.trigger = setTriggerValue;
+      state.trigger = setTriggerValue;
       if (news) {
         [state.given, state.bytes, state.data] = [data, news, news];
-        state.events.key = news.key ?? '';
-        state.events.acknowledge(news.sequence ?? 0);
+        acknowledge(state.key, news.sequence ?? 0);
+        continueAfter(news.answered ?? 0);
       }
       state.dark = isDark(parentElement.host);
       state.fresh = true;
@@ -138,7 +149,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       if (!state) return;
       states.delete(parentElement);
       mounted.delete(state);
-      state.events.close();
+      dropEvents(state.key);
       destroy?.(state);
     },
   };
@@ -162,7 +173,7 @@ function drawAnswer(about, payloads) {
     const sequence = received[data.key] ?? data.sequence;
     const envelope = { serial, answered, sequence, visit, language };
     const waited = state.waiting().length;
-    state.events.acknowledge(sequence);
+    acknowledge(state.key, sequence);
     const payload = found.get(data.key);
     if (payload) state.show({ ...payload, ...envelope });
     else {
@@ -171,6 +182,7 @@ function drawAnswer(about, payloads) {
     }
     markComponent(state);
   }
+  continueAfter(answered);
   continueVisit();
 }
 onAnswer(drawAnswer);

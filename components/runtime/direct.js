@@ -27,17 +27,19 @@ const address = () => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${pa
 /**
  * Sends events as soon as the running requests allow it.
  *
- * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` displays a response.
- * `refuse(isLost)` is called if the request fails; `isLost` is true if there is no connection.
+ * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` displays a part of the
+ * response, and `done()` is called after the whole response. `refuse(isLost)` is called if the request fails; `isLost`
+ * is true if there is no connection.
  */
-export function postEvents({ gather, draw, refuse }) {
+export function postEvents(actions) {
   clearTimeout(timer);
   const delay = schedule.delay(performance.now());
-  if (delay > 0) timer = setTimeout(() => postEvents({ gather, draw, refuse }), delay);
-  else post({ gather, draw, refuse });
+  if (delay > 0) timer = setTimeout(() => postEvents(actions), delay);
+  else post(actions);
 }
 
-async function post({ gather, draw, refuse }) {
+async function post({ gather, draw, done, refuse }) {
+  // Every request has all waiting events, so that no event is missing in a request that overtakes another request.
   const events = gather();
   if (!events.length) return;
   const visit = page.visit;
@@ -52,10 +54,9 @@ async function post({ gather, draw, refuse }) {
     isLost = false;
     isMissing ||= response.status === 404 || response.status === 405;
     if (!response.ok) throw new Error(`status ${response.status}`);
-    await read(response, payloads => {
+    await read(response, (about, payloads) => {
       schedule.end(number); // ends here, because the late part of the response must not delay other requests
-      const [about, ...rest] = payloads;
-      if (page.visit === visit && about) draw(about, rest);
+      if (page.visit === visit) draw(about, payloads);
     });
   } catch {
     schedule.fail(number, performance.now());
@@ -63,28 +64,31 @@ async function post({ gather, draw, refuse }) {
     return;
   }
   schedule.end(number);
-  if (gather({ onlyNew: true }).length) postEvents({ gather, draw, refuse });
+  done();
 }
 
 /**
- * Reads a response and passes its payloads to `hand`: the first payloads together when all have arrived, then the late
- * payloads.
+ * Reads a response and passes its payloads to `hand(about, payloads)`: the first payloads together when all have
+ * arrived, then each late payload. A late block can be a new description, if a late payload could not be computed.
  */
 async function read(response, hand) {
   let rest = new Uint8Array(0);
   let about = null;
-  let waiting = [];
+  const waiting = [];
   for await (const chunk of chunks(response)) {
     const found = unpackBlocks(rest, chunk);
     rest = found.rest;
     waiting.push(...found.blocks.map(unpack));
     if (about === null && waiting.length > 0 && waiting.length > waiting[0].count) {
       about = waiting[0];
-      hand(waiting);
-      waiting = [];
+      hand(about, waiting.splice(0, 1 + about.count).slice(1));
+    }
+    if (about === null) continue;
+    for (const late of waiting.splice(0)) {
+      if (late.layout) hand(late, []);
+      else hand(about, [late]);
     }
   }
-  if (about && waiting.length) hand([about, ...waiting]);
   if (about && !about.layout) seen = Math.max(seen, about.serial);
 }
 

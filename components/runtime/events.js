@@ -1,14 +1,13 @@
-// Queues of events for Python. While Python is busy, Streamlit keeps only the last message of a component. Therefore
-// each message repeats all events that Python has not acknowledged (mounting.py), and no event is lost.
+// Sends events to Python: through the events route or, where the route cannot be used, through Streamlit. An event waits
+// until a payload includes it, and each message contains all waiting events, so that a lost message loses no event.
 
-import { affectedPart, createFolding } from '../core/pending.js';
+import { affectedPart, fold } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
 import { choices, markStale, mounted, questions } from './stale.js';
 
-const PAUSE = 60; // ms between two messages of a drag
-const PATIENCE = 600; // ms without acknowledgement after which the next message is sent without waiting
-const LOST = 5000; // ms after which an unacknowledged message is considered lost and sent again
-const RETRY = 3100; // ms after which events that did not reach the route are sent again
+const RETRY = 3100; // ms from a failed request to the next attempt
+const LOST = 10_000; // ms after which a message that was not acknowledged is considered lost and sent again
+const PAUSE = 200; // ms after the last response until Streamlit generates the elements that the route cannot update
 // largest number of events in one message, oldest first (MAX_EVENTS in channel.py); the remaining events are sent after
 // the acknowledgement
 const BATCH = 256;
@@ -16,11 +15,14 @@ const BATCH = 256;
 // The last event number. Numbers start at the current time, so that they also increase over remounts and reloads of the
 // page: a session must never receive a number twice.
 let last = Date.now();
-const queues = new Set();
-const fold = createFolding();
-
+let waiting = []; // {key, sequence, ...} of the events that no payload includes yet, oldest first
+let sent = 0; // number of the newest event in the messages so far
+let handled = 0; // number of the newest event of any component that a payload includes
+let left = []; // events of components that left the page: the session ended, or shows another page
+let kept = []; // events that an ended session did not handle, in order
+let again = 0; // timer that sends events again
+let later = 0; // timer that requests a run of the Streamlit script
 let drawAnswer = (_about, _payloads) => {};
-let again = 0; // timer that sends unacknowledged events again
 
 /** Sets the function that displays a response of the events route: `draw(about, payloads)`. */
 export function onAnswer(draw) {
@@ -28,21 +30,26 @@ export function onAnswer(draw) {
 }
 
 const route = {
-  // Every request has all waiting events, so that no event is missing in a request that overtakes another request.
-  gather: ({ onlyNew = false } = {}) =>
-    [...queues]
-      .flatMap(queue => queue.take(onlyNew).map(event => ({ ...event, key: queue.key })))
-      .sort((a, b) => a.sequence - b.sequence),
-  draw: (about, payloads) => {
-    showConnection(true);
-    if (about.layout) handOver();
-    else drawAnswer(about, payloads);
+  gather() {
+    const batch = waiting.slice(0, BATCH);
+    sent = Math.max(sent, batch.at(-1)?.sequence ?? 0);
+    return batch;
   },
-  refuse: isLost => {
+  draw(about, payloads) {
+    showConnection(true);
+    if (about.layout) return push();
+    drawAnswer(about, payloads);
+    clearTimeout(later);
+    if (about.later) later = setTimeout(push, PAUSE);
+  },
+  done() {
+    if (hasUnsent()) deliver();
+    else sendAgainAfter(LOST);
+  },
+  refuse(isLost) {
     if (isLost) showConnection(false);
-    handOver();
-    clearTimeout(again);
-    again = setTimeout(sendAgain, RETRY);
+    push();
+    sendAgainAfter(RETRY);
   },
 };
 
@@ -51,122 +58,73 @@ export function showConnection(isThere) {
   for (const state of mounted) state.showConnection?.(isThere);
 }
 
-/** Sends again the events that were not acknowledged. */
-function sendAgain() {
-  for (const queue of queues) if (queue.waiting.length) queue.again();
+const hasUnsent = () => waiting.some(({ sequence }) => sequence > sent);
+
+/**
+ * Sends the waiting events. Only one message at a time goes through Streamlit, so that a key held down does not request
+ * more pages than Python can generate.
+ */
+function deliver() {
+  if (isDirect()) postEvents(route);
+  else if (sent <= handled) push();
 }
 
 /**
- * Sends the waiting events through Streamlit, which generates the whole page. Without waiting events, only a run is
- * requested: the route may have handled all events, but the last script run began before these events arrived.
+ * Sends the waiting events through Streamlit, which generates the page. Without waiting events, only a run is
+ * requested. Streamlit keeps the last message of a component, so the component of the oldest event sends all events.
  */
-function handOver() {
-  const waiting = [...queues].filter(queue => queue.waiting.length);
-  for (const queue of waiting) queue.push();
-  if (!waiting.length) [...queues].find(queue => queue.trigger)?.trigger('event', []);
+function push() {
+  const batch = route.gather();
+  const triggers = new Map([...mounted].map(({ key, trigger }) => [key, trigger]));
+  const trigger = triggers.get(batch[0]?.key) ?? triggers.get('toolbar') ?? [...triggers.values()].at(-1);
+  trigger?.('event', batch);
+  sendAgainAfter(LOST);
 }
 
-/**
- * Sends the waiting events of all components, the oldest first: an undo must not reach Python before the change that it
- * undoes.
- */
-export function flushEvents() {
-  if (isDirect()) {
-    postEvents(route);
-    return;
-  }
-  for (const queue of [...queues].sort((a, b) => a.first() - b.first())) queue.flush();
-}
-
-/** Creates the queue of a component; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
-export function createQueue() {
-  let waiting = []; // events that are not acknowledged yet, sent or not
-  let sent = 0; // sequence number of the last event that was sent
-  let answered = 0; // sequence number of the last event that was acknowledged
-  let sentAt = 0;
-  let timer = 0;
-  const unsent = () => waiting.filter(event => event.sequence > sent);
-  const send = () => {
-    clearTimeout(timer);
+/** Sends the events again that are still waiting after some ms. */
+function sendAgainAfter(time) {
+  clearTimeout(again);
+  again = setTimeout(() => {
     if (!waiting.length) return;
-    const batch = waiting.slice(0, BATCH);
-    sentAt = performance.now();
-    sent = Math.max(sent, batch.at(-1).sequence);
-    queue.trigger?.('event', batch);
-  };
-  // Only one message is sent at a time, so that a key held down does not request more than Python can compute.
-  const schedule = pause => {
-    clearTimeout(timer);
-    if (isDirect()) {
-      postEvents(route);
-      return;
-    }
-    const wait = sent > answered ? PATIENCE : pause;
-    const rest = sentAt + wait - performance.now();
-    if (wait === 0 || rest <= 0) flushEvents();
-    else timer = setTimeout(flushEvents, rest);
-  };
-  const queue = {
-    trigger: null,
-    key: '', // key of the component's mount
-    /** Returns the events for a request to the events route, and marks them as sent. */
-    take(onlyNew) {
-      const taken = onlyNew ? unsent() : waiting.slice(0, BATCH);
-      if (!onlyNew && taken.length) [sent, sentAt] = [Math.max(sent, taken.at(-1).sequence), performance.now()];
-      return taken;
-    },
-    push: send,
-    /** Returns the events whose effect is not included in the server's data yet, oldest first. */
-    get waiting() {
-      return waiting;
-    },
-    acknowledge(sequence) {
-      answered = Math.max(answered, sequence);
-      waiting = waiting.filter(event => event.sequence > sequence);
-      if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
-      else if (waiting.length && performance.now() - sentAt > LOST) send();
-    },
-    /** Sends an event and returns its number. Events of a drag (`drag: true`) are sent at most every 60 ms. */
-    send(event) {
-      last += 1;
-      waiting = fold(waiting, { ...event, sequence: last });
-      questions.ask(last, affectedPart(event));
-      schedule(event.drag ? PAUSE : 0);
-      // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
-      if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
-      else markStale();
-      return last;
-    },
-    first: () => unsent()[0]?.sequence ?? Infinity,
-    flush() {
-      if (unsent().length) send();
-    },
-    /** Sends all waiting events to a new session, which has not received any event. */
-    again() {
-      [sent, answered] = [0, 0];
-      schedule(0);
-    },
-    /** Removes and returns the waiting events. */
-    clear() {
-      clearTimeout(timer);
-      const removed = waiting;
-      [sent, answered, waiting] = [0, 0, []];
-      questions.withdraw(removed.map(event => event.sequence));
-      return removed;
-    },
-    /** Closes the queue of a component that has left the page. */
-    close() {
-      left.push(...queue.clear().map(event => ({ key: queue.key, event })));
-      queues.delete(queue);
-      markStale();
-    },
-  };
-  queues.add(queue);
-  return queue;
+    sent = 0;
+    deliver();
+  }, time);
 }
 
-let left = []; // {component key, event} of components that left the page: the session ended, or shows another page
-let kept = []; // {component key, event} that an ended session did not handle, in order
+/** Returns the events of a component whose effect is not included in its data yet, oldest first. */
+export const waitingOf = key => waiting.filter(event => event.key === key);
+
+/** Sends an event of the component `key` and returns the event's number. */
+export function sendEvent(key, event) {
+  last += 1;
+  waiting = fold(waiting, { ...event, key, sequence: last });
+  questions.ask(last, affectedPart(event));
+  deliver();
+  // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
+  if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
+  else markStale();
+  return last;
+}
+
+/** Removes the events of a component up to a number, because a payload includes them. */
+export function acknowledge(key, sequence) {
+  waiting = waiting.filter(event => event.key !== key || event.sequence > sequence);
+}
+
+/** Records that a payload includes the events up to a number, and sends the events that waited for this. */
+export function continueAfter(answered) {
+  handled = Math.max(handled, answered);
+  if (hasUnsent()) deliver();
+}
+
+/** Removes the events of a component that has left the page. */
+export function dropEvents(key) {
+  const dropped = waitingOf(key);
+  waiting = waiting.filter(event => event.key !== key);
+  left.push(...dropped);
+  questions.withdraw(dropped.map(({ sequence }) => sequence));
+  markStale();
+}
 
 /** Drops the events of components that left the page, because the session continues and cannot handle these events. */
 export function continueSession() {
@@ -178,22 +136,18 @@ export function continueSession() {
  * responds. The toolbar makes the session open the page's address. Until then, the waiting events are kept.
  */
 export function restartSession() {
-  const waiting = [...queues].flatMap(queue => queue.clear().map(event => ({ key: queue.key, event })));
   kept = [...kept, ...left, ...waiting]
-    .filter(({ event }) => event.type !== 'address')
-    .sort((a, b) => a.event.sequence - b.event.sequence);
-  left = [];
+    .filter(({ type }) => type !== 'address')
+    .sort((a, b) => a.sequence - b.sequence);
+  [left, waiting, sent, handled] = [[], [], 0, 0];
   questions.restart();
   choices.forget();
 }
 
 /** Sends the kept events of the components that are on the page to the new session, which shows the page's address. */
 export function sendKept() {
-  const sent = kept;
-  kept = [];
-  for (const { key, event } of sent) {
-    const queue = [...queues].find(other => other.key === key);
-    if (queue) queue.send(event);
-    else kept.push({ key, event });
-  }
+  const keys = new Set([...mounted].map(({ key }) => key));
+  const events = kept;
+  kept = events.filter(({ key }) => !keys.has(key));
+  for (const { key, sequence, ...event } of events) if (keys.has(key)) sendEvent(key, event);
 }

@@ -1,16 +1,7 @@
-// Listens to the page around the components: Streamlit's text box, links to other pages, keys.
+// Listens to the page around the components: keys, and the stops of the tab key.
 
 import { onHeadKey } from '../heads/heads.js';
-import { flushEvents } from './events.js';
 import { mainElement } from './streamlit.js';
-
-// Waiting events are sent before a link leaves the page, and before a Streamlit button changes the state. A click
-// inside a component is visible here only as a click on the component's host; components send their events in order
-// themselves.
-const onClick = event => {
-  const isLink = event.composedPath().some(element => element instanceof HTMLAnchorElement);
-  if (isLink || event.target.closest?.('button')) flushEvents();
-};
 
 /** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
@@ -18,6 +9,5 @@ export function listenToPage() {
   mainElement()?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
-  document.addEventListener('click', onClick, { signal, capture: true });
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
 }

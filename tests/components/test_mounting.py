@@ -33,8 +33,8 @@ def received(key: str) -> int:
     return channel.current().received.get(key, 0)
 
 
-def message(*numbers: object) -> dict:
-    return {"event": [{"type": "x", "sequence": number} for number in numbers]}
+def message(*numbers: object, key: str = "a") -> dict:
+    return {"event": [{"key": key, "type": "x", "sequence": number} for number in numbers]}
 
 
 def test_each_event_is_handed_on_once_and_in_order(session):
@@ -76,21 +76,19 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
     assert seen == numbers
 
 
-def test_events_of_several_components_keep_their_order(session):
-    """Events keep their order, whichever component's callback runs first.
-
-    A component that is no longer on the page receives no events.
-    """
+def test_a_message_has_the_events_of_all_components_in_order(session):
+    """A component that is no longer on the page receives no events."""
     seen = []
     hear = {key: listen(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
-    session |= {"a": message(4, 7), "b": message(5), "c": {"event": None}}
+    session["b"] = {"event": [*message(4)["event"], *message(5, key="b")["event"], *message(7)["event"]]}
     hear["b"]()
+    session["a"] = message(4)  # an older message, whose callback Streamlit calls later
     hear["a"]()
     assert seen == [(4, "a"), (5, "b"), (7, "a")] and received("a") == 7 and received("b") == 5
     answering()
     channel.current().listen("b", lambda event: seen.append((event["sequence"], "b")))
     channel.current().end()
-    session |= {"a": message(8), "b": message(9)}
+    session["b"] = {"event": [*message(8)["event"], *message(9, key="b")["event"]]}
     hear["b"]()
     assert seen[3:] == [(9, "b")]
 
@@ -98,7 +96,7 @@ def test_events_of_several_components_keep_their_order(session):
 def test_a_payload_says_what_it_answers(session):
     assert answer("a") | {"visit": 0} == {"key": "a", "sequence": 0, "answered": 0, "visit": 0, "serial": 0,
                                          "direct": False, "language": "en"}
-    session["a"], session["b"] = message(5), message(9)
+    session["a"], session["b"] = message(5), message(9, key="b")
     listen("a", None)()
     listen("b", None)()
     answering()

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pendingState } from '../../components/core/head_state.js';
-import {
-  affectedPart,
-  createChoices,
-  createFolding,
-  createQuestions,
-  sliderTicks,
-} from '../../components/core/pending.js';
+import { affectedPart, createChoices, createQuestions, fold, sliderTicks } from '../../components/core/pending.js';
 
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
 const bare = ({ sequence, ...event }) => event;
-/** Returns the events that are still pending after these events were added to one queue. */
-const folded = (...events) => {
-  const fold = createFolding();
-  return events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
-};
+/** Returns the events that still wait after these events were added. */
+const folded = (...events) =>
+  events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
 
 test('an event takes the place of an earlier one whose address and fields it covers', () => {
   const old = heads('self', 0, 1, { constant: true });
@@ -56,12 +48,11 @@ test('undo, redo and reset count, and so does what they undo', () => {
   assert.deepEqual(folded(on, undo, off, on), [on, undo, on]);
 });
 
-test('an undo in another queue counts, too', () => {
-  const fold = createFolding();
+test('an event takes no place of an event of another component', () => {
+  const [first, second] = ['map 0', 'map 1'].map(key => ({ key, type: 'view', view: 'weights' }));
+  assert.deepEqual(folded(first, second, first), [second, first]);
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
-  const before = fold([], { ...on, sequence: 1 });
-  fold([], { type: 'undo', sequence: 2 }); // an event from the undo button of the toolbar
-  assert.deepEqual(fold(before, { ...off, sequence: 3 }).map(bare), [on, off]);
+  assert.deepEqual(folded(on, { key: 'toolbar', type: 'undo' }, off).length, 3);
 });
 
 test('hundreds of heads wait together', () => {
