@@ -4,7 +4,8 @@
 
 The response is a sequence of binary blocks, each a uint32 little-endian length and a payload (components/payload.py).
 The first block describes the response (`about` in `_present`), the others are payloads of components. Payloads that
-take longer to compute, such as a translation, follow at the end of the same response.
+take longer to compute, such as a translation, follow one by one at the end of the same response. In the description,
+`layout` asks the browser to run the Streamlit script now, and `later` after it has displayed the payloads.
 
 Status codes: 400: the body is not as above. 408: the body took longer than PATIENCE. 413: the body has more than
 MAX_BODY bytes. 410: the session has ended or is in another process; the browser then sends its events through
@@ -16,7 +17,8 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
@@ -32,7 +34,7 @@ from app.state import visit
 from app.state.visit import Visit
 from app.views import DIRECT
 from components import Part
-from components.channel import Picture
+from components.channel import Picture, keyed
 from components.payload import pack
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -44,7 +46,9 @@ THREADS = 64  # number of threads for requests that compute or wait for a turn; 
 # `identity` keeps Streamlit's middleware from compressing the response, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
-Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and a function for the later blocks
+# bytes to send at once, and functions that compute the late blocks, in the order in which they are sent
+Answer = tuple[bytes, list[Callable[[], bytes]]]
+ERRORS = (CheckpointError, ForeignError, LimitError)  # the script shows the reason on the page
 
 _limiter: CapacityLimiter | None = None
 
@@ -85,12 +89,13 @@ async def receive(request: Request) -> Response:
     except ValueError as error:
         return PlainTextResponse(str(error), 400)
     first, late = await _in_thread(lambda: answer(now, seen, events))
-    if late is None:
+    if not late:
         return Response(first, media_type="application/octet-stream", headers=HEADERS)
 
     async def blocks() -> AsyncIterator[bytes]:
         yield first
-        yield await _in_thread(late)
+        for make in late:
+            yield await _in_thread(make)
     return StreamingResponse(blocks(), media_type="application/octet-stream", headers=HEADERS)
 
 
@@ -130,8 +135,7 @@ def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
     seen, events = (sent.get("seen"), sent.get("events")) if isinstance(sent, dict) else (None, None)
     if type(seen) is not int or not isinstance(events, list) or len(events) > MAX_EVENTS:
         raise ValueError(f"expected seen, a number, and events, a list of at most {MAX_EVENTS}")
-    return seen, [(event["key"], event) for event in events
-                  if isinstance(event, dict) and isinstance(event.get("key"), str)]
+    return seen, keyed(events)
 
 
 def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
@@ -143,14 +147,14 @@ def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
         events: (component key, event) pairs; see Channel.receive.
 
     Returns:
-        The first blocks, and a function that computes the late blocks, or None if there are no late blocks.
+        The first blocks, and functions that compute the late blocks.
     """
     with visit.use(now):
         now.channel.receive(events)
         newest = now.channel.newest
         with serving.drawing():
             # If another request brought newer events during the wait for a turn, its response contains all changes.
-            return (_blocks([]), None) if now.channel.newest != newest else _present(now, seen)
+            return (_blocks([]), []) if now.channel.newest != newest else _present(now, seen)
 
 
 def _present(now: Visit, seen: int) -> Answer:
@@ -164,26 +168,34 @@ def _present(now: Visit, seen: int) -> Answer:
         with serving.only_while(lambda: now.channel.newest == picture.newest):
             found = page and frame.parts(page, state, problems)
     except serving.OvertakenError:  # the response to the newer events contains all changes
-        return _blocks([]), None
-    except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script, which shows it
+        return _blocks([]), []
+    except ERRORS:
         found = None
-    if page is None or found is None:
-        return _blocks([pack(about | {"layout": True, "count": 0})]), None
-    parts, late = found
-    changed = _changed(now, parts, picture, seen)
-    first = _blocks([pack(about | {"layout": False, "count": len(changed)}), *changed])
-    return first, (lambda: _late(now, late, picture, state.language, seen)) if late else None
+    if found is None:
+        return _blocks([pack(about | {"layout": True, "count": 0})]), []
+    changed = _changed(now, found.parts, picture, seen)
+    about |= {"layout": False, "later": found.is_outdated}
+    late: list[Callable[[], bytes]] = [
+        partial(_late, now, make, picture, state.language, seen, about) for make in found.late]
+    return _blocks([pack(about | {"count": len(changed)}), *changed]), late
 
 
-def _late(now: Visit, late: Sequence[Callable[[], Part]], picture: Picture, language: str, seen: int) -> bytes:
-    found = []
-    with visit.use(now), serving.drawing():
+def _late(now: Visit, make: Callable[[], Part], picture: Picture, language: str, seen: int,
+          about: dict[str, Any]) -> bytes:
+    """Returns a late block; empty if newer events have arrived, because their response contains this part."""
+    def is_wanted() -> bool:
+        return now.channel.newest == picture.newest
+
+    if not is_wanted():
+        return b""
+    with visit.use(now), serving.drawing(), serving.only_while(is_wanted):
         texts.speak(language)
-        for make in late:
-            if now.channel.newest != picture.newest:  # the response to the newer events contains these parts
-                break
-            found.append(make())
-    return _blocks(_changed(now, found, picture, seen))
+        try:
+            return _blocks(_changed(now, [make()], picture, seen)) if is_wanted() else b""
+        except serving.OvertakenError:
+            return b""
+        except ERRORS:
+            return _blocks([pack(about | {"layout": True, "count": 0})])
 
 
 def _changed(now: Visit, parts: Iterable[Part], picture: Picture, seen: int) -> list[bytes]:

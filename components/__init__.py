@@ -6,7 +6,7 @@ The only module of app/ that the components import is app.texts.
 from components.chooser import catalogue, chooser
 from components.comparison import comparison
 from components.contributions import contributions
-from components.dial import dial, table
+from components.dial import dial, paragraph, table
 from components.effect import effect
 from components.figure import figure, spec_of
 from components.head_map import head_map
@@ -25,4 +25,4 @@ from components.written import written
 
 __all__ = ["Grid", "Part", "answering", "catalogue", "chooser", "comparison", "contributions", "dial",
            "effect", "figure", "head_map", "heads", "hiding", "lens", "lesson", "library", "mount", "navigation",
-           "notice", "opening", "page_style", "spec_of", "table", "text_box", "toolbar", "written"]
+           "notice", "opening", "page_style", "paragraph", "spec_of", "table", "text_box", "toolbar", "written"]

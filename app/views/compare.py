@@ -60,14 +60,15 @@ class Compared:
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on.
-
-    As long as the key is the same, the events route updates the page.
-    """
+    """Returns a key of the arrangement of the page; see frame.Direct."""
     there = _readable(_read_all(reading, state))
-    entropies = state.part == "entropy" and (state, reading.shown)
-    return (tuple(one.lab.identity for one in there), state.part, entropies, state.hides_answer,
+    return (tuple(one.lab.identity for one in there), state.part, state.hides_answer,
             [translation.is_offered(one.before) for one in there])
+
+
+def later(first: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the content of the chart of entropies; see frame.Direct."""
+    return state.part == "entropy" and (state, reading.shown)
 
 
 def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
@@ -97,7 +98,7 @@ def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[
 # a link: the model with random tables predicts another value than the model with softmax attention
 EXAMPLE = {"page": "compare", "model": "assignment-softmax", "text": "x=1; x=7; y=3; x=?", "with": "assignment-random",
            "part": "prediction"}
-DIRECT = frame.Direct(depends, parts, late_parts)
+DIRECT = frame.Direct(depends, parts, late_parts, later=later)
 
 
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:

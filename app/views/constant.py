@@ -6,7 +6,8 @@ everything except the results for the input text, which are computed when the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from statistics import fmean
 
@@ -17,17 +18,19 @@ from app.panels.measured import constant_models, constant_text
 from app.panels.page import frame
 from app.panels.page.text import Reading
 from app.server import caches, serving
-from app.state import session
+from app.state import session, visitor_models
+from app.state.handlers import head_events
 from app.state.handlers.constant_events import on_constant, on_constant_place
 from app.state.handlers.events import take_model
 from app.state.lab_state import LabState
 from app.state.pages.constant_view import ConstantView
 from app.texts import N_, _, number, tip
-from components import dial, figure, spec_of
+from components import Part, dial, figure, mount, spec_of
 from components.figure import Spec
 from components.mounting import OnEvent
 from figures.constants import WAYS, Curve, drop_curves, task_curves
-from models import Lab, catalogue
+from models import HeadPlan, Lab, catalogue
+from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.studies.papa import results
@@ -46,8 +49,48 @@ RULE = N_("A task counts towards the mean if each of the three probes on the unm
 
 
 def page() -> None:
-    """Displays the page. The text box is shown only for a model whose measured probes can label the text."""
-    frame.under_header(_draw, has_box=lambda lab, state: _reads(_whole(_studies()), lab, state.constant))
+    frame.under_header(_draw, direct=DIRECT)
+
+
+def has_box(lab: Lab, state: LabState) -> bool:
+    """Returns True for a model whose measured probes can label the input text."""
+    return _reads(_whole(_studies()), lab, state.constant)
+
+
+def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the arrangement of the page; see frame.Direct."""
+    studies = _whole(_studies())
+    if not studies:
+        return None
+    study, task, count = _setting(studies, lab, state.constant)
+    reason = has_box(lab, state) and constant_text.problem(lab, study, reading.shown, task, count)
+    return study.name, store.stamp(study.name, KIND), task, bool(reason)
+
+
+def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the content of the button below the labels; see frame.Direct."""
+    studies = _whole(_studies())
+    return bool(studies) and _setting(studies, lab, state.constant)[-1] > 0
+
+
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """Returns the page's components, except `late_parts`."""
+    studies = _whole(_studies())
+    if not studies:
+        return []
+    study, _task, count = _setting(studies, lab, state.constant)
+    return [_table(study, count), _slider(study, count), *_curves(study, count)]
+
+
+def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
+    """Returns functions that create the results of the input text."""
+    if not has_box(lab, state):
+        return []
+    study, task, count = _setting(_whole(_studies()), lab, state.constant)
+    return constant_text.late_parts(lab, study, reading.shown, task, count)
+
+
+DIRECT = frame.Direct(depends, parts, late_parts, later=later, has_box=has_box)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
@@ -58,26 +101,56 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.info(_("No model has been measured yet. Measure one with: {command}",
                   command=f"`python -m models.studies.papa {lab.name}`"))
         return
-    shown = state.constant
-    study = _chosen(studies, lab, shown)
-    counts = study.counts
-    count = counts[shown.step]
-    reads = _reads(studies, lab, shown)
-    _choose(studies, study, shown, reads)
+    shown = {part.key: part for part in parts(lab, reading, state)}
+    study, task, count = _setting(studies, lab, state.constant)
+    reads = has_box(lab, state)
+    _choose(studies, study, task, reads)
     with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
         left, right = st.columns([60, 40], gap="medium")
     with right:  # the right part is displayed first, because a new text changes it
-        _table(study, count)
-        task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
-        if reads:
-            constant_text.draw(lab, study, reading.shown, task, count)
+        mount(shown["constant table"])
+        for make in late_parts(lab, reading, state):
+            mount(make())
+        if reads and not constant_text.problem(lab, study, reading.shown, task, count):
+            st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=_set_constant,
+                      disabled=not count or lab.constant is None,
+                      help=_("On other pages the constant matrices are means over the model's own training texts, not "
+                             "over the texts of this task."))
         st.caption(_("Measured in {minutes} minutes on one core. Repeat the measurement with: {command}",
                      minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
     with left:
         serving.give_way()
-        _slider(study, count)
-        _curves(study, count)
+        mount(shown["constant dial"])
+        mount(shown["constant drop"])
+        st.caption(" ".join((_(ABOUT), _(RULE), _left_out(study))), help="\n\n".join(map(tip, ("probe", "score"))))
+        mount(shown["constant tasks"])
         constant_models.draw(list(every.values()))
+
+
+def _setting(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> tuple[Study, str, int]:
+    """Returns the study, the task and the number of constant heads on the page.
+
+    Args:
+        studies: the studies to choose from, by name; at least one.
+        lab: the page's model.
+        shown: the state of the page.
+    """
+    study = _chosen(studies, lab, shown)
+    return study, shown.task if shown.task in study.tasks else next(iter(study.tasks)), study.counts[shown.step]
+
+
+def _set_constant() -> None:
+    """Makes the heads that are constant on the page constant on all pages.
+
+    The number of heads is read here, because the events route changes it after the button was displayed.
+    """
+    state = session.history().present
+    with contextlib.suppress(CheckpointError, ForeignError):  # the page then displays the error
+        lab, studies = visitor_models.opened(state.model), _whole(_studies())
+        if studies:
+            study, task, count = _setting(studies, lab, state.constant)
+            heads = constant_text.order_of(lab, study, task)[:count]
+            head_events.set_plan(HeadPlan().with_heads(heads, constant=True))
 
 
 def _studies(tells: bool = False) -> dict[str, Study]:
@@ -131,17 +204,16 @@ def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
     return own or next(here, next(iter(studies.values())))
 
 
-def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
+def _choose(studies: dict[str, Study], study: Study, task: str, reads: bool) -> None:
     """Displays the choice of the measured model and of the task.
 
     Args:
         studies: all studies, by name.
         study: the chosen study.
-        shown: the state of the page.
+        task: the task of the labels.
         reads: True if the page's model is the measured model, whose probes can label the input text.
     """
-    st.session_state[session.STUDY] = study.name
-    st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
+    st.session_state[session.STUDY], st.session_state[session.CONSTANT_TASK] = study.name, task
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Measured model"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
                      format_func=lambda name: studies[name].title)
@@ -160,27 +232,29 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
 GROUP = "constant"
 
 
-def _slider(study: Study, count: int) -> None:
-    dial(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
-         label=_("Modified heads, of {heads}", heads=study.heads),
-         told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
+def _slider(study: Study, count: int) -> Part:
+    return dial.part(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
+                     label=_("Modified heads, of {heads}", heads=study.heads),
+                     told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
 
 def _hear(study: Study) -> OnEvent:
     return partial(on_constant_place, counts=study.counts)
 
 
-def _curves(study: Study, count: int) -> None:
+def _curves(study: Study, count: int) -> list[Part]:
+    """Returns the chart of the relative drop, and the chart of the scores by task."""
     stamp = store.stamp(study.name, KIND)
-    figure(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
-           title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name],
-           what="constant",
-           alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
-    st.caption(" ".join((_(ABOUT), _(RULE), _left_out(study))), help="\n\n".join(map(tip, ("probe", "score"))))
-    figure(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
-           title=_("Scores by task"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
-           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
-                        for task in study.tasks.values()), on_event=_hear(study))
+    drop = figure.part(
+        key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
+        title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant",
+        alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
+    tasks = figure.part(
+        key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count, title=_("Scores by task"),
+        about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
+        alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
+                      for task in study.tasks.values()), on_event=_hear(study))
+    return [drop, tasks]
 
 
 def _left_out(study: Study) -> str:
@@ -244,9 +318,9 @@ def _mean(scores: tuple[float, ...]) -> str:
     return number(fmean(scores), ".3f") if scores else "–"
 
 
-def _table(study: Study, count: int) -> None:
+def _table(study: Study, count: int) -> Part:
     columns, tables = _tables(study.name, store.stamp(study.name, KIND))
-    dial(key="constant table", group=GROUP, places=study.counts, at=count, columns=columns, tables=tables)
+    return dial.part(key="constant table", group=GROUP, places=study.counts, at=count, columns=columns, tables=tables)
 
 
 @caches.remembered(worded=True)

@@ -30,17 +30,19 @@ def page() -> None:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on.
-
-    As long as the key is the same, the events route updates the page.
-    """
-    now = visit.current()
+    """Returns a key of the arrangement of the page; see frame.Direct."""
     before, after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
-    section = sections.present(lab, state, after)
-    is_drawn = section not in ("", *sections.LIVE)  # by Streamlit
-    return (section, is_drawn and (state, reading.prompt), state.hides_answer, state.offers_sections,
-            translation.is_offered(before), state.sampling, state.budgets,
-            lab.task.writes and continuation.refusal(lab, reading), now.download,
+    return (sections.present(lab, state, after), state.hides_answer, state.offers_sections,
+            translation.is_offered(before), visit.current().download)
+
+
+def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the content of the section, the continuation and their settings; see frame.Direct."""
+    now = visit.current()
+    after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)[1]
+    is_drawn = sections.present(lab, state, after) not in ("", *sections.LIVE)  # by Streamlit
+    return (is_drawn and (state, reading.prompt), state.sampling, state.budgets,
+            lab.task.writes and continuation.refusal(lab, reading),
             now.continuation and continuation.key_of(reading, state))
 
 
@@ -69,7 +71,7 @@ def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[],
     return [partial(translation.part, lab, state, before, after)] if translation.is_offered(before) else []
 
 
-DIRECT = frame.Direct(depends, parts, late_parts)
+DIRECT = frame.Direct(depends, parts, late_parts, later=later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:

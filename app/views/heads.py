@@ -5,7 +5,7 @@ The page also shows the roles of heads. Selecting points in the chart selects he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.heads_view import MEASURES, SOURCES
 from app.texts import _, number, tip
-from components import figure, spec_of
+from components import Part, figure, mount, spec_of
 from figures.heads import HeadPoint, head_points, head_scatter
 from figures.squares import correlations
 from models import Lab
@@ -36,7 +36,31 @@ PAGE_COLOURS = [f"#{number:06d}" for number in range(1, 9)]
 
 
 def page() -> None:
-    frame.under_header(_draw)
+    frame.under_header(_draw, direct=DIRECT)
+
+
+def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the arrangement of the page; see frame.Direct."""
+    return state.hides_answer
+
+
+def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the content of the charts, roles and pairs of heads; see frame.Direct."""
+    state = state.for_model(lab.name)
+    at = state.selection
+    return (at.kind, at.layer, at.head), frozenset(state.plan.heads), reading.prompt, state.heads, state.term
+
+
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """Returns the heads and the effect of the plan. Streamlit displays the measures of the heads."""
+    state = state.for_model(lab.name)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    notes = roles.badges(measures.over_a_corpus(lab), state.heads.role)
+    found = [heads.grid_part(lab, state, after, notes=notes)]
+    return found if state.hides_answer else [*found, effect.part(lab, state, before, after)]
+
+
+DIRECT = frame.Direct(depends, parts, lambda *_given: [], later=later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
@@ -44,12 +68,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "your text."))
     found = measures.over_a_corpus(lab)
     _example(lab, found)
+    shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     with st.container(key="heads-work"):  # for peek.js: one line while the panel is off screen
         left, right = st.columns([38, 62], gap="medium")
     with left:
-        heads.grid(lab, state, after, notes=roles.badges(found, state.heads.role))
+        mount(shown["heads"])
         effect.draw(lab, state, before, after)
         roles.draw(lab, found, state)
     with right:

@@ -135,12 +135,14 @@ def _shown(lab: Lab, reading: Reading, state: LabState) -> Shown:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on.
-
-    As long as the key is the same, the events route updates the page.
-    """
+    """Returns a key of the arrangement of the page; see frame.Direct."""
     shown = _shown(lab, reading, state)
-    return state.models, tuple(shown.damaged), shown.curves, tuple(shown.unread)
+    return state.models, tuple(shown.damaged), shown.curves
+
+
+def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the sentences about models that do not read the whole text; see frame.Direct."""
+    return tuple(_shown(lab, reading, state).unread)
 
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
@@ -165,7 +167,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     return [charts, slider, heads]
 
 
-DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit)
+DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit, later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:

@@ -5,7 +5,10 @@ The page shows the predictions without the pruned heads, the loss on held-out te
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -16,50 +19,149 @@ from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.measured import measures, pruning, roles
 from app.panels.measured.pruning import Choice
-from app.panels.page import frame
+from app.panels.page import frame, text
 from app.panels.page.text import Reading
 from app.panels.prompt import effect, heads, translation
-from app.server import serving
-from app.state import session
+from app.server import caches, serving
+from app.server.limits import LimitError
+from app.state import session, visit, visitor_models
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.pruning_view import ALL, ORDERS
 from app.texts import _, tip
-from components import dial, figure, mount, spec_of
+from components import Part, dial, figure, mount, paragraph, spec_of
+from components.figure import Spec
 from components.mounting import OnEvent
 from figures.pruning import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_curves
-from models import Lab
+from models import HeadPlan, Lab
 from models.analysis.pruning_orders import RANDOM, follows, left_of
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
 
 
 def page() -> None:
-    frame.under_header(_draw)
+    frame.under_header(_draw, direct=DIRECT)
+
+
+def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the arrangement of the page; see frame.Direct."""
+    before = _traces(lab, reading, state)[0]
+    chosen = pruning.choice(lab, state.pruning, before)
+    return (state.hides_answer, translation.is_offered(before), tuple(chosen.orders), chosen.name, chosen.scope,
+            bool(pruning.over_texts(lab, chosen)), pruning.has_curve_on_text(lab, before))
+
+
+def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """Returns a key of the content of the example button; see frame.Direct."""
+    chosen = pruning.choice(lab, state.pruning, _traces(lab, reading, state)[0])
+    return left_of(state.for_model(lab.name).plan, chosen.addresses) < len(chosen.addresses)
+
+
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """Returns the page's components, except `late_parts`."""
+    before, after = _traces(lab, reading, state)
+    found = [heads.grid_part(lab, state.for_model(lab.name), after,
+                             notes=roles.badges(measures.over_a_corpus(lab), ""))]
+    if not state.hides_answer:
+        found.append(effect.part(lab, state.for_model(lab.name), before, after))
+    return [*found, *(make() for make in _charts(lab, before, state))] if _is_ready(lab, before, state) else found
+
+
+def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
+    """Returns functions that create the components which take longer than the attention maps.
+
+    For a new text these are the slider and the charts, which need forward passes. The translation is always the last.
+    """
+    before, after = _traces(lab, reading, state)
+    charts = [] if _is_ready(lab, before, state) else _charts(lab, before, state)
+    return [*charts, *([partial(translation.part, lab, state.for_model(lab.name), before, after)]
+                       if translation.is_offered(before) else [])]
+
+
+DIRECT = frame.Direct(depends, parts, late_parts, later=later)
+
+
+def _traces(lab: Lab, reading: Reading, state: LabState) -> tuple[AnyTrace, AnyTrace]:
+    return compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
+
+
+def _is_ready(lab: Lab, before: AnyTrace, state: LabState) -> bool:
+    return pruning.is_computed(lab, before, pruning.choice(lab, state.pruning, before))
+
+
+def _charts(lab: Lab, before: AnyTrace, state: LabState) -> list[Callable[[], Part]]:
+    """Returns functions that create the slider, the roles, the chart, and the numbers below the chart."""
+    chosen = pruning.choice(lab, state.pruning, before)
+    state, found = state.for_model(lab.name), pruning.over_texts(lab, chosen)
+    made: list[Callable[[], Part]] = [partial(_dial, chosen, state)]
+    if _with_roles(lab, chosen):
+        made.append(partial(_roles, lab, chosen, state))
+    if found or pruning.has_curve_on_text(lab, before):
+        made.append(partial(_curves, lab, before, chosen, state))
+    if found:
+        made.append(lambda: dial.part(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1),
+                                      at=left_of(state.plan, chosen.order), told=_numbers(found, chosen)))
+    return made
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page prunes heads one after another, in an order that was measured, and shows the loss and the "
                  "saving."))
-    state = state.for_model(lab.name)
-    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    before, after = _traces(lab, reading, state)
     chosen = pruning.choice(lab, state.pruning, before)
-    found = pruning.over_texts(lab, chosen)
-    measured = measures.over_a_corpus(lab)
-    left = left_of(state.plan, chosen.order)
+    serving.give_way()
+    shown = {part.key: part for part in parts(lab, reading, state)}
+    if "pruning dial" not in shown:  # a new text
+        shown |= {part.key: part for part in (make() for make in _charts(lab, before, state))}
     said = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
-        _example(chosen, left)
-        _choose(lab, state, chosen, left)
-        heads.grid(lab, state, after, notes=roles.badges(measured, ""))
-        _roles(measured, state, chosen)
+        _example(chosen, left_of(state.for_model(lab.name).plan, chosen.order))
+        _choose(lab, chosen)
+        for key in ("pruning dial", "heads", "pruning roles"):
+            if key in shown:
+                mount(shown[key])
     with middle:
-        _curves(lab, before, chosen, found, left)
+        if "pruning chart" in shown:
+            mount(shown["pruning chart"])
+            _caption(lab, before, chosen)
+        if "pruning numbers" in shown:
+            mount(shown["pruning numbers"])
+        # the corpora are English, so models of other languages and of assignments have no measurements
+        elif not lab.task.only_english:
+            st.caption(_("Curves over many texts exist only for our language models."))
+        else:
+            st.caption(_("Not measured yet: `{command}`",
+                         command=f"python -m models.studies.corpus.pruning {lab.name}"))
     with panel:
-        effect.draw(lab, state, before, after)
+        effect.draw(lab, state.for_model(lab.name), before, after)
     if said is not None:
         with said:
-            mount(translation.part(lab, state, before, after))
+            mount(translation.part(lab, state.for_model(lab.name), before, after))
+
+
+def _present() -> Choice:
+    """Returns the pruning orders of the visitor's present text, for the callbacks of Streamlit's widgets.
+
+    The events route may have changed the text since Streamlit displayed the widgets.
+    """
+    past = visit.current().history
+    lab = visitor_models.opened(past.present.model)
+    before = compute.traces_of(lab, text.read(lab, past, past.present.text).prompt, HeadPlan())[0]
+    return pruning.choice(lab, past.present.pruning, before)
+
+
+def _prune_half() -> None:
+    with contextlib.suppress(LimitError, CheckpointError, ForeignError):  # the page then displays the error
+        order = _present().order
+        head_events.prune_to(order, len(order) - len(order) // 2)
+
+
+def _on_order() -> None:
+    with contextlib.suppress(LimitError, CheckpointError, ForeignError):  # the page then displays the error
+        chosen = _present()
+        head_events.on_order(chosen.orders, chosen.name)
 
 
 def _example(chosen: Choice, left: int) -> None:
@@ -69,25 +171,29 @@ def _example(chosen: Choice, left: int) -> None:
     """
     count = len(chosen.order)
     st.button(_("Example: prune {n} of {count} heads", n=count // 2, count=count), key="example-pruning",
-              disabled=left < count, on_click=head_events.prune_to, args=(chosen.order, count - count // 2))
+              disabled=left < count, on_click=_prune_half)
 
 
-def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
-    """Displays the choice of the pruning order, of the heads to prune, and of the number of remaining heads."""
-    count = len(chosen.order)
+def _choose(lab: Lab, chosen: Choice) -> None:
+    """Displays the choice of the pruning order and of the heads to prune."""
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
-                     on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
+                     on_change=_on_order, help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
             st.segmented_control(_("Attention block"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
                                  required=True, on_change=head_events.on_scope, label_visibility="collapsed")
+
+
+def _dial(chosen: Choice, state: LabState) -> Part:
+    """Returns the slider of the number of remaining heads."""
+    count, left = len(chosen.order), left_of(state.plan, chosen.order)
     told = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
     if not follows(state.plan, chosen.order):
         told[left] = _("**{n}** of {count} heads are left, pruned in another order.", n=left, count=count)
-    dial(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune", told=told,
-         label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
+    return dial.part(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune",
+                     told=told, label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
 
 
 def _group(chosen: Choice) -> str:
@@ -99,22 +205,25 @@ def _hear(chosen: Choice) -> OnEvent:
     return partial(head_events.on_left, order=chosen.order)
 
 
-def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
-    """Displays the roles of the remaining heads."""
-    its = [role for role in measured.get("roles", [])
-           if chosen.scope in (ALL, role["kind"])]
-    if not its:
-        return
+def _with_roles(lab: Lab, chosen: Choice) -> list[dict[str, Any]]:
+    """Returns the measured roles of the heads that can be pruned."""
+    return [role for role in measures.over_a_corpus(lab).get("roles", []) if chosen.scope in (ALL, role["kind"])]
+
+
+def _roles(lab: Lab, chosen: Choice, state: LabState) -> Part:
+    """Returns a sentence with the roles of the remaining heads."""
+    its = _with_roles(lab, chosen)
     every = Counter(role["role"] for role in its)
     kept = Counter(role["role"] for role in its
                    if state.plan.state(role["kind"], role["layer"], role["head"]).gate > 0)
-    st.markdown(_("**Remaining roles**"))
-    st.markdown(" · ".join(_("{role} {kept} of {every}", role=f"{roles.in_words(name)} ({roles.short(name)})",
-                             kept=kept[name], every=count) for name, count in sorted(every.items())))
+    listed = " · ".join(_("{role} {kept} of {every}", role=f"{roles.in_words(name)} ({roles.short(name)})",
+                          kept=kept[name], every=count) for name, count in sorted(every.items()))
+    return paragraph.part(key="pruning roles", text="\n".join((_("**Remaining roles**"), listed)))
 
 
-def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], left: int) -> None:
-    """Displays the loss and the saving at each number of remaining heads, on held-out texts and the input text."""
+def _curves(lab: Lab, before: AnyTrace, chosen: Choice, state: LabState) -> Part:
+    """Returns the loss and the saving at each number of remaining heads, on held-out texts and the input text."""
+    found, left = pruning.over_texts(lab, chosen), left_of(state.plan, chosen.order)
     panels: list[tuple[str, bool, dict[str, Curve]]] = []
     if found:
         its = pruning.curves(found)
@@ -128,23 +237,28 @@ def _curves(lab: Lab, before: AnyTrace, chosen: Choice, found: dict[str, Any], l
     typed = pruning.on_this_text(lab, before, chosen)
     if typed:
         panels.append((_("KL divergence on this text, nats"), False, {chosen.name: typed}))
-    if panels:
-        about = [_measured(found)] if found else []
-        about += [_("KL on this text: from the unmodified predictions, in the chosen order.")] if typed else []
-        title = _("Effect of pruning in this order")
-        figure(key="pruning chart", spec=spec_of(pruning_curves.spec(panels, 0, title)), models=[lab.name],
-               what="pruning", title=title, about=about, alt=_told(found, typed, left),
-               group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
-        st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *about])),
-                   help=tip("bleu") if "bleu" in found else None)
-    if found:
-        dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
-             told=_numbers(found, chosen))
-    # the corpora are English, so models of other languages and of assignments have no measurements
-    elif not lab.task.only_english:
-        st.caption(_("Curves over many texts exist only for our language models."))
-    else:
-        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.pruning {lab.name}"))
+    return figure.part(key="pruning chart", spec=_spec(json.dumps(panels)), models=[lab.name], what="pruning",
+                       title=_("Effect of pruning in this order"), about=_about(lab, before, found),
+                       alt=_told(found, typed, left), group=_group(chosen), at=left, here=_("left now"),
+                       on_event=_hear(chosen))
+
+
+@caches.remembered(worded=True)
+def _spec(panels: str) -> Spec:
+    """Returns the chart of these panels, the first argument of figures.pruning.pruning_curves as JSON."""
+    return spec_of(pruning_curves.spec(json.loads(panels), 0, _("Effect of pruning in this order")))
+
+
+def _about(lab: Lab, before: AnyTrace, found: dict[str, Any]) -> list[str]:
+    """Returns sentences about the measurements that the chart shows."""
+    on_text = [_("KL on this text: from the unmodified predictions, in the chosen order.")]
+    return [*([_measured(found)] if found else []), *(on_text if pruning.has_curve_on_text(lab, before) else [])]
+
+
+def _caption(lab: Lab, before: AnyTrace, chosen: Choice) -> None:
+    found = pruning.over_texts(lab, chosen)
+    st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *_about(lab, before, found)])),
+               help=tip("bleu") if "bleu" in found else None)
 
 
 def _measured(found: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from components.mounting import Content, OnEvent, Part, component, mount
+from components.mounting import Content, OnEvent, component
 
 
 @component("dial")
@@ -29,8 +29,9 @@ def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "
     return _header(group, places, at, columns, tables, label=label, term=term, told=list(told)), {}
 
 
+@component("dial")
 def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
-          strong: Collection[tuple[int, int]] = ()) -> None:
+          strong: Collection[tuple[int, int]] = ()) -> Content:
     """Displays a fixed table. st.table would take 4 ms on the server and load a table library in the browser.
 
     Args:
@@ -39,8 +40,19 @@ def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
         rows: texts of the cells; the first column is the name of the row.
         strong: (row, column) of the cells in bold.
     """
-    header = _header("", [0], 0, columns, [rows], strong=[list(cell) for cell in strong])
-    mount(Part("dial", key, header))
+    return _header("", [0], 0, columns, [rows], strong=[list(cell) for cell in strong]), {}
+
+
+@component("dial")
+def paragraph(*, key: str, text: str, is_small: bool = False) -> Content:
+    """Displays a text that the events route can change, unlike st.markdown.
+
+    Args:
+        key: key of the mount.
+        text: the text; text between ** is bold.
+        is_small: True for the size and colour of a caption.
+    """
+    return _header("", [0], 0, (), (), told=[text], small=is_small), {}
 
 
 def _header(group: str, places: Sequence[int], at: int, columns: Sequence[str],

@@ -36,12 +36,13 @@ function create(state) {
 const turn = (state, drag) => moveGroup(state, state.data.places[state.input.value], drag);
 
 function update(state, data) {
-  const { label = '', term = '', places, columns, told = [], tables, strong = [] } = data;
+  const { label = '', term = '', places, columns, told = [], tables, strong = [], small = false } = data;
   const shown = state.fresh ? JSON.stringify([label, places, columns, told, tables, strong]) : state.shown;
   if (state.shown !== shown) {
     Object.assign(state, { shown, placed: null });
     state.slider.hidden = !label;
     state.told.hidden = !told.length;
+    state.told.classList.toggle('small', small);
     state.table.hidden = !columns.length;
     state.name.replaceChildren(term ? termElement(term, label) : label);
     state.input.max = places.length - 1;

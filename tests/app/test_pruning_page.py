@@ -15,11 +15,8 @@ from test_pages import all_sent, opened, sent
 
 import models
 from app.panels.measured import pruning
-from app.state import session
-from app.state.handlers import head_events
+from app.state import session, visit
 from app.state.pages.pruning_view import ORDERS, PruningView
-from app.views import pruning as view
-from components.mounting import OnEvent
 from models import HeadPlan
 from models.analysis import pruning_orders
 from models.studies import store
@@ -54,43 +51,32 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def go() -> Callable[..., None]:
     """Returns the function go(app, x, drag=True), which moves the slider to x and runs the page.
 
     With key="pruning chart" it sends the same event from the chart.
     """
-    hearing: dict[str, OnEvent] = {}
-
-    def listening(draw: Callable[..., None]) -> Callable[..., None]:
-        def drawn(*, key: str, on_event: OnEvent | None = None, **more: Any) -> None:
-            if on_event is not None:
-                hearing[key] = on_event
-            draw(key=key, on_event=on_event, **more)
-        return drawn
-
     def gone(app: AppTest, x: object, drag: bool = True, key: str = "pruning dial", kind: str = "at") -> None:
-        history = app.session_state["visit"].history
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(head_events, "history", lambda: history)
-            hearing[key]({"type": kind, "x": x, "drag": drag})
+        now = app.session_state["visit"]
+        with visit.use(now):
+            now.channel.handlers[key]({"type": kind, "x": x, "drag": drag})
         app.run()
         assert not app.exception
 
-    monkeypatch.setattr(view, "dial", listening(view.dial))
-    monkeypatch.setattr(view, "figure", listening(view.figure))
     return gone
 
 
 def dials(app: AppTest) -> dict[str, dict[str, Any]]:
     """Returns the payloads of the slider and of the component with the numbers. Both have the same position."""
-    found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")}
+    found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")
+             if header["group"]}
     assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], left_of(app))}
     return found
 
 
 def left_of(app: AppTest) -> int:
     """Returns the number of heads left, after checking that slider and chart show the same number."""
-    (slider,) = (header for header, _ in all_sent(app, "dial") if header["label"])
+    (slider,) = (header for header, _ in all_sent(app, "dial") if header.get("label"))
     assert slider["places"] == list(range(len(slider["places"])))
     for header, _ in all_sent(app, "figure"):
         assert (header["group"], header["at"]) == (slider["group"], slider["at"])
@@ -102,8 +88,8 @@ def plan_of(app: AppTest) -> HeadPlan:
 
 
 def said(app: AppTest) -> str:
-    """Returns the visible text of the page, including the text of both dials at their position."""
-    told = [header["told"][header["at"]] for header in dials(app).values()]
+    """Returns the visible text of the page, including the text of slider, numbers and roles."""
+    told = [header["told"][header["places"].index(header["at"])] for header, _ in all_sent(app, "dial")]
     return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
 
 

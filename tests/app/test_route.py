@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 import models
 from app import route
 from app.panels.page import frame
+from app.server.limits import LimitError
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.lessons import lesson_files
@@ -49,7 +50,7 @@ def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]
 def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[str, Any], Payloads]:
     """Sends events to the route. Returns the description of the response, and the payloads by component."""
     first, late = route.answer(now, seen, [(event["key"], event) for event in events])
-    found = blocks(first + (late() if late else b""))
+    found = blocks(first + b"".join(make() for make in late))
     if not found:
         return {}, {}
     return found[0][0], {header["key"]: (header, arrays) for header, arrays in found[1:]}
@@ -131,8 +132,8 @@ def test_an_answer_that_a_newer_one_overtook_is_not_taken_for_the_picture_on_the
     about, _ = post(now, [click(2, layer=2)], seen=now.channel.serial)
     first = LabState("stories-softmax", "The cat sat.")  # layer 0, as in the older response
     with visit.use(now):
-        parts, _ = frame.parts(route.DIRECT["explore"], first, [])
-        assert not route._changed(now, [part for part in parts if part.key == "map"], older, about["serial"])
+        found = frame.parts(route.DIRECT["explore"], first, [])
+        assert not route._changed(now, [part for part in found.parts if part.key == "map"], older, about["serial"])
     assert post(now, [click(3, layer=0)], seen=about["serial"])[1]["map"][0]["layer"] == 0
 
 
@@ -160,9 +161,53 @@ def test_a_translation_follows_the_pictures():
     now = opened(model="translation-softmax", text="The cat is sleeping.").session_state["visit"]
     event = click(1, type="heads", kind="cross", gate=0.0, scope="all")
     first, late = route.answer(now, 0, [("heads", event)])
-    assert "written" not in {header.get("key") for header, _ in blocks(first)} and late is not None
-    (written, _), = blocks(late())
+    assert "written" not in {header.get("key") for header, _ in blocks(first)}
+    (written, _), = blocks(late[0]())
     assert written["key"] == "written" and written["after"] is not None
+
+
+def test_heads_are_sent_before_streamlit_draws_the_chart_of_measures():
+    app = opened(page="heads", model="stories-softmax", text="The cat sat.")
+    now = app.session_state["visit"]
+    about, parts = post(now, [click(1, layer=1)], seen=now.channel.serial)
+    assert not about["layout"] and about["later"] and parts["heads"][0]["selection"]["layer"] == 1
+    app.run()
+    after = mounted(app)
+    assert all(content(payload) == content(after[key]) for key, payload in parts.items())
+    assert post(now, [click(2, type="heads", gate=0.5)])[0]["later"]  # the chart marks the head
+    app.run()
+    assert not post(now, [click(3, type="heads", gate=0.4)])[0]["later"]
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_new_text_on_pruning_shows_the_heads_before_the_charts(slow: bool):
+    now = opened(page="pruning", model="stories-softmax", text="The cat sat.").session_state["visit"]
+    typed = {"sequence": 1, "type": "text", "text": "Two slow dogs ran." if slow else "Two dogs ran."}  # not cached
+    first, late = route.answer(now, 0, [("text", typed)])
+    found = {header.get("key") for header, _ in blocks(first)}
+    assert {"heads", "effect"} <= found and not {"pruning dial", "pruning chart"} & found
+    if slow:  # newer events have arrived; their response contains the charts
+        now.channel.receive([("heads", click(2, layer=1))])
+        assert [make() for make in late] == [b""] * len(late)
+        about, parts = post(now, [], seen=now.channel.serial)
+        assert {"pruning dial", "pruning chart"} <= set(parts)
+        return
+    assert {"pruning dial", "pruning chart"} <= {blocks(make())[0][0]["key"] for make in late}
+    dial = {"key": "pruning dial", "sequence": 2, "type": "at", "x": 20, "drag": True}
+    first, late = route.answer(now, now.channel.serial, [("pruning dial", dial)])
+    sent = {header.get("key"): header for header, _ in blocks(first)}
+    assert sent["pruning dial"]["at"] == sent["pruning chart"]["at"] == 20 and not late
+
+
+def test_a_late_part_that_the_limits_forbid_makes_streamlit_show_the_reason(monkeypatch: pytest.MonkeyPatch):
+    now = opened(page="pruning", model="stories-softmax", text="The cat sat.").session_state["visit"]
+    _first, late = route.answer(now, 0, [("text", {"sequence": 1, "type": "text", "text": "Three mice ran away."})])
+
+    def spend(*args: Any) -> None:
+        raise LimitError("too much")
+
+    monkeypatch.setattr("app.panels.measured.pruning.limits.spend", spend)
+    assert any(header.get("layout") for make in late for header, _ in blocks(make()))
 
 
 def test_an_answer_to_older_events_computes_nothing():
@@ -181,7 +226,7 @@ def test_an_answer_to_older_events_computes_nothing():
         assert inside.wait(10)
         now.channel.receive([("heads", click(2, layer=1))])
     older.join(10)
-    assert answers == [(b"", None)] and not go_on.is_set()
+    assert answers == [(b"", [])] and not go_on.is_set()
 
 
 def test_a_newer_letter_cancels_the_forward_pass_of_an_older_one_that_has_not_begun(monkeypatch: pytest.MonkeyPatch):
@@ -276,30 +321,43 @@ others = st.sampled_from([
     {"key": "effect", "type": "prediction", "index": 2}, {"key": "chooser", "type": "model", "model": "nobody"}])
 
 
+texts_and_places = st.sampled_from([
+    {"key": "text", "type": "text", "text": "The dog ran."}, {"key": "text", "type": "text", "text": "The cat sat."},
+    *({"key": "pruning dial", "type": "at", "x": left, "drag": drag} for left in (0, 20, 33) for drag in (True, False)),
+    {"key": "pruning chart", "type": "at", "x": 31}, {"key": "constant drop", "type": "at", "x": 0},
+    *({"key": "constant dial", "type": "at", "x": count} for count in (16, 28, 29))])
+FIRST = {page: LabState(model, "The cat sat.", page=page) for page, model in (
+    ("explore", "stories-softmax"), ("heads", "stories-softmax"), ("pruning", "stories-softmax"),
+    ("constant", "masked-softmax"))}
+
+
 @pytest.fixture(scope="module")
-def pair() -> Any:
-    """Returns two sessions on the same page. The route handles the events of the first, Streamlit of the second."""
-    return [opened(model="stories-softmax", text="The cat sat.") for _ in range(2)]
+def pairs() -> dict[str, Any]:
+    """Returns two sessions on each page. The route handles the events of the first, Streamlit of the second."""
+    return {page: [opened(page=page, model=state.model, text=state.text) for _ in range(2)]
+            for page, state in FIRST.items()}
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(heads | others, max_size=6))
-def test_route_and_fallback_come_to_the_same(pair: Any, events: list[dict[str, Any]]):
+@given(st.sampled_from([*FIRST]), st.lists(heads | others | texts_and_places, max_size=6))
+def test_route_and_fallback_come_to_the_same(pairs: dict[str, Any], page: str, events: list[dict[str, Any]]):
+    pair = pairs[page]
     direct, fallback = (app.session_state["visit"] for app in pair)
     for now in (direct, fallback):
-        now.history.begin(LabState("stories-softmax", "The cat sat."), [])
+        now.history.begin(FIRST[page], [])
         now.channel.sent.clear()
     number = max(direct.channel.newest, fallback.channel.newest)
     numbered = [event | {"sequence": number + place} for place, event in enumerate(events, 1)]
     shown: Payloads = {}
     for event in numbered:  # each event is a separate request
         shown |= post(direct, [event], seen=direct.channel.serial)[1]
-    shown |= post(direct, [], seen=direct.channel.serial)[1]
+    about, last = post(direct, [], seen=direct.channel.serial)
     with visit.use(fallback):  # Streamlit passes all waiting events to the same handlers and mounts the components
         fallback.channel.receive([(event["key"], event) for event in numbered])
     pair[1].run()
     assert direct.history.present == fallback.history.present
     assert [*direct.history.past] == [*fallback.history.past]
+    assert not about["layout"] or page == "constant"  # where the probes for this number of heads are not released
     found = mounted(pair[1])
-    for key, payload in shown.items():
+    for key, payload in (shown | last).items() if not about["layout"] else ():
         assert content(payload) == content(found[key]), key

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Callable
+
 from torch import Tensor
 
 from app.markdown import literal
 from app.panels.choice.labels import model_label
 from app.server import caches, limits, serving
-from app.state.handlers import head_events
 from app.texts import _, ngettext
-from components import figure, spec_of, table
+from components import Part, figure, paragraph, spec_of, table
 from figures.squares import Field, head_squares
-from models import HeadPlan, Lab, catalogue
+from models import Lab, catalogue
 from models.plan import Address
 from models.studies.papa import prompt_study, shipped
 from models.studies.papa.probes import Probe
@@ -34,8 +34,8 @@ def elsewhere(study: Study) -> str:
              study=literal(study.title))
 
 
-def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
-    """Displays the labels of the input text without and with constant heads, and the distances.
+def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
+    """Returns the reason why there are no labels; empty if there are labels.
 
     Args:
         lab: the model of the study.
@@ -44,42 +44,57 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
         task: a key of CORPORA.
         count: number of constant heads.
     """
-    st.markdown(_("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",
-                  model=literal(model_label(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
-        st.caption(_("The probes for this number of heads are not released."))
-        return
-    result = _result(lab, study, text, task, count, loaded)
-    if result is None:
-        st.caption(_("Shorten or rewrite the text: it is too long, or its words do not match the model's tokens."))
-        return
-    _labels(result.changes)
-    _distances(study, result)
-    heads = _order(lab, study, task)[:count]
-    st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=head_events.set_plan,
-              args=(HeadPlan().with_heads(heads, constant=True),), disabled=not heads or lab.constant is None,
-              help=_("On other pages the constant matrices are means over the model's own training texts, not over the "
-                     "texts of this task."))
+        return _("The probes for this number of heads are not released.")
+    if not prompt_study.is_readable(lab, text):
+        return _("Shorten or rewrite the text: it is too long, or its words do not match the model's tokens.")
+    return ""
 
 
-def _order(lab: Lab, study: Study, task: str) -> list[Address]:
-    """Returns all heads in the order in which they become constant; a study of only the endpoints has no order."""
+def late_parts(lab: Lab, study: Study, text: str, task: str, count: int) -> list[Callable[[], Part]]:
+    """Returns functions that create the labels of the input text without and with constant heads, and the distances.
+
+    Args: as in `problem`.
+    """
+    heading = _("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",
+                model=model_label(lab.name), n=count)
+    if reason := problem(lab, study, text, task, count):
+        return [lambda: paragraph.part(key="constant text", text=f"{heading}\n{reason}")]
+
+    def result() -> PromptResult:
+        return _result(lab, study, text, task, count)
+    return [lambda: paragraph.part(key="constant text", text=f"{heading}\n{_changed(result().changes)}"),
+            lambda: _labels(result().changes), lambda: _distances(study, result()), lambda: _ends(result())]
+
+
+def order_of(lab: Lab, study: Study, task: str) -> list[Address]:
+    """Returns all heads in the order in which they become constant; a study of only the endpoints has no order.
+
+    Args:
+        lab: the model of the study.
+        study: the study.
+        task: a key of CORPORA.
+
+    Returns:
+        Addresses of heads.
+    """
     order = study.tasks[task].stored.get("order", lab.kinds[0].addresses)
     return [(str(kind), int(layer), int(head)) for kind, layer, head in order]
 
 
-def _result(lab: Lab, study: Study, text: str, task: str, count: int,
-            loaded: tuple[Tensor, dict[int, Probe]]) -> PromptResult | None:
-    key = ("papa", lab.identity, text, task, count, _stamp(study.name, task))
+def _result(lab: Lab, study: Study, text: str, task: str, count: int) -> PromptResult:
+    """Returns the results for a text that `problem` accepts, cached."""
+    stamp = _stamp(study.name, task)
+    key = ("papa", lab.identity, text, task, count, stamp)
     result = caches.measured.find(key)
-    if result is not None:
-        return result
-    limits.spend(limits.PASSES)
-    labels = tuple(study.tasks[task].stored["labels"])
-    with serving.computing():
-        result = prompt_study.compare(lab, text, task, labels, *loaded, _order(lab, study, task), count)
-    if result is not None:
+    if result is None:
+        limits.spend(limits.PASSES)
+        labels, loaded = tuple(study.tasks[task].stored["labels"]), _shipped(study.name, task, stamp)
+        assert loaded is not None
+        with serving.computing():
+            result = prompt_study.compare(lab, text, task, labels, *loaded, order_of(lab, study, task), count)
+        assert result is not None
         caches.measured.keep(key, result)
     return result
 
@@ -95,32 +110,42 @@ def _stamp(name: str, task: str) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def _labels(changes: tuple[LabelChange, ...]) -> None:
-    """Displays each word with its labels without and with constant heads; changed labels are bold."""
+def _changed(changes: tuple[LabelChange, ...]) -> str:
     changed = sum(change.is_changed for change in changes)
-    st.markdown(ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed
-                else _("No label has changed."))
-    table(key="constant said", columns=[_("word"), _("before"), _("after")],
-          rows=[[change.word[:60], _label(*change.before), _label(*change.after)] for change in changes],
-          strong=[(row, 2) for row, change in enumerate(changes) if change.is_changed])
+    return ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed \
+        else _("No label has changed.")
+
+
+def _labels(changes: tuple[LabelChange, ...]) -> Part:
+    """Returns a table of each word with its labels without and with constant heads; changed labels are bold."""
+    return table.part(key="constant said", columns=[_("word"), _("before"), _("after")],
+                      rows=[[change.word[:60], _label(*change.before), _label(*change.after)] for change in changes],
+                      strong=[(row, 2) for row, change in enumerate(changes) if change.is_changed])
 
 
 def _label(label: str, probability: float) -> str:
     return f"{label} {probability:.0%}"
 
 
-def _distances(study: Study, result: PromptResult) -> None:
+def _distances(study: Study, result: PromptResult) -> Part:
     values = result.distances
     title = _("Distance of each head from its constant")
     spec = head_squares.spec([Field(title, values.round(4).tolist())], _("total variation"), title, 1.0)
-    figure(key="constant distances", spec=spec_of(spec),
-           title=_("Distance of each head from its constant, on your text"), models=[study.name], what="distance",
-           about=[_("Total variation between the attention pattern and the constant matrix, mean over queries: 0 if "
-                   "they are equal, at most 1.")],
-           alt=_("Total variation of each head: {least:.2f} to {most:.2f}", least=float(values.min()),
-                most=float(values.max())))
+    return figure.part(
+        key="constant distances", spec=spec_of(spec), models=[study.name], what="distance",
+        title=_("Distance of each head from its constant, on your text"),
+        about=[_("Total variation between the attention pattern and the constant matrix, mean over queries: 0 if "
+                 "they are equal, at most 1.")],
+        alt=_("Total variation of each head: {least:.2f} to {most:.2f}", least=float(values.min()),
+              most=float(values.max())))
+
+
+def _ends(result: PromptResult) -> Part:
+    """Returns the heads that are nearest to their constant matrix, and those that are farthest."""
+    values = result.distances
     order = sorted((float(values[layer, head]), layer, head) for layer in range(len(values))
-                    for head in range(values.shape[1]))
+                   for head in range(values.shape[1]))
     ends = ((_("nearest"), order[:FARTHEST]), (_("farthest"), order[:-FARTHEST - 1:-1]))
-    st.caption("  \n".join(f"{name}: " + ", ".join(f"{layer + 1}.{head + 1} ({value:.2f})"
-                                                   for value, layer, head in heads) for name, heads in ends))
+    return paragraph.part(key="constant ends", is_small=True, text="\n".join(
+        f"{name}: " + ", ".join(f"{layer + 1}.{head + 1} ({value:.2f})" for value, layer, head in heads)
+        for name, heads in ends))

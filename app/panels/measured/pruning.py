@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
@@ -24,6 +26,26 @@ from models.plan import Address
 from models.studies import store
 
 
+class Orders(Mapping[str, Order]):
+    """The pruning orders of a model, by name. Each order is computed when it is first read.
+
+    Args:
+        makers: key of ORDERS -> function that returns the order. The preferred order is the first entry.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Order]]) -> None:
+        self._makers = {name: functools.cache(make) for name, make in makers.items()}
+
+    def __getitem__(self, name: str) -> Order:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """The pruning orders of a model, and the order that the page shows.
@@ -37,7 +59,7 @@ class Choice:
 
     scope: str
     addresses: tuple[Address, ...]
-    orders: dict[str, Order]
+    orders: Mapping[str, Order]
     name: str
 
     @property
@@ -74,13 +96,20 @@ def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
     addresses = tuple(address for kind in kinds for address in kind.addresses)
     found: dict[str, Order] = {LEARNED: pruning_orders.learned((store.read(lab.name, "gates") or {}).get("series", []),
                                                        addresses)}
-    for name, values in ((ALONE, _values(lab, "loss", kinds)), (CONFIDENCE, _values(lab, "confidence", kinds)),
-                         (TEXT, _on_text(lab, before, kinds))):
+    for name, values in ((ALONE, _values(lab, "loss", kinds)), (CONFIDENCE, _values(lab, "confidence", kinds))):
         found[name] = () if values is None else pruning_orders.by_values(addresses, values)
     found[RANDOM] = pruning_orders.at_random(addresses)
-    known = {name: found[name] for name in ORDERS if found[name]}
+    makers: dict[str, Callable[[], Order]] = {name: functools.partial(_given, order) for name, order in found.items()
+                                              if order}
+    if has_curve_on_text(lab, before):
+        makers[TEXT] = lambda: pruning_orders.by_values(addresses, _on_text(lab, before, kinds))
+    known = Orders({name: makers[name] for name in ORDERS if name in makers})
     wanted = view.order if view.order in known else BEST
     return Choice(scope, addresses, known, wanted or next(iter(known)))
+
+
+def _given(order: Order) -> Order:
+    return order
 
 
 def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
@@ -91,11 +120,14 @@ def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
     return numpy.concatenate([numpy.array(found[kind.name][what]).reshape(-1) for kind in kinds])
 
 
-def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray | None:
-    """Returns (heads,), the loss on the input text when one head is pruned alone; None if this takes too long."""
-    values = measures.of_text(lab, before).values.get("loss")
-    if values is None:
-        return None
+def has_curve_on_text(lab: Lab, before: AnyTrace) -> bool:
+    """Returns True if each head can be pruned alone on the input text in about a second."""
+    return bool(before.outputs) and measures.is_quick(lab, before.prompt)
+
+
+def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray:
+    """Returns (heads,), the loss on the input text when one head is pruned alone."""
+    values = measures.of_text(lab, before).values["loss"]
     of_kind = dict(zip((kind.name for kind in lab.kinds), numpy.split(values, numpy.cumsum(
         [kind.layers * kind.heads for kind in lab.kinds])[:-1]), strict=True))
     return numpy.concatenate([of_kind[kind.name] for kind in kinds])
@@ -156,6 +188,20 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
         TIME: [[its["left"], its["seconds"] / whole["seconds"]] for its in found["costs"]]}
 
 
+def is_computed(lab: Lab, before: AnyTrace, chosen: Choice) -> bool:
+    """Returns True if the shown order and the curve on the input text need no further forward pass.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        chosen: the pruning orders.
+    """
+    if not has_curve_on_text(lab, before):
+        return True
+    is_ordered = chosen.name != TEXT or caches.measured.find((lab.identity, before.prompt)) is not None
+    return is_ordered and caches.measured.find(_curve_key(lab, before, chosen)) is not None
+
+
 def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     """Returns the KL divergence from the baseline prediction on the input text, for the shown order, cached.
 
@@ -170,14 +216,18 @@ def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     Raises:
         LimitError: the visitor is over the limit of passes.
     """
-    if not before.outputs or not measures.is_quick(lab, before.prompt):
+    if not has_curve_on_text(lab, before):
         return []
-    key = ("pruning", lab.identity, before.prompt, chosen.order)
+    key = _curve_key(lab, before, chosen)
     found = caches.measured.find(key)
     if found is None:
         found = measures.Measured({"kl": _divergences(lab, before, chosen)})
         caches.measured.keep(key, found)
     return [[left, value] for left, value in enumerate(found.values["kl"].tolist())]
+
+
+def _curve_key(lab: Lab, before: AnyTrace, chosen: Choice) -> Hashable:
+    return "pruning", lab.identity, before.prompt, chosen.order
 
 
 def _divergences(lab: Lab, before: AnyTrace, chosen: Choice) -> ndarray:

@@ -28,34 +28,62 @@ class Direct(NamedTuple):
     """The payloads that the events route sends for a page: the components of `under_header`, created without Streamlit.
 
     Attributes:
-        depends: returns a key of everything that the page's Streamlit elements depend on. If the key changes, Streamlit
-            generates the page.
+        depends: returns a key of the page's arrangement, for example which components are on the page. If the key
+            changes, the route sends no payloads and Streamlit generates the page.
         parts: returns the components of the page.
         late: returns functions that create the components which take longer than the attention maps.
         limit: (model, plan) -> maximum number of tokens on the page; None for the model's limit.
+        later: returns a key of the content of the page's Streamlit elements, for example of a plotly chart. If the key
+            changes, the route sends the payloads at once, and then Streamlit generates the page.
+        has_box: returns True if the page uses the input text with this model; None: always.
     """
 
     depends: Callable[[Lab, Reading, LabState], Hashable]
     parts: Callable[[Lab, Reading, LabState], list[Part]]
     late: Callable[[Lab, Reading, LabState], list[Callable[[], Part]]]
     limit: Callable[[Lab, HeadPlan], int] | None = None
+    later: Callable[[Lab, Reading, LabState], Hashable] = lambda lab, reading, state: None
+    has_box: Callable[[Lab, LabState], bool] | None = None
 
 
+class Drawn(NamedTuple):
+    """Keys of a page as Streamlit generated it; see Direct.
 
-def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | None = None,
-                 has_box: Callable[[Lab, LabState], bool] | None = None) -> T | None:
+    Attributes:
+        depends: key of the page's arrangement.
+        later: key of the content of the page's Streamlit elements.
+    """
+
+    depends: Hashable
+    later: Hashable
+
+
+class Answer(NamedTuple):
+    """The components that the events route sends for a state.
+
+    Attributes:
+        parts: the components that are ready.
+        late: functions that compute the late components.
+        is_outdated: True if Streamlit must generate the page afterwards, because its elements show another state.
+    """
+
+    parts: list[Part]
+    late: list[Callable[[], Part]]
+    is_outdated: bool
+
+
+def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) -> T | None:
     """Displays the header, the text box and the page.
 
     Args:
         draw: displays the page; its arguments are the model, the tokenized text and the present state.
-        direct: the payloads for the events route; without this argument every event runs the Streamlit script.
-        has_box: returns True if the page uses the input text with this model; default: always True.
+        direct: the payloads for the events route.
 
     Returns:
         The result of `draw`; None, with a message on the page, if the model cannot be loaded.
     """
     now = visit.current()
-    now.layout, now.channel.direct = None, direct is not None
+    now.layout, now.channel.direct = None, True
     with serving.drawing():
         session.fill_widgets()
         with now.channel.lock:  # an event that arrives after this must not count as processed in this state
@@ -77,12 +105,12 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | N
         try:
             for part in lesson.parts(lab, reading, state):
                 mount(part)
-            if has_box is None or has_box(lab, state):
+            if _has_box(direct, lab, state):
                 text.draw(lab, reading, state, problems)
             else:
                 _report(problems)
             drawn = draw(lab, reading, state)
-            now.layout = direct and (_frame(lab, state), direct.depends(lab, reading, state))
+            now.layout = _keys(direct, lab, reading, state, problems)
             now.channel.end()
             return drawn
         except LimitError as error:  # the elements displayed so far and the visitor's state are kept
@@ -93,7 +121,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct | N
             return None
 
 
-def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[Part], list[Callable[[], Part]]] | None:
+def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | None:
     """Returns the components of a page, for the events route.
 
     Args:
@@ -102,8 +130,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
         problems: messages about parts of the opened link that could not be parsed.
 
     Returns:
-        The components that are ready, and functions that compute the late components; None if Streamlit must generate
-        the page.
+        The components; None if Streamlit must generate the page before anything can be shown.
 
     Raises:
         CheckpointError, ForeignError, LimitError: the reason why the page shows nothing.
@@ -111,24 +138,32 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> tuple[list[
     now = visit.current()
     lab = visitor_models.opened(state.model)
     reading = _read(lab, state, page)
-    if now.layout is None or now.layout != (_frame(lab, state), page.depends(lab, reading, state)):
+    drawn, keys = now.layout, _keys(page, lab, reading, state, problems)
+    if not isinstance(drawn, Drawn) or drawn.depends != keys.depends:
         return None
-    found = [*lesson.parts(lab, reading, state), *text.parts(lab, reading, state, problems),
-             *page.parts(lab, reading, state)]
-    return [*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state)
+    box = text.parts(lab, reading, state, problems) if _has_box(page, lab, state) else []
+    found = [*lesson.parts(lab, reading, state), *box, *page.parts(lab, reading, state)]
+    return Answer([*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state),
+                  drawn.later != keys.later)
 
 
-def _read(lab: Lab, state: LabState, page: Direct | None) -> Reading:
+def _read(lab: Lab, state: LabState, page: Direct) -> Reading:
     """Returns the text of a page, tokenized."""
-    limit = page and page.limit and page.limit(lab, state.for_model(lab.name).plan)
+    limit = page.limit and page.limit(lab, state.for_model(lab.name).plan)
     return text.read(lab, visit.current().history, state.text, limit)
 
 
-def _frame(lab: Lab, state: LabState) -> Hashable:
-    """Returns a key of everything that the Streamlit elements around a page depend on."""
-    step = state.lesson is not None
-    box = text.layout(lab, state)
-    return state.page, lab.identity, state.compared, state.language, state.teach, step, box
+def _has_box(page: Direct, lab: Lab, state: LabState) -> bool:
+    return page.has_box is None or page.has_box(lab, state)
+
+
+def _keys(page: Direct, lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Drawn:
+    """Returns the keys of a page and of everything around it."""
+    has_box = _has_box(page, lab, state)
+    frame = (state.page, lab.identity, state.compared, state.language, state.teach, state.lesson is not None, has_box,
+             () if has_box else tuple(problems))
+    return Drawn((frame, page.depends(lab, reading, state)),
+                 (state if lab.task.sees else None, page.later(lab, reading, state)))
 
 
 def _report(problems: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -117,11 +117,6 @@ def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) 
     box = [] if lab.task.sees else [box_part(reading, state)]
     words = [hiding_part(lab, reading, state)] if lab.task.hides else []
     return [*box, part(lab, reading, state, problems), *words]
-
-
-def layout(lab: Lab, state: LabState) -> Hashable:
-    """Returns a key of everything that the Streamlit elements around the box depend on; arguments as in `part`."""
-    return state if lab.task.sees else None
 
 
 def box_part(reading: Reading, state: LabState) -> Part:

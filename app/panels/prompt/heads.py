@@ -12,17 +12,11 @@ from app.panels.prompt import saved_model
 from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _
-from components import Part, head_map, heads, mount
+from components import Part, head_map, heads
 from models import Kind, Lab, Output
 from models.plan import Address, HeadPlan
 
 SENTENCE = 160  # number of characters of the text in the downloaded picture of all heads
-
-
-def grid(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,
-         files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
-    """Displays all heads, one grid per attention block; arguments as in `grid_part`."""
-    mount(grid_part(lab, state, trace, key, bare, led, files, notes))
 
 
 def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,

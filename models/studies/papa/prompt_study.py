@@ -67,6 +67,17 @@ def example_of(text: str) -> Example:
     return Example(text, tuple(match.span() for match in _WORD.finditer(text)), ())
 
 
+def is_readable(lab: Lab, text: str) -> bool:
+    """Returns True if `compare` returns a result for this text: it has words, which match the tokens, and it fits.
+
+    Args:
+        lab: the model of the study.
+        text: the text as the visitor typed it.
+    """
+    example = example_of(text)
+    return bool(example.words) and encode(lab, example) is not None
+
+
 @torch.inference_mode()
 def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: Tensor, probes: dict[int, Probe],
             order: list[Address], count: int) -> PromptResult | None:
@@ -88,7 +99,7 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
     """
     example = example_of(text)
     encoded = encode(lab, example)
-    if encoded is None or not example.words:
+    if encoded is None or not example.words:  # as in `is_readable`
         return None
     ids, words = encoded
     n, constants = len(ids), ConstantMatrices(lab, constant)
