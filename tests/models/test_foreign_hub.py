@@ -8,9 +8,13 @@ pytest tests/models/test_foreign_hub.py
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -287,3 +291,53 @@ def test_one_load_for_two_who_ask_and_none_waits_for_another_model():
     for thread in waiting:
         thread.join()
     assert made == ["slow"]
+
+
+MIRROR = """
+import json, sys
+from models.labs.foreign.opening import hub
+found = hub.estimate("hf:org/tiny")
+print(json.dumps(sorted(path.name for path in hub.download(found).iterdir())))
+"""
+
+
+def test_a_mirror_sends_the_contents_too(tmp_path: Path, root: Path):
+    """With HF_ENDPOINT, no request leaves the mirror, although its answers name the Hub's own storage, Xet."""
+    folder, asked = folder_of("bert"), []
+
+    class Mirror(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            if self.path.startswith("/api/"):
+                names = [path.name for path in folder.iterdir()]
+                body = json.dumps({"id": "org/tiny", "sha": "c0ffee", "siblings": [
+                    {"rfilename": name, "size": (folder / name).stat().st_size} for name in names]}).encode()
+            else:
+                body = (folder / self.path.rpartition("/")[2]).read_bytes()
+            self.send_response(200)
+            here = f"http://127.0.0.1:{self.server.server_address[1]}"
+            for name, value in {"Content-Length": str(len(body)), "ETag": f'"{hash(self.path):x}"', "X-Repo-Commit": "c0ffee",
+                                "X-Xet-Hash": "ab" * 32, "Content-Type": "application/json",
+                                "Link": f'<{here}/xet/token>; rel="xet-auth"'}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        mirror = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_address[1]}", "HF_HOME": str(tmp_path),
+                  "HF_HUB_OFFLINE": "0"}
+        done = subprocess.run([sys.executable, "-c", MIRROR], cwd=root, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **mirror})
+        server.shutdown()
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "model.safetensors" in json.loads(done.stdout) and not [path for path in asked if "xet" in path]
+    (snapshot,) = tmp_path.rglob("model.safetensors")
+    assert snapshot.read_bytes() == (folder / "model.safetensors").read_bytes()

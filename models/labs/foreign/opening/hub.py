@@ -1,7 +1,8 @@
 """The Hub: the models that a host allows, the size of a model before it is loaded, and the download of a model.
 
 Only safetensors, JSON and tokenizer files are downloaded, never pickles or code. In hosted mode, the Hub token of the
-machine is never used, because it could give access to private models.
+machine is never used, because it could give access to private models. If HF_ENDPOINT names a mirror of the Hub, all
+files come from the mirror.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from models.messages import cut
 MB = 10**6
 SETTING = "ATTENTION_LAB_HOSTED"  # environment variable; not empty on a public host
 TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
-         "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
-         "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
+         "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "vocab.txt", "vocab.json", "merges.txt",
+         "spiece.model", "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
 OWN_BYTES = 900 * MB  # largest memory of the process in bytes, with all our own models and full caches
 SMALLEST = 100 * MB  # bytes of the largest model that every host opens: all-MiniLM-L6-v2 has 90 MB
 # files of Linux's control groups with a container's memory limit
@@ -179,6 +180,7 @@ def download(found: Estimate, allowed: Access | None = None,
 
     token, done = _token(allowed or access()), 0
     folder = Path()
+    _without_xet()
     with _told(found.repo):
         for file, size in found.files:
             if cancelled():
@@ -235,12 +237,25 @@ def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
     return Bar
 
 
+def _without_xet() -> None:
+    """Makes the Hub's library fetch the contents of files from the mirror in HF_ENDPOINT, if there is one.
+
+    The library reads the variable HF_HUB_DISABLE_XET when it is imported, which can be before this module is. Otherwise
+    it would send a request to the Hub's own storage, Xet, which a network that needs a mirror cannot reach.
+    """
+    from huggingface_hub import constants
+
+    if constants.ENDPOINT != constants._HF_DEFAULT_ENDPOINT:
+        constants.HF_HUB_DISABLE_XET = True
+
+
 def _fetched(repo: str, file: str, revision: str | None, allowed: Access) -> Any:
     """Returns the content of a small JSON file of a model."""
     import huggingface_hub
 
     from models.storage.checkpoint import read_json
 
+    _without_xet()
     return read_json(Path(huggingface_hub.hf_hub_download(repo, file, revision=revision, token=_token(allowed))))
 
 
