@@ -54,7 +54,7 @@ MOST_NUMBERS = 2**20  # largest number of values in the hidden states, or in one
 
 
 class _Pass:
-    """One recorded pass: the hidden states, the outputs of the attention heads, and the language-model head."""
+    """One recorded pass: hidden states and outputs of heads at all positions, logits at the first, and the head."""
 
     def __init__(self, lab: OpenedLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
         assert lab.body is not None
@@ -65,7 +65,7 @@ class _Pass:
             self.outputs.append(step.outputs[:, list(positions)])
 
         inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
-        body = BodyOutput(positions)
+        body = BodyOutput(positions[:1])  # all logits of 512 tokens at 262,144 entries would be 537 MB
         with at_positions(body), residual.recording(positions) as found:
             self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
         self.states, self.linears = found.states, found.linears
