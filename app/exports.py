@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy
@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from app.content.heads import state_of
 from models import HeadPlan, Lab, Trace
-from models.trace import Layer, PassResult, divergence
+from models.trace import Layer, PassResult, divergence, scores_with_sink, with_sink
 
 Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
 
@@ -34,6 +34,22 @@ def maps_of(trace: Trace) -> Maps:
             for kind, maps in trace.weights.items() for layer in range(len(maps))}
 
 
+def with_sinks(lab: Lab, maps: Maps) -> Maps:
+    """Returns the maps with one more column, the last, for the attention sinks of the blocks that have any.
+
+    Args:
+        lab: the model.
+        maps: maps without sinks.
+    """
+    return {(kind, layer): Layer(scores_with_sink(its.scores, its.live), with_sink(its.live), with_sink(its.weights))
+            if kind in sinks_of(lab) else its for (kind, layer), its in maps.items()}
+
+
+def sinks_of(lab: Lab) -> list[str]:
+    """Returns the names of the attention blocks that have an attention sink."""
+    return [kind.name for kind in lab.kinds if kind.attention.has_sink]
+
+
 def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
     """Returns the metadata of an exported file.
 
@@ -50,6 +66,7 @@ def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",
             "tokens": {row: list(tokens) for row, tokens in result.rows.items()}, "written": result.written,
+            **({"sink": "the last column of a map is the attention sink, which is no token"} if sinks_of(lab) else {}),
             **({} if source is None else {"second prompt": list(source.tokens)})}
 
 
@@ -141,7 +158,7 @@ def _divergences(before: PassResult, result: PassResult) -> list[float]:
 
 
 def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps,
-           causal: Mapping[str, bool]) -> bytes:
+           causal: Mapping[str, bool], sinks: Container[str] = ()) -> bytes:
     """Returns the attention patterns as CSV, one row per weight.
 
     Args:
@@ -150,6 +167,7 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
         result: the outputs of the pass under the plan; the first line has mean loss and KL divergences.
         maps: the attention maps to export.
         causal: attention block -> True if its mask is causal; masked weights are omitted.
+        sinks: attention blocks whose maps have the attention sink in the last column; its key is `sink`.
 
     Returns:
         UTF-8 bytes with the columns kind, layer, head, query, key and weight; indices count from 1.
@@ -167,8 +185,14 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
     for (kind, layer), its in maps.items():
         for head, weights in enumerate(its.weights, 1):
             seen = numpy.ones(weights.shape, dtype=bool)
-            queries, keys = numpy.nonzero(numpy.tril(seen) if causal[kind] else seen)
-            rows.writerows((kind, layer + 1, head, i + 1, j + 1, f"{w:.{DIGITS}g}") for i, j, w in
+            if causal[kind]:
+                seen = numpy.tril(seen)
+            names = [*range(1, weights.shape[1] + 1)]
+            if kind in sinks:
+                seen[:, -1] = True
+                names[-1:] = ["sink"]
+            queries, keys = numpy.nonzero(seen)
+            rows.writerows((kind, layer + 1, head, i + 1, names[j], f"{w:.{DIGITS}g}") for i, j, w in
                            zip(queries.tolist(), keys.tolist(), weights[queries, keys].tolist(), strict=True))
     return file.getvalue().encode("utf-8-sig", "replace")  # without a byte order mark Excel assumes another encoding
 

@@ -28,6 +28,8 @@ class Traits:
         is_distribution: True if each row of the attention pattern sums to 1.
         reads_text: False if the attention pattern is the same for all texts of the same length.
         selects: True if the attention type has a selective mask F (accumulated votes of earlier tokens).
+        has_sink: True if a part of each row goes to an attention sink: a learned score of every head, without a key
+            and a value. Patterns leave this part out, so their rows sum to less than 1.
         line: one plain sentence about the attention type.
         label: short name of the attention type in charts, one or two words.
         colour, dash: style of the line in charts: index of the colour in assets/colours.json and of the dash pattern.
@@ -45,6 +47,7 @@ class Traits:
     label: str = ""
     colour: int = 0
     dash: int = 0
+    has_sink: bool = False
 
     @property
     def readings(self) -> tuple[str, ...]:

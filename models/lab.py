@@ -88,6 +88,14 @@ class Lab(abc.ABC):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Returns the prompt of a text; raises InputError if nothing in the text can be tokenised."""
 
+    @property
+    def in_chat(self) -> Lab:
+        """The same model, which reads every text as a user's message in the tokenizer's chat template.
+
+        The model itself if `task.chats` is False.
+        """
+        return self
+
     def read_picture(self, data: bytes) -> Prompt:
         """Returns the prompt of an image file, for a vision model; raises InputError if the file is no image."""
         raise ValueError(f"{self.name} reads text")

@@ -30,7 +30,7 @@ def trailing_space(text: str) -> str:
     Args:
         text: the text as the visitor typed it.
     """
-    return message("the text ends in a space, which changes the prediction: remove it") if text[-1:].isspace() else ""
+    return message("the text ends in a space, which changes the prediction") if text[-1:].isspace() else ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Prompt:
         read_chars: number of characters of the text that `tokens` cover; the characters after them were left out.
         hint: a suggestion for the visitor, or an empty string.
         source: the second prompt, from which patched heads take their values, with as many tokens; None without one.
+        template: positions of the tokens that a chat template added.
     """
 
     ids: tuple[int, ...]
@@ -56,6 +57,7 @@ class Prompt:
     read_chars: int = 0
     hint: str = ""
     source: Prompt | None = None
+    template: tuple[int, ...] = ()
 
     def with_source(self, source: Prompt | None) -> Self:
         """Returns the prompt with this second prompt.

@@ -8,13 +8,17 @@ from numpy import ndarray
 MAX_SIDE = 64  # largest side of a thumbnail in pixels; for a larger map, a pixel shows the largest weight of a block
 
 
-def thumbnails(maps: ndarray) -> ndarray:
+def thumbnails(maps: ndarray, has_sink: bool = False) -> ndarray:
     """Returns thumbnails (..., n, m) of attention weights (..., N, M).
 
     A value is round(255 sqrt(w)) as uint8, where w is the largest weight in a block of the map.
 
-    n and m are at most MAX_SIDE.
+    n and m are at most MAX_SIDE. With `has_sink`, the thumbnails have one more column, which shows the sink: the part
+    of each row that no key has.
     """
+    if has_sink:
+        sinks = 1 - maps.sum(-1, keepdims=True)
+        return numpy.concatenate([thumbnails(maps), thumbnails(sinks)], axis=-1)
     pooled = _pool(_pool(maps, -2), -1)
     return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
 

@@ -209,6 +209,31 @@ def sink(weights: ndarray) -> ndarray:
     return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
 
+def with_sink(weights: ndarray) -> ndarray:
+    """Returns patterns (..., N, M) with the sink as one more column (..., N, M + 1); rows then sum to 1."""
+    return numpy.concatenate([weights, (1 - weights.sum(-1, keepdims=True)).clip(0)], axis=-1)
+
+
+def scores_with_sink(scores: ndarray, live: ndarray) -> ndarray:
+    """Returns scores (..., N, M) with the sink's score as one more column.
+
+    A head's sink has one score for all queries. Minus the score of the strongest key, it is the logarithm of the ratio
+    of their weights; it is computed at the query at which the sink has the largest weight.
+
+    Args:
+        scores: scores before the softmax.
+        live: softmax over the keys and the sink, without the sink's column.
+    """
+    strongest = live.argmax(-1)[..., None]
+    best, score = (numpy.take_along_axis(array, strongest, -1) for array in (live, scores))
+    weight = with_sink(live)[..., -1:]
+    query = weight.argmax(-2)[..., None]
+    weight, best, score = (numpy.take_along_axis(array, query, -2) for array in (weight, best, score))
+    with numpy.errstate(divide="ignore"):
+        sink = score + numpy.log(weight / best)
+    return numpy.concatenate([scores, numpy.broadcast_to(sink, (*scores.shape[:-1], 1))], axis=-1)
+
+
 def fixed(array: ndarray) -> ndarray:
     """Returns the array, made read-only, because visitors share traces."""
     array.flags.writeable = False

@@ -12,11 +12,11 @@ from numpy import ndarray
 from app.texts import _, spelt
 from components import Grid
 from models import HeadPlan, Kind, Lab, Output, Trace
-from models.kind import policies_of
+from models.kind import TEXT, policies_of
 from models.plan import MIN_BASE, Address, HeadState, Scale
 from models.prompt import Prompt
 from models.thumbnails import thumbnails
-from models.trace import Layer, Sketch
+from models.trace import Layer, Sketch, with_sink
 
 AnyTrace = Trace | Sketch  # the result of a pass that is shown
 
@@ -56,15 +56,28 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
     constant = lab.constant_of(name, layer, len(queries), len(keys), plan.scale)
     voted = lab.selected(maps.scores)
     chosen = state_of(lab, usable(lab, plan, trace.prompt), address)
+    sinks = kind.attention.has_sink
+
+    def whole(pattern: ndarray | None) -> ndarray | None:
+        return with_sink(pattern) if sinks and pattern is not None else pattern
+
     return {
         "queries": queries, "keys": None if kind.query_row == kind.key_row else keys,
         "kind_title": _(kind.title) if len(lab.kinds) > 1 else "", "layer": layer, "head": head, "causal": kind.causal,
-        "live": maps.live[head], "weights": maps.weights[head],
-        "constant": None if constant is None else constant[head], "is_distribution": kind.attention.is_distribution,
+        "live": whole(maps.live[head]), "weights": whole(maps.weights[head]), "has_sink": sinks,
+        "constant": whole(None if constant is None else constant[head]),
+        "is_distribution": kind.attention.is_distribution or sinks,
         "scores": None if voted is None else maps.scores[head], "selected": voted,
         "at": asked.position if asked is not None and asked.row == kind.query_row else None,
-        "is_constant": chosen.constant, "patched": bool(chosen.patch), "gate": chosen.gate, "base": base,
-        "model": lab.name}
+        "is_constant": chosen.constant, "patched": bool(chosen.patch), "gate": chosen.gate,
+        "base": whole(base), "model": lab.name, **_about_tokens(lab, kind, trace.prompt)}
+
+
+def _about_tokens(lab: Lab, kind: Kind, prompt: Prompt) -> dict[str, Any]:
+    """Returns the positions of a chat template's tokens and of tokens that are parts of characters."""
+    if kind.query_row != TEXT:
+        return {}
+    return {"template": prompt.template, "parts": lab.task.bytes_of(prompt.ids)}
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -108,6 +121,7 @@ def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: AnyTrace, notes: Mapping[
     states = [[state_of(lab, plan, (kind.name, layer, head)) for head in range(kind.heads)]
               for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), tiles_of(trace, kind), kind.causal,
+                has_sink=kind.attention.has_sink,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 closed=numpy.array([[(kind.name, layer, head) in lab.closed for head in range(kind.heads)]
@@ -150,11 +164,13 @@ def tiles_of(seen: AnyTrace, kind: Kind) -> ndarray:
         kind: attention block.
 
     Returns:
-        (L, H, n, m) uint8.
+        (L, H, n, m) uint8; with one more column for a block with an attention sink.
     """
     if isinstance(seen, Sketch):
         return seen.thumbnails[kind.name]
     maps = seen.weights[kind.name]
+    if kind.attention.has_sink:
+        return thumbnails(maps, has_sink=True)
     # rows that do not sum to 1 are scaled to the largest weight of all heads, which gets the darkest colour
     if not kind.attention.is_distribution:
         maps = maps / max(float(maps.max()), 1e-9)

@@ -266,10 +266,22 @@ def _parse_answer(text: str, state: LabState) -> Read:
                                      answer=cut(text))])
 
 
+def _parse_chat(text: str, state: LabState) -> Read:
+    if text == "1" and not catalogue.find(state.model).task.chats:
+        return False, [message("The link asks for a chat template, which this model does not have. The text is read "
+                               "as it is.")]
+    return text == "1", []
+
+
+def _carry_chat(old: LabState, new: LabState, attribute: str) -> bool:
+    return old.chat and catalogue.find(new.model).task.chats
+
+
 FIELDS = (
     Field("page", "page", _one_of(N_("The link has an unknown page, “{text}”. The default is used."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
     Field("text", "text", _parse_text, carry=_carry_text),
+    Field("chat", "chat", _parse_chat, lambda chat: str(int(chat)), _carry_chat),
     Field("with", "compared", _parse_compared, _names, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),

@@ -137,6 +137,7 @@ class LabState:
         pruning: settings of the Pruning page.
         find: the attention pattern whose heads the Explore page marks, a key of FINDS; empty for none.
         term: the disagreement term of the Heads page, a key of TERMS.
+        chat: True if the model reads the text in its chat template.
         source: the second prompt, from which patched heads take their values; empty for none.
         asking: settings of the sections that explain the prediction.
     """
@@ -169,6 +170,7 @@ class LabState:
     source: str = ""
     asking: AnswerView = AnswerView()
     find: str = ""
+    chat: bool = False
 
     def __post_init__(self) -> None:
         if self.text is None:

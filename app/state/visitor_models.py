@@ -27,16 +27,18 @@ def set_job(work: Job[Any] | None) -> None:
     visit.current().job = work
 
 
-def opened(name: str) -> Lab:
+def opened(name: str, chat: bool = False) -> Lab:
     """Returns a model, with this visitor's constant matrices if there are any.
 
     Args:
         name: name of the model.
+        chat: True for the model in its chat template, if it has one.
 
     Returns:
         The model. Raises the same exceptions as serving.load.
     """
-    return with_constants(serving.load(name))
+    lab = with_constants(serving.load(name))
+    return lab.in_chat if chat else lab
 
 
 def with_constants(lab: Lab) -> Lab:

@@ -186,7 +186,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
     """Returns a model with the traces of the text, or a sentence why the model cannot read the text."""
     serving.give_way()
     try:
-        lab = visitor_models.opened(name)
+        lab = visitor_models.opened(name, state.chat)
         prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, shown)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))

@@ -192,5 +192,5 @@ def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:
         st.caption(_("Confidence, relevance and roles: {n} sentences of an English treebank. Loss: validation texts "
                      "of the model's task. To measure again: {command}", n=found["sentences"],
                      command=f"`{found['command']}`"))
-    elif not numpy.all([kind.attention.is_distribution for kind in lab.kinds]):
+    elif not numpy.all([kind.attention.is_distribution or kind.attention.has_sink for kind in lab.kinds]):
         st.caption(_("Confidence: rows of relu² are divided by their sum first."))

@@ -20,6 +20,7 @@ from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
 from app.server import caches, serving
+from app.state import visitor_models
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _
@@ -336,7 +337,7 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
     points, unread = [], []
     for name in state.models:
         try:
-            lab = serving.load(name)
+            lab = visitor_models.opened(name, state.chat)
             plan = state.for_model(name).plan
             limit = typed_limit(lab, plan)
             prompt = compute.read(lab, shown, limit)

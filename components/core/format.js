@@ -14,13 +14,25 @@ export const visibleText = text =>
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
   });
 
-/** Returns a token as one line: invisible characters become symbols, outer spaces are removed. */
+/**
+ * Returns a token as one line: invisible characters become symbols, outer spaces are removed. A mark that belongs above
+ * or below a letter stands on a dotted circle if the token has no letter before it.
+ */
 export function tokenText(token) {
-  const seen = visibleText(token);
-  return seen.trim() || (seen ? '␣' : '∅');
+  const seen = visibleText(token).trim();
+  return (/^\p{M}/u.test(seen) ? '\u25cc' : '') + seen || (token ? '␣' : '∅');
+}
+
+/** Returns {text, part} of a token's text: `part` is `2/3` for the second of three tokens of a character, else ''. */
+export function splitPart(text) {
+  const [, whole, part] = /^(.+)\u2009(\d+\/\d+)$/su.exec(text) ?? [null, text, ''];
+  return { text: whole, part };
 }
 
 const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Returns whether a text has right-to-left letters. */
+export const isLeftward = text => LEFTWARDS.test(text);
 
 /** Returns a text with right-to-left letters between Unicode isolates, so that it does not reorder adjacent text. */
 export const isolateDirection = text => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);

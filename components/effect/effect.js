@@ -1,6 +1,7 @@
 // The effect panel: one prediction as bars without and with the plan, the KL divergence, and the change per token.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { flowsLeftward } from '../core/attention/words.js';
 import {
   effectAnswer,
   effectRow,
@@ -312,6 +313,7 @@ function spell(state, tokens) {
       tokenElement(token),
     ),
   );
+  state.strip.dir = flowsLeftward(tokens) ? 'rtl' : 'ltr';
   state.strip.replaceChildren(...joinTokens(tokens, state.spans));
 }
 

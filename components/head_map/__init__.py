@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy
 from numpy import ndarray
@@ -17,8 +17,9 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
              patched: bool = False, gate: float = 1.0, changed: bool = False, base: ndarray | None = None,
-             causal: bool = True, is_distribution: bool = True, model: str = "", remarks: Sequence[str] = (),
-             on_event: OnEvent | None = None) -> Content:
+             causal: bool = True, has_sink: bool = False, is_distribution: bool = True,
+             template: Sequence[int] = (), parts: Mapping[int, str] | None = None, model: str = "",
+             remarks: Sequence[str] = (), on_event: OnEvent | None = None) -> Content:
     """Displays the attention map of a head. Rows of the matrix are queries, columns are keys.
 
     Args:
@@ -48,8 +49,12 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         base: (N, M) float32, the pattern of the unmodified model; None if this pattern was not computed yet. The view
             `change` then shows the pattern after the plan.
         causal: True if the matrices are zero above the diagonal; this part is neither sent nor shown. Needs N = M.
+        has_sink: True if the matrices have one more column, the last, for the attention sink: the part of each row that
+            no key has. Such matrices are sent whole.
         is_distribution: True if rows sum to 1; the colour scale then ends at 1 or higher, otherwise at the largest
             weight.
+        template: positions of the query tokens that a chat template added.
+        parts: position of a query token that is a part of a character -> its bytes in hexadecimal.
         model: title of the model, for downloads.
         remarks: sentences below the map; names of controls between asterisks become bold.
         on_event: called with {type: view, view, sequence} when another view is chosen. For `form` and `mean`, the
@@ -61,12 +66,13 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
     shape = len(queries), len(queries if keys is None else keys)
     if causal and shape[0] != shape[1]:
         raise ValueError(f"a causal map is square, got {shape[0]} queries and {shape[1]} keys")
+    shape = shape[0], shape[1] + has_sink
 
     def packed(matrix: ndarray) -> ndarray:
         matrix = numpy.asarray(matrix, dtype=numpy.float32)
         if matrix.shape != shape:
             raise ValueError(f"expected {shape[0]} queries x {shape[1]} keys, got {matrix.shape}")
-        return lower_triangle(matrix) if causal else matrix
+        return lower_triangle(matrix) if causal and not has_sink else matrix
 
     arrays, used = {"live": packed(live)}, "live"
     if constant is not None:
@@ -95,4 +101,10 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         header["columns"] = keys
     if at is not None:
         header["at"] = at
+    if has_sink:
+        header["sink"] = True
+    if template:
+        header["template"] = list(template)
+    if parts:
+        header["parts"] = {str(place): raw for place, raw in parts.items()}
     return header, arrays

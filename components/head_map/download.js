@@ -24,6 +24,7 @@ export function mapOffer(state) {
     rows: data.rows,
     columns: data.columns,
     causal: data.causal,
+    sink: data.sink,
     value: cellValues(data, view),
     most,
     view,

@@ -1,6 +1,13 @@
 // The large map of the selected head: title, forms (words or matrix), views, picture, readout and legend.
 
-import { availableViews, cellValues, gateOpacity, isDifference, largestWeight } from '../core/attention/pattern.js';
+import {
+  availableViews,
+  cellValues,
+  gateOpacity,
+  hiddenCells,
+  isDifference,
+  largestWeight,
+} from '../core/attention/pattern.js';
 import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
@@ -110,7 +117,8 @@ function tabList(state, name, label) {
 const chosen = (state, name) => state.waiting().findLast(({ type }) => type === name)?.[name] ?? state.data[name];
 
 function update(state, data) {
-  data.columns ??= data.rows; // in self-attention queries and keys are the same tokens
+  data.own ??= !data.columns; // in self-attention queries and keys are the same tokens
+  if (data.own) data.columns = data.sink ? [...data.rows, _('sink')] : data.rows;
   const views = availableViews(data);
   const known = view => views.includes(view) && (view !== 'change' || data.base);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
@@ -149,17 +157,22 @@ function showMatrix(state, data, name) {
   state.readout.say(...cellReading(state, ...(state.matrix.at() ?? [null])));
 }
 
-function drawing({ dark, view, values: value, most }, { rows, columns, causal, gate }) {
+function drawing({ dark, view, values: value, most }, data) {
+  const { rows, columns, causal, sink, own, template, gate } = data;
+  const hidden = hiddenCells(data);
   const difference = isDifference(view);
   const step = difference ? differenceStep : weightStep;
   return {
     rows,
     columns,
     causal,
+    sink,
+    own,
+    template,
     pruned: view === 'used' && gate === 0,
     opacity: view === 'used' ? gateOpacity(gate) : 1,
     table: colourTable(dark, difference ? 'diverging' : 'sequential'),
-    step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
+    step: (i, j) => (hidden(i, j) ? undefined : step(value(i, j), most)),
   };
 }
 

@@ -2,6 +2,7 @@
 // upper canvas when the pointer moves.
 
 import { cellAt, mapLayout, mapStep } from '../core/attention/layout.js';
+import { hiddenCells } from '../core/attention/pattern.js';
 import { mainElement } from '../runtime/streamlit.js';
 import { paintMatrix } from '../widgets/canvas.js';
 import { make, pointerPosition } from '../widgets/dom.js';
@@ -26,7 +27,7 @@ export function createMatrix(onPoint) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
-  let now = null; // content of the shown matrix: {rows, columns (tokens), causal, pruned, table, step}
+  let now = null; // content of the shown matrix: {rows, columns (tokens), causal, sink, pruned, table, step}
   let size = null;
   let at = null;
 
@@ -55,7 +56,7 @@ export function createMatrix(onPoint) {
 
   const point = (i, j) => {
     if (!now || !size) return; // before the first data
-    const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
+    const next = i === null ? null : [i, hiddenCells(now)(i, j) ? i : j];
     if (String(next) === String(at)) return;
     at = next;
     drawCrosshair(upper, at, now, size, colours());
@@ -63,7 +64,7 @@ export function createMatrix(onPoint) {
   };
 
   const follow = event => {
-    if (size) point(...(cellAt(size, ...pointerPosition(element, event), now.causal) ?? [null]));
+    if (size) point(...(cellAt(size, ...pointerPosition(element, event), hiddenCells(now)) ?? [null]));
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);
@@ -72,7 +73,7 @@ export function createMatrix(onPoint) {
   });
   element.addEventListener('keydown', event => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const next = mapStep(at, event.key, now.rows.length, now.columns.length, now.causal);
+    const next = mapStep(at, event.key, now.rows.length, now.columns.length, hiddenCells(now));
     if (next === undefined || (!next && !at)) return;
     event.preventDefault();
     point(...(next ?? [null]));
@@ -87,7 +88,7 @@ export function createMatrix(onPoint) {
     show(matrix) {
       now = matrix;
       paintMatrix(picture, now.rows.length, now.columns.length, now.table, now.step);
-      if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length || (now.causal && at[1] > at[0]))) at = null;
+      if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length || hiddenCells(now)(...at))) at = null;
       draw();
     },
     stop: () => observer.disconnect(),

@@ -1,7 +1,8 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), causal, pruned, opacity}; `size` is the result of mapLayout with `level`, which is true if
-// key tokens are not rotated.
+// {rows, columns (tokens), own, causal, sink, template, pruned, opacity}; `size` is the result of mapLayout with `level`,
+// which is true if key tokens are not rotated.
 
+import { hiddenCells } from '../core/attention/pattern.js';
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
@@ -11,6 +12,7 @@ const LABEL = 12; // smallest length in px of an axis per token label
 // smallest and usual font size of labels in px; labels are omitted only if even the smallest size does not fit
 const [SMALLEST, USUAL] = [11, 13];
 const MOST = 24; // characters of the longest token label
+const FAINT = 0.55; // opacity of the labels of a chat template's tokens
 const NET = 9; // side in px of the smallest cell with grid lines
 
 /** Clears a canvas and returns its context, scaled to CSS pixels. */
@@ -61,13 +63,15 @@ function columnLabel(context, matrix, size, j) {
 }
 
 /** Draws thin grid lines, except above the diagonal of a causal map. */
-function net(context, { rows, columns, causal }, { x, y, cell }) {
+function net(context, matrix, { x, y, cell }) {
   if (cell < NET) return;
+  const { rows, columns } = matrix;
+  const hidden = hiddenCells(matrix);
   context.globalAlpha = 0.55;
   context.beginPath();
   rows.forEach((_, i) =>
     columns.forEach((_, j) => {
-      if (!causal || j <= i) context.rect(x + j * cell, y + i * cell, cell, cell);
+      if (!hidden(i, j)) context.rect(x + j * cell, y + i * cell, cell, cell);
     }),
   );
   context.stroke();
@@ -90,12 +94,19 @@ function crossOut(context, { x, y, right, bottom }, ink) {
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
   context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
+  // labels of a chat template's tokens are fainter than those of the text
+  const ink = place => (context.globalAlpha = matrix.template?.includes(place) ? FAINT : 1);
   matrix.rows.forEach((_, i) => {
+    ink(i);
     if (i % every === 0) rowLabel(context, matrix, size, i);
   });
+  const last = matrix.columns.length - 1;
   matrix.columns.forEach((_, j) => {
-    if (j % every === 0) columnLabel(context, matrix, size, j);
+    ink(matrix.own ? j : -1);
+    if (matrix.sink ? j === last || (j % every === 0 && last - j >= every) : j % every === 0)
+      columnLabel(context, matrix, size, j);
   });
+  context.globalAlpha = 1;
 }
 
 function axes(context, { x, y }) {
@@ -143,8 +154,10 @@ export function drawCrosshair(canvas, at, matrix, size, colours) {
   columnLabel(context, matrix, size, j);
   context.strokeStyle = colours.accent;
   context.lineWidth = 1.5;
-  context.strokeRect(x, y + i * cell, matrix.causal ? (i + 1) * cell : right, cell);
-  context.strokeRect(x + j * cell, matrix.causal ? y + j * cell : y, cell, matrix.causal ? bottom - j * cell : bottom);
+  const isSink = matrix.sink && j === matrix.columns.length - 1;
+  const top = matrix.causal && !isSink ? j * cell : 0;
+  context.strokeRect(x, y + i * cell, matrix.causal && !matrix.sink ? (i + 1) * cell : right, cell);
+  context.strokeRect(x + j * cell, y + top, cell, bottom - top);
   context.strokeStyle = colours.ink;
   context.lineWidth = 2;
   context.strokeRect(x + j * cell, y + i * cell, cell, cell);

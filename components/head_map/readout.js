@@ -1,6 +1,6 @@
 // The lines below the picture of a head: two lines about the cell under the pointer, and the colour scale.
 
-import { cellValues, isDifference, rowStatistics } from '../core/attention/pattern.js';
+import { cellValues, isDifference, rowStatistics, seenKeys } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
 import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
 import { _, N_ } from '../core/texts.js';
@@ -79,14 +79,14 @@ export function cellReading({ data, view, values }, i, j) {
   if (i === null || i === undefined)
     return [_('Point at a cell, or use the arrow keys, for its value.'), _(LOOKS[view])];
   const difference = isDifference(view);
-  const place = _('query {i} {query} → key {j} {key}:', {
-    i: i + 1,
-    query: quoteToken(data.rows[i]),
-    j: j + 1,
-    key: quoteToken(data.columns[j]),
-  });
+  const isSink = data.sink && j === data.columns.length - 1;
+  const names = { i: i + 1, query: quoteToken(data.rows[i]), j: j + 1, key: quoteToken(data.columns[j]) };
+  const place = isSink ? _('query {i} {query} → sink:', names) : _('query {i} {query} → key {j} {key}:', names);
   const number = make('strong', { textContent: formatWeight(values(i, j), difference) });
-  if (!difference) return [[`${place} `, number], rowReading(values, i, data.causal ? i + 1 : data.columns.length)];
+  if (!difference) {
+    const { value, count } = seenKeys(data, values, i);
+    return [[`${place} `, number], rowReading(value, i, count)];
+  }
   if (view === 'change') {
     const [used, base] = ['used', data.base].map(name => formatWeight(cellValues(data, name)(i, j)));
     const gate = data.gate < 1 ? _('gate {gate} × ', { gate: data.gate.toFixed(2) }) : '';

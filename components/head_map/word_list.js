@@ -1,19 +1,20 @@
 // The text as flowing words: the word under the pointer is framed, the words that it attends to are tinted.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
-import { isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
+import { flowsLeftward, isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
 const LONG = 48; // number of tokens above which the words are smaller
 const LONGER = 96; // number of tokens above which the words are smallest
+const PLAIN = { marked: new Set(), notes: new Map(), sink: false }; // a row without special words
 const SCROLLS = 160; // number of tokens above which the list scrolls
 
 /**
- * Creates {element, show(rows, titles, start), paint(content), at(), point(index)}. Words are numbered consecutively
- * over all rows: queries, then keys if these are other tokens. Calls `onPoint(index)` when another word becomes the
- * current word.
+ * Creates {element, show(rows, titles, start, about), paint(content), at(), point(index)}. Words are numbered
+ * consecutively over all rows: queries, then keys if these are other tokens. Calls `onPoint(index)` when another word
+ * becomes the current word.
  */
 export function createWordList(onPoint) {
   const element = make('div', {
@@ -34,7 +35,12 @@ export function createWordList(onPoint) {
     const index = spans.findIndex(({ span }) => span === event.target.closest('.word'));
     return index < 0 ? null : index;
   };
-  const boxes = () => spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
+  const boxes = () =>
+    spans.map(({ span, leftward }) => ({
+      x: span.offsetLeft + span.offsetWidth / 2,
+      y: span.offsetTop,
+      leftward,
+    }));
 
   element.addEventListener('pointerover', event => {
     const index = under(event); // gaps between words have no index; the current word then stays
@@ -61,8 +67,8 @@ export function createWordList(onPoint) {
     spans[at()].span.focus({ preventScroll: next === null });
   });
 
-  const wordOf = (token, spaced, mark, narrow) => {
-    const number = make('small', { attributes: { 'aria-hidden': true } });
+  const wordOf = (token, spaced, mark, narrow, note) => {
+    const number = make('small', { dir: 'ltr', attributes: { 'aria-hidden': true } });
     const name = tokenText(token);
     const span = make(
       'span',
@@ -71,7 +77,12 @@ export function createWordList(onPoint) {
           .flatMap(([each, on]) => (on ? [each] : []))
           .join(' '),
         tabIndex: -1,
-        attributes: { role: 'option', 'aria-selected': false, 'aria-label': truncate(name, 40) },
+        title: note,
+        attributes: {
+          role: 'option',
+          'aria-selected': false,
+          'aria-label': [truncate(name, 40), note].filter(Boolean).join(', '),
+        },
       },
       tokenElement(token),
       number,
@@ -79,11 +90,18 @@ export function createWordList(onPoint) {
     return { span, number, step: null };
   };
 
-  const flow = (tokens, title) => {
-    const [gaps, narrow] = [wordGaps(tokens), narrowTokens(tokens)];
-    const words = tokens.map((token, i) => wordOf(token, gaps[i + 1], isSpecialToken(tokens, i), narrow[i]));
+  const flow = (tokens, title, { marked, notes, sink }) => {
+    const own = sink ? tokens.slice(0, -1) : tokens;
+    const [gaps, narrow, leftward] = [wordGaps(own), narrowTokens(own), flowsLeftward(own)];
+    const words = tokens.map((token, i) => {
+      const isSink = i === own.length;
+      const mark = isSink || marked.has(i) || isSpecialToken(own, i);
+      const spaced = gaps[i + 1] || (sink && i === own.length - 1);
+      const note = isSink ? _('Attention sink: the part of the row that no word has') : (notes.get(i) ?? '');
+      return { ...wordOf(token, spaced, mark, narrow[i], note), leftward };
+    });
     spans.push(...words);
-    const line = make('div', { className: 'flow' });
+    const line = make('div', { className: 'flow', dir: leftward ? 'rtl' : 'ltr' });
     const parts = words.map(({ span }) => span);
     const breaks = new Set(parts.filter((_, i) => tokens[i] === '\n'));
     for (const part of joinTokens(tokens, parts))
@@ -100,17 +118,21 @@ export function createWordList(onPoint) {
     point: index => change(null, index),
     /**
      * Shows one row of tokens, or two rows with `titles`. `start` is the current word while the pointer is on no word.
+     * `about` describes the words of the first row: `marked`, the positions of a template's tokens; `notes`, position
+     * -> tip; `sink`, whether the last word is the attention sink.
      */
-    show(rows, titles, start) {
-      const same = String(element.dataset.tokens) === JSON.stringify(rows);
+    show(rows, titles, start, about) {
+      const key = JSON.stringify([rows, [...about.marked], [...about.notes], about.sink]);
+      const same = element.dataset.tokens === key;
       rest = start;
       if (same) return;
-      element.dataset.tokens = JSON.stringify(rows);
+      element.dataset.tokens = key;
       const count = rows.flat().length;
       const focused = spans.findIndex(({ span }) => span === span.getRootNode().activeElement);
       [spans, framed, pointed] = [[], null, null];
       kept = kept === null || kept >= count ? null : kept;
-      element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, rows.length > 1 ? titles[i] : '')));
+      const title = i => (rows.length > 1 ? titles[i] : '');
+      element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, title(i), i ? PLAIN : about)));
       element.classList.toggle('long', count > LONG);
       element.classList.toggle('longer', count > LONGER);
       element.classList.toggle('scrolls', count > SCROLLS);

@@ -1,6 +1,6 @@
 // The form Words of the large map: tinted words, the choice of heads, and the sentence about the tint.
 
-import { accumulateMask, cellValues, gateOpacity, isDifference } from '../core/attention/pattern.js';
+import { accumulateMask, cellValues, gateOpacity, isDifference, seenKeys } from '../core/attention/pattern.js';
 import {
   fitsThumbnails,
   labelledNumbers,
@@ -30,11 +30,12 @@ export function createWordsPanel(state, readout, legend) {
 
   const paint = () => {
     const { data, dark } = state;
-    const own = data.columns === data.rows;
+    const { own } = data;
     const [n, index] = [data.rows.length, words.at()];
-    // if the word is a key (second row), the queries that attend to the key are tinted
-    const isKey = !own && index >= n;
-    const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
+    // if the word is a key (second row) or the sink, the queries that attend to the key are tinted
+    const isKey = index >= n;
+    const key = own ? index : index - n;
+    const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[key]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
     const first = own || isKey ? 0 : n; // position of the first tinted word
     const gate = state.mean === 'head' && state.view === 'used' ? data.gate : 1;
@@ -44,16 +45,16 @@ export function createWordsPanel(state, readout, legend) {
       steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
     };
-    panel.shown = { ...tint, rows: own ? [data.rows] : [data.rows, data.columns], titles: titles(), at: index, first };
+    panel.shown = { ...tint, rows: rowsOf(data), titles: titles(), at: index, first };
     panel.shown.values = row;
     words.paint({
       ...tint,
       dark,
       opacity: gateOpacity(gate),
-      unseen: place => own && data.causal && place > index,
+      unseen: place => own && index < n && place < n && data.causal && place > index,
     });
     if (!now) return readout.say(_('All of these heads are pruned: their output is 0.'), '');
-    const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
+    const [word, others] = isKey ? [data.columns[key], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
     panel.shown.sentence = wordSentence({
       what,
@@ -65,7 +66,7 @@ export function createWordsPanel(state, readout, legend) {
       pruned,
       view: state.view,
     });
-    readout.say(panel.shown.sentence, secondLine(state, now, isKey ? null : index, row.length));
+    readout.say(panel.shown.sentence, secondLine(state, now, isKey ? null : index));
   };
 
   const panel = {
@@ -75,8 +76,11 @@ export function createWordsPanel(state, readout, legend) {
       const { data, dark, view } = state;
       now = tinted(state);
       scopes.show(data);
-      const rows = data.columns === data.rows ? [data.rows] : [data.rows, data.columns];
-      words.show(rows, titles(), data.at ?? data.rows.length - 1);
+      words.show(rowsOf(data), titles(), data.at ?? data.rows.length - 1, {
+        marked: new Set(data.template ?? []),
+        notes: tokenNotes(data),
+        sink: Boolean(data.sink && data.own),
+      });
       paint();
       legend.show(
         view === 'mask'
@@ -89,6 +93,17 @@ export function createWordsPanel(state, readout, legend) {
     },
   };
   return panel;
+}
+
+/** Returns the rows of words: queries, and keys if these are other tokens. A sink is the last of the keys. */
+const rowsOf = ({ own, rows, columns }) => (own ? [columns] : [rows, columns]);
+
+/** Returns position -> tip of the words that are parts of characters or of a chat template. */
+function tokenNotes({ template = [], parts = {} }) {
+  const notes = new Map();
+  for (const place of template) notes.set(place, _('added by the chat template'));
+  for (const [place, raw] of Object.entries(parts)) notes.set(Number(place), _('bytes {raw}', { raw }));
+  return notes;
 }
 
 const titles = () => [_('Words that attend'), _('Words attended to')];
@@ -138,7 +153,8 @@ function scopeButtons(state) {
 function tinted(state) {
   const { data, view, mean } = state;
   const [queries, keys] = [data.rows.length, data.columns.length];
-  const numbers = value => i => rowValues(value, i, data.causal ? i + 1 : keys);
+  // above the diagonal, a map with a sink has zeros
+  const numbers = value => i => rowValues(value, i, data.causal && !data.sink ? i + 1 : keys);
   const shares = value => i => rowShares(numbers(value)(i));
   if (mean !== 'head') {
     const beside = gridsBeside(state);
@@ -163,9 +179,10 @@ function tinted(state) {
 }
 
 /** Returns the line under the sentence: the row's entropy, or an explanation of the numbers. */
-function secondLine({ mean }, { what, about, value }, i, count) {
+function secondLine({ data, mean }, { what, about, value }, i) {
   if (about) return _('Above 64 tokens the mean is computed from thumbnails, so it is approximate.');
   if (mean !== 'head') return _('The mean over heads, weighted by their gates.');
   if (i === null || what !== 'share') return _('Point at a word, or use the arrow keys.');
-  return rowReading(value, i, count);
+  const seen = seenKeys(data, value, i);
+  return rowReading(seen.value, i, seen.count);
 }

@@ -22,6 +22,7 @@ class Grid:
         title: title of the block, shown if there are several grids.
         tiles: (L, H, n, m) uint8, `thumbnails` of the patterns after the plan.
         causal: True if maps are zero above the diagonal; this part is neither sent nor shown. Needs n = m.
+        has_sink: True if the last of m + 1 columns shows the attention sink; maps are then sent whole.
         constant: (L, H) bool, whether a head's pattern is its constant matrix.
         gates: (L, H) in [0, 1], the factor of a head's output; 0 is pruned.
         notes: (L, H) pairs: a short text below each tile, and its long form for the tooltip; may be empty.
@@ -45,6 +46,7 @@ class Grid:
     notes: Sequence[Sequence[tuple[str, str]]] = ()
     closed: ndarray | None = None
     patched: ndarray | None = None
+    has_sink: bool = False
 
     def __post_init__(self) -> None:
         if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:
@@ -55,7 +57,7 @@ class Grid:
         for name in ("constant", "gates", *optional):
             if numpy.shape(getattr(self, name)) != size:
                 raise ValueError(f"{name} of {self.kind!r}: expected {size}, got {numpy.shape(getattr(self, name))}")
-        if self.causal and self.tiles.shape[2] != self.tiles.shape[3]:
+        if self.causal and self.tiles.shape[2] != self.tiles.shape[3] - self.has_sink:
             raise ValueError(f"tiles of {self.kind!r}: a causal map is square, got {self.tiles.shape[2:]}")
 
 
@@ -95,13 +97,15 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     """
     shown = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
+              "sink": bool(grid.has_sink),
               "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
               "closed": [] if grid.closed is None else numpy.asarray(grid.closed, dtype=bool).tolist(),
               "patched": [] if grid.patched is None else numpy.asarray(grid.patched, dtype=bool).tolist(),
               "can_constant": bool(grid.can_constant),
               "notes": [list(row) for row in grid.notes]} for grid in grids]
-    tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
+    tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal and not grid.has_sink else grid.tiles
+             for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
               "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
     if unsaved is not None:

@@ -3,21 +3,43 @@
 
 import { visibleText } from '../core/format.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setText } from '../widgets/dom.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
 
-function create({ root }) {
+function create(state) {
+  const { root } = state;
   const status = make('div', { className: 'status', attributes: { role: 'status' } });
   const alert = make('div', { className: 'alert', attributes: { role: 'alert' } });
-  root.append(alert, status);
-  return { status, alert, said: '' };
+  const actions = make('div', { className: 'actions' });
+  actions.addEventListener('click', event => {
+    const button = event.target.closest('button');
+    if (button) state.send({ type: 'act', name: button.name });
+  });
+  root.append(alert, status, actions);
+  return { status, alert, actions, said: '' };
 }
 
-function update(state, { status, messages, excerpt, problem }) {
+function update(state, { status, messages, excerpt, problem, actions }) {
+  showActions(state.actions, actions);
   const said = JSON.stringify([status, messages, excerpt, problem]);
   if (state.said === said) return;
   state.said = said;
   setText(state.status, [status, ...(problem ? [] : messages)].filter(Boolean).join(' · '));
   state.alert.replaceChildren(...(problem ? [sign(), body(messages, excerpt)] : []));
+}
+
+/** Shows one button per action; elements are reused, so that the focus stays on a switch. */
+function showActions(element, actions) {
+  const names = actions.map(({ name }) => name).join(' ');
+  if (element.dataset.names !== names) {
+    element.dataset.names = names;
+    element.replaceChildren(...actions.map(({ name }) => make('button', { type: 'button', name })));
+  }
+  actions.forEach(({ label, pressed, tip }, index) => {
+    const button = element.children[index];
+    setText(button, label);
+    setAttribute(button, 'title', tip ?? '');
+    if (pressed !== undefined) setAttribute(button, 'aria-pressed', pressed);
+  });
 }
 
 const sign = () => make('span', { className: 'sign', textContent: '!', attributes: { 'aria-hidden': true } });

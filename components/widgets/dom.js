@@ -1,7 +1,7 @@
 // Helpers that create elements of the page, and that write to an element only if a value changes.
 
 import { joinsPrevious } from '../core/attention/words.js';
-import { tokenText, truncate } from '../core/format.js';
+import { splitPart, tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
 const WIDE = 16; // number of characters above which a token is wider than its box
@@ -45,8 +45,14 @@ export function setStarredText(element, text) {
   );
 }
 
-/** Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. */
-export const tokenElement = token => make('bdi', { textContent: truncate(tokenText(token), 40) });
+/**
+ * Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. A part of a
+ * character (`ש 1/2`) has its number in an element of the class `part`.
+ */
+export function tokenElement(token) {
+  const { text, part } = splitPart(truncate(tokenText(token), 40));
+  return make('bdi', {}, text, ...(part ? [make('span', { className: 'part', textContent: part })] : []));
+}
 
 /** Returns whether a token is long enough to be wider than its box. */
 export const isWideToken = token => token.length > WIDE;

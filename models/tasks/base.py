@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +63,7 @@ class Reader:
         only_english: True if the training data is English only.
         controls: words of an input text that are read as control tokens, for example [SEP].
         target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
+        chats: True if the model's tokenizer has a chat template; see Lab.in_chat.
         cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
     """
 
@@ -84,6 +85,7 @@ class Reader:
     controls: tuple[str, ...] = ()
     target_limit = 0
     cuts_oldest = False
+    chats = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Returns the prompt of a text.
@@ -104,6 +106,10 @@ class Reader:
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
         """Returns, for each token, whether it is part of the text; False for special tokens such as BOS."""
         return tuple(place > 0 for place in range(len(ids)))
+
+    def bytes_of(self, ids: Sequence[int]) -> Mapping[int, str]:
+        """Returns position -> bytes in hexadecimal of each token that is only a part of a character."""
+        return {}
 
     def headline(self, output: Output, token: str) -> str:
         """Returns the title of a prediction after (or at) `token`."""

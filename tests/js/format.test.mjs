@@ -7,6 +7,7 @@ import {
   formatPercent,
   formatWeight,
   quoteToken,
+  splitPart,
   tokenText,
   truncate,
 } from '../../components/core/format.js';
@@ -55,8 +56,12 @@ test('tokens are shown with a sign for what cannot be seen', () => {
     ['\ud800', '\ufffd'],
     ['👩‍👩‍👧', '👩‍👩‍👧'],
     ['<b>', '<b>'],
+    ['े', '◌े'],
+    ['नमस्ते', 'नमस्ते'],
   ])
     assert.equal(tokenText(token), shown);
+  assert.deepEqual(splitPart('ש\u20091/2'), { text: 'ש', part: '1/2' });
+  assert.deepEqual(splitPart('a 1/2'), { text: 'a 1/2', part: '' });
   assert.equal(quoteToken(' שלום'), '“\u2068שלום\u2069”');
 });
 

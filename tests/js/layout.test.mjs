@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cellAt, gridStep, mapLayout, mapStep, tileSide, tipPosition } from '../../components/core/attention/layout.js';
 
+const never = () => false;
+const future = (i, j) => j > i;
 const SHAPES = [
   [1, 1],
   [6, 6],
@@ -24,8 +26,8 @@ for (const [rows, columns] of SHAPES)
         for (const j of some(columns))
           for (const part of [0.02, 0.5, 0.98]) {
             const [px, py] = [size.x + (j + part) * size.cell, size.y + (i + part) * size.cell];
-            assert.deepEqual(cellAt(size, px, py, false), [i, j]);
-            assert.deepEqual(cellAt(size, px, py, true), j > i ? null : [i, j]);
+            assert.deepEqual(cellAt(size, px, py, never), [i, j]);
+            assert.deepEqual(cellAt(size, px, py, future), j > i ? null : [i, j]);
           }
       const { x, y, right, bottom } = size;
       for (const [px, py] of [
@@ -34,7 +36,7 @@ for (const [rows, columns] of SHAPES)
         [x + right + 1, y + 1],
         [x + 1, y + bottom + 1],
       ])
-        assert.equal(cellAt(size, px, py, false), null);
+        assert.equal(cellAt(size, px, py, never), null);
     });
 
 test('cells are as large as both sides allow', () => {
@@ -53,7 +55,7 @@ test('where there is less height the plot is smaller, and never too small to be 
 });
 
 test('arrow keys walk through queries and keys, and stay inside', () => {
-  const step = (at, key, causal = false) => mapStep(at, key, 4, 6, causal);
+  const step = (at, key, causal = false) => mapStep(at, key, 4, 6, causal ? future : never);
   assert.deepEqual(step(null, 'ArrowUp'), [3, 0]);
   assert.deepEqual(step([1, 1], 'ArrowUp'), [0, 1]);
   assert.deepEqual(step([1, 1], 'ArrowDown'), [2, 1]);
@@ -68,6 +70,12 @@ test('arrow keys walk through queries and keys, and stay inside', () => {
   assert.equal(step([2, 3], 'toString'), undefined);
   assert.deepEqual(step([2, 2], 'ArrowRight', true), [2, 2]);
   assert.deepEqual(step([2, 2], 'ArrowUp', true), [1, 1]);
+  // past the diagonal there is only the sink, in the last column
+  const sunk = (at, key) => mapStep(at, key, 4, 5, (i, j) => j > i && j < 4);
+  assert.deepEqual(sunk([1, 1], 'ArrowRight'), [1, 4]);
+  assert.deepEqual(sunk([1, 4], 'ArrowLeft'), [1, 1]);
+  assert.deepEqual(sunk([1, 4], 'ArrowUp'), [0, 4]);
+  assert.deepEqual(sunk([2, 2], 'ArrowUp'), [1, 1]);
 });
 
 const GRIDS = [

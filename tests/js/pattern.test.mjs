@@ -5,10 +5,12 @@ import {
   availableViews,
   cellValues,
   gateOpacity,
+  hiddenCells,
   largestWeight,
   maskedShare,
   patternRow,
   rowStatistics,
+  seenKeys,
 } from '../../components/core/attention/pattern.js';
 import { close, fixture } from './harness.mjs';
 
@@ -89,4 +91,22 @@ test('views exist only with what they show', () => {
     'difference',
   ]);
   assert.deepEqual(availableViews({ arrays: { live: some, selected: some, scores: some } }), ['used', 'live', 'mask']);
+});
+
+test('the sink is the last column of a causal map, which every query sees', () => {
+  const columns = ['a', 'b', 'c', 'sink'];
+  const map = { causal: true, sink: true, columns };
+  const hidden = hiddenCells(map);
+  const seen = [0, 1, 2].map(i => columns.filter((_, j) => !hidden(i, j)).join(' '));
+  assert.deepEqual(seen, ['a sink', 'a b sink', 'a b c sink']);
+  assert.ok(hiddenCells({ ...map, sink: false })(0, 3));
+  assert.ok(!hiddenCells({ ...map, columns: 4 })(0, 3));
+  const weights = [0.75, 0, 0, 0.25, 0.5, 0.25, 0, 0.25, 0.25, 0.25, 0.25, 0.25];
+  const data = { ...map, arrays: { live: { data: weights } }, used: 'live' };
+  const value = cellValues(data, 'live');
+  for (const i of [0, 1, 2]) {
+    const row = seenKeys(data, value, i);
+    const { sum, most } = rowStatistics(row.value, i, row.count);
+    close([sum, most], [1, Math.log(i + 2)]);
+  }
 });

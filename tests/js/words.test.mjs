@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { differenceStep, weightStep } from '../../components/core/attention/scales.js';
 import {
   fitsThumbnails,
+  flowsLeftward,
   isSpecialToken,
   joinsPrevious,
   labelledNumbers,
@@ -191,6 +192,22 @@ test('arrows walk through the words as they stand', () => {
   assert.equal(from(2, 'Escape'), null);
   assert.equal(from(2, 'c'), undefined);
   assert.equal(from(2, 'toString'), undefined);
+});
+
+test('words of right-to-left scripts flow to the left, and arrow keys follow', () => {
+  assert.ok(flowsLeftward(['[CLS]', 'שלום', '\u0020עולם', 'abc', '[SEP]']));
+  assert.ok(flowsLeftward(['م 1/2', 'م 2/2', ' 12', '.']));
+  for (const tokens of [['The', ' cat'], ['你', '好'], ['12', '.'], [], ['the word', ' שלום', ' means', ' peace']])
+    assert.ok(!flowsLeftward(tokens));
+  const boxes = BOXES.map(box => ({ ...box, leftward: true }));
+  assert.deepEqual([nextWord(boxes, 1, 'ArrowLeft'), nextWord(boxes, 1, 'ArrowRight')], [2, 0]);
+});
+
+test('the mean of patterns keeps the sink apart from the keys', () => {
+  const grid = { rows: 1, columns: 2, causal: true, sink: true, gates: [[1]] };
+  const { value } = meanPattern(grid, Uint8Array.from([255, 128]), null, 1, 2);
+  close([value(0, 0), value(0, 1)], [1, 0.25], ROUNDED);
+  assert.ok(fitsThumbnails(grid, 1, 2) && fitsThumbnails({ rows: 50, columns: 51, sink: true }, 100, 101));
 });
 
 test('what closes a clause stays on the line of the word before it', () => {

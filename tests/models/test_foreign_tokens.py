@@ -34,6 +34,18 @@ def test_parts_of_a_character_are_shown_under_it(word: str):
     assert lab.task.join(prompt.tokens) == word
 
 
+@pytest.mark.parametrize("text", ["a שלום", "x 😀 y", " नमस्ते"])
+def test_a_space_belongs_to_the_first_part(text: str):
+    lab = lab_of("gpt2")
+    prompt = lab.read(text)
+    parts = [token for token in prompt.tokens if PART in token]
+    assert parts and all(not token.startswith(" ") for token in parts if f"{PART}1/" not in token)
+    assert lab.task.join(prompt.tokens) == text
+    raw = lab.task.bytes_of(prompt.ids)
+    assert [*raw] == [i for i, token in enumerate(prompt.tokens) if PART in token]
+    assert bytes.fromhex(" ".join(raw.values())).decode().strip() == "".join(c for c in text if not c.isascii())
+
+
 def test_a_continuation_is_whole_characters():
     lab = lab_of("gpt2")
     ids = [*lab.read("ש😀").ids, *lab.read("ש").ids[:1], *lab.read("a").ids]

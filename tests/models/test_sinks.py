@@ -1,20 +1,28 @@
-"""Attention sinks and computed gates, against the trace of a single text and against gates of a plan.
+"""Attention sinks and computed gates: of our models, against a trace and a plan; of an imported model, as a column.
 
 pytest tests/models/test_sinks.py
 """
 
 from __future__ import annotations
 
+import csv
+import io
+
+import numpy
 import pytest
 import torch
+from foreign_tiny import eager_of, lab_of
 from torch.testing import assert_close
 
 import models
+from app import exports
+from app.content import heads
 from models.loading import own
 from models.nets.attention.base import Intervention
 from models.studies.corpus.sinks import gates_of, has_gates, measure, shares_of, with_gates
 from models.tasks.base import Batch
-from models.trace import sink
+from models.thumbnails import thumbnails
+from models.trace import scores_with_sink, sink, with_sink
 
 TEXT = "One day Emma saw a little bird. The bird looked at Emma and"
 
@@ -65,3 +73,46 @@ def test_what_is_measured():
         assert torch.tensor(losses).exp().item() == pytest.approx(found["perplexity"][way], rel=1e-2)
     assert found["perplexity"]["own"] < found["perplexity"]["constant"] < found["perplexity"]["open"]
     assert set(measure(own("stories-softmax").model, [batch], [batch])) == {"windows", "window", "share", "by_window"}
+
+
+def test_the_sink_of_an_imported_model_is_a_column():
+    """The sink's score is the model's parameter, its weight is the softmax's, and rows sum to 1 with it."""
+    lab, plan = lab_of("gpt_oss"), models.HeadPlan()
+    trace = models.run(lab, TEXT)
+    assert lab.kinds[0].attention.has_sink and not lab_of("llama").kinds[0].attention.has_sink
+    live, scores = trace.live["self"], trace.scores["self"]
+    sinks = numpy.stack([layer.self_attn.sinks.detach().numpy() for layer in eager_of("gpt_oss").model.layers])
+    whole = scores_with_sink(scores, live)
+    numpy.testing.assert_allclose(whole[..., -1], numpy.broadcast_to(sinks[..., None], live.shape[:3]), atol=1e-4)
+    assert_close(torch.tensor(whole).softmax(-1), torch.tensor(with_sink(live)), rtol=1e-4, atol=1e-5)
+    shown = heads.head_map(lab, plan, trace, trace.layer("self", 1), ("self", 1, 2), None, None)
+    assert shown["has_sink"] and shown["live"].shape == (len(trace.tokens), len(trace.tokens) + 1)
+    numpy.testing.assert_allclose(shown["weights"].sum(-1), 1, atol=1e-5)
+    tiles = heads.tiles_of(trace, lab.kinds[0])
+    numpy.testing.assert_array_equal(tiles, thumbnails(with_sink(live)))
+    numpy.testing.assert_array_equal(tiles, heads.tiles_of(lab.sketch(trace.prompt, [plan])[0], lab.kinds[0]))
+
+
+def test_thumbnails_of_a_long_text_keep_the_sink_apart():
+    maps = numpy.zeros((1, 130, 130), numpy.float32)
+    maps[0, :, 0] = 0.75
+    small = thumbnails(maps, has_sink=True)
+    assert small.shape == (1, 44, 45) and not small[..., 1:-1].any()
+    assert set(small[..., -1].flat) == {round(255 * 0.5)}
+
+
+def test_files_have_the_sink():
+    lab = lab_of("gpt_oss")
+    trace = models.run(lab, TEXT)
+    maps = exports.with_sinks(lab, exports.maps_of(trace))
+    info = exports.about(lab, trace, "", "")
+    text = exports.as_csv(info, trace, trace, maps, {"self": True}, exports.sinks_of(lab)).decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text.partition("\n")[2])))
+    sums: dict[tuple[str, ...], float] = {}
+    for row in rows:
+        place = row["layer"], row["head"], row["query"]
+        sums[place] = sums.get(place, 0.0) + float(row["weight"])
+    numpy.testing.assert_allclose([*sums.values()], 1, atol=1e-5)
+    assert [row["key"] for row in rows[:5]] == ["1", "sink", "1", "2", "sink"] and "sink" in info
+    file = numpy.load(io.BytesIO(exports.as_npz(info, trace, trace, maps)))
+    assert file["self 2 scores"].shape == file["self 2 weights"].shape == (4, len(trace.tokens), len(trace.tokens) + 1)

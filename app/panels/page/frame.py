@@ -90,7 +90,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
             answering()
             state, problems = now.history.present, now.history.problems
         try:
-            lab = visitor_models.opened(state.model)
+            lab = visitor_models.opened(state.model, state.chat)
         except (CheckpointError, ForeignError) as error:
             header.draw()
             # Messages about our own models contain Markdown with a command to copy. Messages about external models can
@@ -136,7 +136,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | No
         CheckpointError, ForeignError, LimitError: the reason why the page shows nothing.
     """
     now = visit.current()
-    lab = visitor_models.opened(state.model)
+    lab = visitor_models.opened(state.model, state.chat)
     reading = _read(lab, state, page)
     drawn, keys = now.layout, _keys(page, lab, reading, state, problems)
     if not isinstance(drawn, Drawn) or drawn.depends != keys.depends:

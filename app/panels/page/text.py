@@ -18,6 +18,7 @@ from app.state.history import History
 from app.state.lab_state import MAX_TEXT, LabState
 from app.texts import _, ngettext
 from components import Part, mount, notice, text_box
+from components.notice import Action
 from models import Lab
 from models.errors import InputError
 from models.messages import cut
@@ -174,8 +175,31 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         known.append(_("this model has only read English"))
     if lab.task.only_english and is_capitals(text):
         known.append(_("this model has read hardly any text in capitals"))
+    if prompt.template:
+        known[0] += " " + _("({n} of the chat template)", n=len(prompt.template))
     status = "" if messages else " · ".join(known)
-    return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages))
+    return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages),
+                       actions=actions(lab, reading, state), on_event=events.on_notice)
+
+
+def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
+    """Returns the buttons in the line below the text box, for a text without an error.
+
+    Args:
+        lab: the page's model.
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        The removal of a space at the end of a text that the model continues, and the switch of the chat template.
+    """
+    found: list[Action] = []
+    if lab.task.writes and not (state.chat or reading.prompt.omitted) and state.text[-1:].isspace():
+        found.append({"name": events.TRIM, "label": _("Remove the space")})
+    if lab.task.chats:
+        found.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
+            "The model reads the text as a user's message, with the tokens that it was trained to see around it.")})
+    return found
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:

@@ -85,7 +85,7 @@ def draw(model: str) -> None:
     session.speak()
     this = visit.current()
     try:
-        lab = visitor_models.opened(model)
+        lab = visitor_models.opened(model, this.history.present.chat)
     # the model was evicted since the page was drawn; the page shows an error when it is drawn again
     except (CheckpointError, ForeignError):
         st.rerun()

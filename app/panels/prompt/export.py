@@ -109,10 +109,12 @@ def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadP
         else:
             kind, layer = of_layer or (lab.kinds[0].name, 0)
             maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
+        maps = exports.with_sinks(lab, maps)
         plan = compute.usable(lab, plan, prompt)
         info = exports.about(lab, seen, str(plan), link)
         if ending == "csv":
-            return exports.as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds})
+            return exports.as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds},
+                                  exports.sinks_of(lab))
         corpus = measures.over_a_corpus(lab)
         found = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
     info["heads"] = exports.heads_of(lab, plan, found, corpus.get("roles", ()))

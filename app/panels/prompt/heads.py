@@ -100,7 +100,10 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
     if not kind.attention.reads_text:
         found.append(_("These weights are a table: they are the same for every text, so no query can look for a word, "
                        "and making the head constant changes nothing. Type, and see that the map stays the same."))
-    if not kind.attention.is_distribution:
+    if kind.attention.has_sink:
+        found.append(_("The last column is the attention sink: a learned score of every head that takes its part of "
+                       "each row and has no value. Rows sum to 1 with it."))
+    elif not kind.attention.is_distribution:
         found.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
                        "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):

@@ -36,6 +36,7 @@ from models.messages import message
 from models.plan import HeadPlan
 
 MAX_COUNT = 2**53  # largest accepted number of characters of a text that the browser cut
+TRIM, CHAT = "trim", "chat"  # names of the buttons below the text box
 MAX_PROGRESS = 200  # largest number of lesson steps in an event
 
 
@@ -53,6 +54,21 @@ def on_text(event: dict[str, Any]) -> None:
     if count > MAX_TEXT:
         history().problems = [message("The text has {count:,} characters; the first {most:,} were kept.",
                                       count=count, most=MAX_TEXT)]
+
+
+def on_notice(event: dict[str, Any]) -> None:
+    """Handles the buttons in the line below the text box: removal of blanks at the end, and the chat template.
+
+    Args:
+        event: the component's event, untrusted.
+    """
+    present = history().present
+    if event.get("type") != "act":
+        return
+    if event.get("name") == TRIM:
+        set_text(present.text.rstrip())
+    elif event.get("name") == CHAT and (present.chat or catalogue.find(present.model).task.chats):
+        history().do(replace(present, chat=not present.chat, asked=LAST))
 
 
 @session.exclusive

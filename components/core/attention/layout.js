@@ -28,19 +28,20 @@ export function mapLayout(width, ratio, rows, columns, room = Infinity) {
   return { width, height: TOP + side + 4, ratio, cell, x, y: TOP, left, right: cell * columns, bottom: cell * rows };
 }
 
-/** Returns [query, key] at a point of the canvas; null outside of the map and above the diagonal of a causal map. */
-export function cellAt({ x, y, cell, right, bottom }, px, py, causal) {
+/** Returns [query, key] at a point of the canvas; null outside of the map and at cells for which `hidden(i, j)`. */
+export function cellAt({ x, y, cell, right, bottom }, px, py, hidden) {
   if (px < x || py < y || px >= x + right || py >= y + bottom) return null;
   const [i, j] = [Math.floor((py - y) / cell), Math.floor((px - x) / cell)];
-  return causal && j > i ? null : [i, j];
+  return hidden(i, j) ? null : [i, j];
 }
 
 const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));
 
 /**
  * Returns the crosshair's next cell for a key, null for Escape, undefined for other keys. `at` null: the last query.
+ * Cells for which `hidden(i, j)` are left out.
  */
-export function mapStep(at, key, rows, columns, causal) {
+export function mapStep(at, key, rows, columns, hidden) {
   const [i, j] = at ?? [rows - 1, 0];
   const moves = {
     ArrowUp: [i - 1, j],
@@ -55,7 +56,10 @@ export function mapStep(at, key, rows, columns, causal) {
   if (key === 'Escape') return null;
   const [row, column] = at ? moves[key] : [i, j];
   const query = clamp(row, rows);
-  return [query, clamp(column, causal ? Math.min(columns, query + 1) : columns)];
+  let place = clamp(column, columns);
+  if (key === 'ArrowRight') while (place < columns - 1 && hidden(query, place)) place += 1; // to a sink
+  while (hidden(query, place)) place -= 1;
+  return [query, place];
 }
 
 /**

@@ -43,10 +43,20 @@ export const availableViews = ({ arrays, changed }) => [
 /** Returns whether a view shows signed differences. */
 export const isDifference = view => view === 'difference' || view === 'change';
 
+/**
+ * Returns a function (query, key) -> whether the causal mask hides the cell. The last column of a map with a `sink` is
+ * the attention sink, which every query sees.
+ * @param {{causal: boolean, sink?: boolean, columns: number | any[]}} map a map of the payload, or a grid
+ */
+export function hiddenCells({ causal, sink, columns }) {
+  const last = (Array.isArray(columns) ? columns.length : columns) - 1;
+  return (i, j) => causal && j > i && !(sink && j === last);
+}
+
 /** Returns (query, key) -> value of a view of a head. `change`: the pattern after the plan times the gate, minus the
  * pattern of the unmodified model, which is the array that `base` names. */
-export function cellValues({ arrays, used, causal, columns, base, gate }, view) {
-  const place = cellIndex(causal, columns.length);
+export function cellValues({ arrays, used, causal, sink, columns, base, gate }, view) {
+  const place = cellIndex(causal && !sink, columns.length);
   if (view === 'change') return (i, j) => gate * arrays[used].data[place(i, j)] - arrays[base].data[place(i, j)];
   if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
   const { data } = arrays[view === 'used' ? used : view]; // `view` may also be the name of an array
@@ -61,6 +71,16 @@ export const largestWeight = ({ arrays, distribution }) =>
     distribution ? 1 : 1e-9,
     ...['live', 'constant', 'used', 'base'].map(name => largest(arrays[name]?.data ?? [])),
   );
+
+/**
+ * Returns {value, count}: `value` is a function (query, index) -> value of one of the `count` keys that query `i` sees.
+ */
+export function seenKeys(map, value, i) {
+  const { causal, sink, columns } = map;
+  if (!causal) return { value, count: columns.length };
+  const last = columns.length - 1;
+  return sink ? { value: (q, j) => value(q, j > q ? last : j), count: i + 2 } : { value, count: i + 1 };
+}
 
 /** Returns {sum, entropy (nats), most (ln count)} of the row of a query that attends to `count` keys. */
 export function rowStatistics(value, i, count) {

@@ -3,6 +3,7 @@
 
 import { pageData } from '../page_data.js';
 import { cellIndex } from '../payload.js';
+import { hiddenCells } from './pattern.js';
 
 const STEPS = 256;
 const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // the luminance to which black and white have the same contrast
@@ -79,10 +80,13 @@ export function matrixPixels(rows, columns, table, step) {
 }
 
 /** Returns a function (i, j) -> step (0 to 255) of thumbnail `index` in the packed `tiles` (models/thumbnails.py). */
-export function tileSteps(tiles, index, { rows, columns, causal }) {
-  const size = causal ? (rows * (rows + 1)) / 2 : rows * columns;
-  const place = cellIndex(causal, columns);
-  return (i, j) => (causal && j > i ? undefined : tiles[index * size + place(i, j)]);
+export function tileSteps(tiles, index, grid) {
+  const { rows, columns } = grid;
+  const packed = grid.causal && !grid.sink;
+  const size = packed ? (rows * (rows + 1)) / 2 : rows * columns;
+  const place = cellIndex(packed, columns);
+  const hidden = hiddenCells(grid);
+  return (i, j) => (hidden(i, j) ? undefined : tiles[index * size + place(i, j)]);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Numbers and sentences of the form Words: how much each token attends to each other token.
 
-import { quoteToken } from '../format.js';
+import { isLeftward, quoteToken } from '../format.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 import { differenceStep, tileSteps, weightStep } from './scales.js';
@@ -16,7 +16,8 @@ export const MEANS = ['head', 'layer', 'all'];
  * Returns {value, exact}: `value` is a function (query, key) -> mean of the patterns after the plan, weighted by the
  * gates. Returns null if all gates are 0. The mean is computed from thumbnails, which store 255 * sqrt(weight),
  * rounded. Above 64 tokens, a thumbnail stores only the largest weight of each block of cells, and `exact` is false.
- * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid one grid of the payload
+ * @param {{rows: number, columns: number, causal: boolean, sink?: boolean, gates: number[][]}} grid one grid of the
+ *   payload
  * @param {Uint8Array} tiles the thumbnails of this grid
  * @param {number | null} layer the layer to average; null for all layers
  * @param {number} queries number of queries of the full map
@@ -27,11 +28,13 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
     row.map((gate, h) => ({ gate, index: l * row.length + h })).filter(({ gate }) => gate > 0 && (layer ?? l) === l),
   );
   if (!heads.length) return null;
-  const [tall, wide] = [Math.ceil(queries / grid.rows), Math.ceil(keys / grid.columns)];
+  const sink = grid.sink ? 1 : 0; // the sink has a column of its own in maps and in thumbnails
+  const [tall, wide] = [Math.ceil(queries / grid.rows), Math.ceil((keys - sink) / (grid.columns - sink))];
   const whole = heads.reduce((sum, { gate }) => sum + gate, 0);
   const steps = heads.map(({ gate, index }) => ({ gate: gate / whole, step: tileSteps(tiles, index, grid) }));
   const value = (i, j) => {
-    const [row, column] = [Math.floor(i / tall), Math.floor(j / wide)];
+    const row = Math.floor(i / tall);
+    const column = sink && j === keys - 1 ? grid.columns - 1 : Math.floor(j / wide);
     return steps.reduce((sum, { gate, step }) => sum + gate * ((step(row, column) ?? 0) / 255) ** 2, 0);
   };
   return { value, exact: tall === 1 && wide === 1 };
@@ -43,11 +46,10 @@ const MOST_SIDE = 64; // side of the largest thumbnail in px; MAX_SIDE in models
  * Returns whether a grid's thumbnails were made from maps of this size. Grid and map may receive a new text at
  * different times.
  */
-export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
-  [
-    [rows, queries],
-    [columns, keys],
-  ].every(([side, count]) => side === Math.ceil(count / Math.ceil(count / MOST_SIDE)));
+export const fitsThumbnails = ({ rows, columns, sink }, queries, keys) =>
+  [[rows, queries], sink ? [columns - 1, keys - 1] : [columns, keys]].every(
+    ([side, count]) => side === Math.ceil(count / Math.ceil(count / MOST_SIDE)),
+  );
 
 /** Returns a function (query, key) -> fraction of the key's weight that F (`mask`, from accumulateMask) removes. */
 export const maskedShares = (mask, n) => (i, j) => maskedShare(mask[i * n + j]);
@@ -174,12 +176,20 @@ export const narrowTokens = tokens =>
 const nearest = (boxes, line, x) =>
   line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
 
+/** Returns whether the words of a row flow from right to left: most of its letters are of a right-to-left script. */
+export function flowsLeftward(tokens) {
+  const letters = tokens.filter((_, i) => !isSpecialToken(tokens, i)).flatMap(token => token.match(/\p{L}/gu) ?? []);
+  return 2 * letters.filter(isLeftward).length > letters.length;
+}
+
 /**
  * Returns the position of the next word for a key; null for Escape, undefined for other keys.
- * @param {{x: number, y: number}[]} boxes for each word, the horizontal middle and the top of the word's line
+ * @param {{x: number, y: number, leftward?: boolean}[]} boxes for each word, the horizontal middle and the top of the
+ *   word's line, and whether the words of the line flow from right to left
  */
 export function nextWord(boxes, at, key) {
-  const { x, y } = boxes[at];
+  const { x, y, leftward } = boxes[at];
+  const [previous, next] = [Math.max(0, at - 1), Math.min(boxes.length - 1, at + 1)];
   const line = tops => {
     if (!tops.length) return at;
     return nearest(
@@ -190,8 +200,8 @@ export function nextWord(boxes, at, key) {
   };
   const tops = boxes.map(box => box.y);
   const moves = {
-    ArrowLeft: () => Math.max(0, at - 1),
-    ArrowRight: () => Math.min(boxes.length - 1, at + 1),
+    ArrowLeft: () => (leftward ? next : previous),
+    ArrowRight: () => (leftward ? previous : next),
     ArrowUp: () => line(tops.filter(top => top < y).sort((a, b) => b - a)),
     ArrowDown: () => line(tops.filter(top => top > y).sort((a, b) => a - b)),
     Home: () => 0,

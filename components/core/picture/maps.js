@@ -1,6 +1,6 @@
 // Pictures and tables for download: one head's map, and the grids of all heads.
 
-import { gateOpacity, isDifference } from '../attention/pattern.js';
+import { gateOpacity, hiddenCells, isDifference } from '../attention/pattern.js';
 import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
 import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
 import { stateName } from '../head_state.js';
@@ -45,10 +45,11 @@ const shown = (token, size) => {
 
 /**
  * Returns one head's map: a rectangle per cell, a text per token, and the colour scale.
- * @param {{rows: string[], columns: string[], causal: boolean, value: (i: number, j: number) => number, most: number,
- *   view: string, pruned: boolean, opacity: number}} map
+ * @param {{rows: string[], columns: string[], causal: boolean, sink?: boolean,
+ *   value: (i: number, j: number) => number, most: number, view: string, pruned: boolean, opacity: number}} map
  */
-export function mapPicture({ rows, columns, causal, value, most, view, pruned, opacity }) {
+export function mapPicture({ rows, columns, causal, sink, value, most, view, pruned, opacity }) {
+  const hidden = hiddenCells({ causal, sink, columns });
   const difference = isDifference(view);
   const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));
   const size = Math.min(13, cell - 1);
@@ -61,7 +62,7 @@ export function mapPicture({ rows, columns, causal, value, most, view, pruned, o
   const cells = [];
   rows.forEach((_, i) =>
     columns.forEach((__, j) => {
-      if (causal && j > i) return;
+      if (hidden(i, j)) return;
       const weight = value(i, j);
       const fill = hexColour(false, scale, step(weight, most));
       const place = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
@@ -112,12 +113,16 @@ export function mapPicture({ rows, columns, causal, value, most, view, pruned, o
 }
 
 /** Returns the map's numbers as a table with one row per query and key. */
-export const mapTable = ({ rows, columns, causal, value, name }) => ({
-  columns: ['query', 'query token', 'key', 'key token', name],
-  rows: rows.flatMap((query, i) =>
-    columns.flatMap((key, j) => (causal && j > i ? [] : [[i + 1, query, j + 1, key, value(i, j)]])),
-  ),
-});
+export function mapTable({ rows, columns, causal, sink, value, name }) {
+  const hidden = hiddenCells({ causal, sink, columns });
+  const number = j => (sink && j === columns.length - 1 ? 'sink' : j + 1);
+  return {
+    columns: ['query', 'query token', 'key', 'key token', name],
+    rows: rows.flatMap((query, i) =>
+      columns.flatMap((key, j) => (hidden(i, j) ? [] : [[i + 1, query, number(j), key, value(i, j)]])),
+    ),
+  };
+}
 
 /** Returns the non-zero cells of one thumbnail as one SVG path per colour. */
 function paths(tiles, index, grid) {

@@ -1,7 +1,7 @@
 // The downloads of the form Words: a picture of the text with tinted words and their numbers, and a table.
 
 import { contrastColour, hexColour } from '../attention/scales.js';
-import { wordGaps } from '../attention/words.js';
+import { flowsLeftward, wordGaps } from '../attention/words.js';
 import { tokenText } from '../format.js';
 import { PAPER, textWidth } from './svg.js';
 
@@ -28,13 +28,14 @@ export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
       y += SMALL + 10;
     }
     const gaps = wordGaps(tokens);
+    const leftward = flowsLeftward(tokens);
     let x = 0;
     tokens.forEach((token, i) => {
       const text = tokenText(token).trim();
       const width = round(Math.max(textWidth(text, SIZE), textWidth(numbers.get(first + i) ?? '', SMALL)) + 2 * PAD);
       if (gaps[i]) x += PAD;
       if (x && x + width > WIDTH) [x, y] = [0, y + LINE];
-      nodes.push(...wordNodes({ x: round(x), y, width, text }, first + i));
+      nodes.push(...wordNodes({ x: round(leftward ? WIDTH - x - width : x), y, width, text }, first + i));
       x += width;
     });
     y += LINE + 6;

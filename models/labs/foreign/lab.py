@@ -18,8 +18,9 @@ from models.kind import Kind
 from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign import answering
 from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
+from models.labs.foreign.reading.chat import ChatReader
 from models.labs.foreign.reading.predictions import Answer
-from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
+from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during
@@ -119,6 +120,15 @@ class ForeignLab(Lab):
         The number is necessary because a folder can change, and because visitors compute different matrices.
         """
         return f"{self.name} {next(_numbers)}"
+
+    @functools.cached_property
+    def in_chat(self) -> ForeignLab:
+        """The same model in its tokenizer's chat template, as in Lab."""
+        if not isinstance(self.task, CausalReader) or isinstance(self.task, ChatReader) or not self.task.chats:
+            return self
+        made = replace(self, task=ChatReader.of(self.task))
+        vars(made)["identity"] = self.identity  # results depend on the prompt, which contains the template's tokens
+        return made
 
     def with_constant(self, constant: Mapping[str, Tensor]) -> ForeignLab:
         """Returns the same model with these constant matrices; see models.labs.foreign.running.constants."""

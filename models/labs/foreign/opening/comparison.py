@@ -239,7 +239,8 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
             raise refuse("more than softmax", kind=model_type)
         check_close(model_type, torch.stack(maps), torch.stack(eager))
     if any(float(its.sum(-1).min()) < 1 - 1e-3 for its in maps):
-        kind = replace(kind, attention=replace(kind.attention, title=SINKS[0], formula=SINKS[1], is_distribution=False))
+        kind = replace(kind, attention=replace(kind.attention, title=SINKS[0], formula=SINKS[1], is_distribution=False,
+                                               has_sink=True))
     return replace(kind, layers=len(maps), heads=heads[0],
                    causal=kind.name != "cross" and all(not its.triu(1).any() for its in maps))
 

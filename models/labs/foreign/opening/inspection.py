@@ -21,6 +21,7 @@ from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import files
 from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
+from models.labs.foreign.reading.templates import has_template
 from models.labs.foreign.refusals import refuse
 
 # texts for the tokenizer: an ordinary text, and repeated characters, on which a regular expression can take forever
@@ -103,6 +104,10 @@ def _read_texts(folder: Path, config: Any) -> None:
         files.check_rows(len(tokenizer), config)
         for text in TEXTS:
             tokenizer(text, add_special_tokens=True)
+        if getattr(tokenizer, "chat_template", None):
+            _print(reading="chat_template.jinja" if (folder / "chat_template.jinja").exists() else
+                   "tokenizer_config.json")
+            has_template(tokenizer)  # a template is a program, which can run forever
     except (ForeignError, MemoryError):
         raise
     except Exception:  # the process that opens the model raises the same error

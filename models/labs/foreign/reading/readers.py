@@ -19,6 +19,7 @@ from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.languages import Languages, TranslationPrompt, choice_of, languages_of
 from models.labs.foreign.reading.predictions import Answer, no_losses, predict_class, predict_tokens
+from models.labs.foreign.reading.templates import has_template
 from models.labs.foreign.reading.texts import Encoded, Marked
 from models.labs.foreign.running.positions import Result
 from models.messages import N_, listed, message
@@ -138,8 +139,12 @@ class TextReader(Reader):
                                  if encoded.ids[i] in special)
         known: list[str] = [message("“{token}” is read as a control token, not as text", token=token)
                             for token in controls if token]
-        known += filter(None, [self.hint(ids), trailing_space(encoded.text) if self.writes else ""])
+        known += filter(None, [self.hint(ids), self.space_hint(encoded.text)])
         return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
+
+    def space_hint(self, text: str) -> str:
+        """Returns a hint if a space at the end of the text changes the prediction; else an empty string."""
+        return trailing_space(text) if self.writes else ""
 
     def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Returns the positions for which a prediction is shown."""
@@ -155,6 +160,10 @@ class TextReader(Reader):
 
     def join(self, tokens: Sequence[str]) -> str:
         return texts.join(tokens, self.tokenizer)
+
+    def bytes_of(self, ids: Sequence[int]) -> Mapping[int, str]:
+        raw = (texts.partial_bytes(self.tokenizer, token) for token in self.tokenizer.convert_ids_to_tokens(list(ids)))
+        return {place: part.hex(" ") for place, part in enumerate(raw) if part is not None}
 
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
         around = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id}
@@ -187,6 +196,11 @@ class CausalReader(TextReader):
     predicts_next = True
     writes = True
     examples = texts.OPEN
+
+    @cached_property
+    def chats(self) -> bool:  # type: ignore[override]  # computed when it is first used
+        """True if the tokenizer has a chat template."""
+        return has_template(self.tokenizer)
 
     def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         return (len(ids) - 1,)
@@ -335,7 +349,7 @@ class Seq2SeqReader(TextReader):
         return begun[0] if begun and begun[0] in self.languages.ids.values() else default
 
     def rows(self, prompt: Prompt, written: Sequence[int]) -> Mapping[str, tuple[str, ...]]:
-        return {TEXT: prompt.tokens, TARGET: tuple(self.pieces[i] for i in written)}
+        return {TEXT: prompt.tokens, TARGET: tuple(texts.written_pieces(self.tokenizer, written, self.pieces))}
 
     def headline(self, output: Output, token: str) -> str:
         return message("After {token}", token=token.strip()) if token.strip() else message("Next token")

@@ -185,19 +185,20 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
     return tokenizer
 
 
-def encode(tokenizer: Any, text: str) -> Encoded:
+def encode(tokenizer: Any, text: str, with_special: bool = True) -> Encoded:
     """Returns the tokens of a text, including the tokens that the tokenizer adds.
 
     Args:
         tokenizer: a fast one.
         text: any text.
+        with_special: False for a text that already contains its special tokens: the tokenizer then adds none.
 
     Raises:
         InputError: the tokenizer fails on the text.
     """
     try:
-        found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
-                          truncation=False, verbose=False)
+        found = tokenizer(text, add_special_tokens=with_special, return_offsets_mapping=True,
+                          return_special_tokens_mask=True, truncation=False, verbose=False)
     except BaseException as error:  # a Rust library panics if a regular expression fails on this text
         if not is_panic(error):
             raise
@@ -280,7 +281,9 @@ def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) ->
             stop += 1
         text = None if raw[start] is None else decoded(_joined(raw[start:stop]))
         if text is not None and stop - start > 1:
-            shown[start:stop] = [f"{text}{PART}{part}/{stop - start}" for part in range(1, stop - start + 1)]
+            # a space before the character belongs to its first part alone
+            shown[start:stop] = [f"{text if part == 1 else text.lstrip(' ')}{PART}{part}/{stop - start}"
+                                 for part in range(1, stop - start + 1)]
             start = stop
         else:
             start += 1

@@ -53,13 +53,15 @@ class ThumbnailRecorder:
     """Stores thumbnails and norms; a layer's maps are freed when the next layer runs."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
+        kinds = list(kinds)
         names = [kind.name for kind in kinds]
+        self._has_sink = {kind.name: kind.attention.has_sink for kind in kinds}
         self._tiles: dict[str, list[ndarray]] = {name: [] for name in names}
         self._norms: dict[str, list[ndarray]] = {name: [] for name in names}
         self.sizes: dict[str, tuple[int, int]] = {}
 
     def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
-        self._tiles[kind].append(thumbnails(step.weights.numpy()))
+        self._tiles[kind].append(thumbnails(step.weights.numpy(), self._has_sink[kind]))
         self._norms[kind].append(step.norms.numpy())
         self.sizes[kind] = (step.weights.shape[-2], step.weights.shape[-1])
 
