@@ -319,8 +319,8 @@ def test_a_mirror_sends_the_contents_too(tmp_path: Path, root: Path):
                 body = (folder / self.path.rpartition("/")[2]).read_bytes()
             self.send_response(200)
             here = f"http://127.0.0.1:{self.server.server_address[1]}"
-            for name, value in {"Content-Length": str(len(body)), "ETag": f'"{hash(self.path):x}"', "X-Repo-Commit": "c0ffee",
-                                "X-Xet-Hash": "ab" * 32, "Content-Type": "application/json",
+            for name, value in {"Content-Length": str(len(body)), "ETag": f'"{hash(self.path):x}"',
+                                "X-Repo-Commit": "c0ffee", "X-Xet-Hash": "ab" * 32, "Content-Type": "application/json",
                                 "Link": f'<{here}/xet/token>; rel="xet-auth"'}.items():
                 self.send_header(name, value)
             self.end_headers()
