@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy
@@ -175,9 +175,14 @@ def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
     return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
 
 
-def sketch_of(trace: Trace) -> Sketch:
-    """Returns the Sketch of an existing Trace."""
-    small = {kind: fixed(thumbnails(maps)) for kind, maps in trace.weights.items()}
+def sketch_of(trace: Trace, sinks: Collection[str] = ()) -> Sketch:
+    """Returns the Sketch of an existing Trace.
+
+    Args:
+        trace: the trace.
+        sinks: attention blocks with an attention sink, which is the last column of their thumbnails.
+    """
+    small = {kind: fixed(thumbnails(maps, kind in sinks)) for kind, maps in trace.weights.items()}
     sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
     shared = {field.name: getattr(trace, field.name) for field in fields(PassResult)}
     return Sketch(**shared, thumbnails=small, sizes=sizes)

@@ -16,10 +16,11 @@ export const visibleText = text =>
 
 /**
  * Returns a token as one line: invisible characters become symbols, outer spaces are removed. A mark that belongs above
- * or below a letter stands on a dotted circle if the token has no letter before it.
+ * or below a letter stands on a dotted circle if the token has no letter before it. A joiner alone is shown as its code.
  */
 export function tokenText(token) {
-  const seen = visibleText(token).trim();
+  const shown = visibleText(token).trim();
+  const seen = shown.replace(/^[\u200c\u200d](?=\u2009|$)/, sign => `⟨${sign.codePointAt(0).toString(16)}⟩`);
   return (/^\p{M}/u.test(seen) ? '\u25cc' : '') + seen || (token ? '␣' : '∅');
 }
 
