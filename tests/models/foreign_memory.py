@@ -8,6 +8,7 @@ feature needs more than SPARE bytes beside the process with the model in it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import resource
 import sys
@@ -22,6 +23,7 @@ from app.content import effect
 from models.analysis import head_groups, head_measures, minimal_heads
 from models.analysis.answer import head_attribution, head_patching, logit_lens
 from models.analysis.gated_predictions import Gating, Question
+from models.errors import CancelledError
 from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
 from models.prompt import Prompt
 
@@ -64,6 +66,11 @@ def features(lab: models.Lab, prompt: Prompt) -> dict[str, Callable[[], object]]
         exports.as_json(info, before, after, maps)
         exports.as_csv(info, before, after, maps, {kind: lab.kinds[0].causal})
 
+    def groups() -> None:
+        steps = iter([False, False])  # all steps need the same memory
+        with contextlib.suppress(CancelledError):
+            head_groups.fit(gating, cancelled=lambda: next(steps, True))
+
     found: dict[str, Callable[[], object]] = {
         "maps": lambda: lab.sketch(prompt, [models.HeadPlan(), plan]),
         "all maps": lambda: lab.run(prompt, [plan]),
@@ -72,7 +79,7 @@ def features(lab: models.Lab, prompt: Prompt) -> dict[str, Callable[[], object]]
         "confidence": lambda: head_measures.confidences(lab, lab.run(prompt, [plan])[0]),
         "minimal heads": lambda: minimal_heads.learn(gating, len(prompt.ids), steps=2),
         "pruning": lambda: gating.prune_each(gating.divergence),
-        "three groups": lambda: head_groups.fit(gating),
+        "three groups": groups,
         "files": files,
     }
     if lab.task.writes or isinstance(lab.task, Seq2SeqReader):
