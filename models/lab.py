@@ -142,14 +142,17 @@ class Lab(abc.ABC):
         For relu², the rows of the constant patterns are scaled to the mean row sum of computed patterns under `scale`.
         """
 
-    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
+    def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:
         """Returns the predictions of a prompt as a differentiable function of head gates.
+
+        With `constant`, a gate g does not multiply the head's output. The head's attention pattern is then the mixture
+        g · computed pattern + (1 - g) · constant pattern, so that a gate of 0 makes the head constant.
 
         The function takes kind -> (B, L, H) gates and P positions of the predicting token sequence, and returns
         (B, P, V) log-probabilities. An encoder-decoder uses the baseline output as teacher-forced target.
 
         Raises:
-            ValueError: the model predicts no tokens.
+            ValueError: the model predicts no tokens, or has no constant patterns and `constant` is True.
         """
         raise ValueError(f"{self.name} predicts nothing")
 

@@ -29,8 +29,8 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"
          TEACHERS: N_("For teachers")}
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, next to the text box
-HEAD, WRITERS = "head", "writers"
-SECTIONS = {"needs": N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
+HEAD, NEEDS, WRITERS = "head", "needs", "writers"
+SECTIONS = {NEEDS: N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
             "memory": N_("Forgetting"), "zoom": N_("Zoom"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),

@@ -25,7 +25,7 @@ from models.messages import message
 EXAMPLE, COMPARED, MEMORY, SECTION, CLAIM, PART = (
     "example", "compared", "memory", "section", "claim", "part")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
-WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
+WANTED, WHOLE, BOUND, CHANGE, SEARCH = "wanted heads", "whole text", "bound", "change of heads", "search"
 ORDER, SCOPE, TERM = "order", "scope", "term"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 PICKED, PATTERN, SURFACE = "picked heads", "pattern", "mask surface"

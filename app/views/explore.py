@@ -11,12 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import AnyTrace
-from app.panels.answer import pair
+from app.panels.answer import pair, writers
 from app.panels.page import frame, sections
 from app.panels.page.text import Reading
 from app.panels.prompt import continuation, effect, export, finding, forgetting, heads, picture, sampling, translation
 from app.state import visit
-from app.state.lab_state import LabState
+from app.state.lab_state import WRITERS, LabState
 from components import Part, mount
 from models import Lab
 
@@ -52,8 +52,10 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     state = _with_prediction(lab, state, before, after)
     notes, find = finding.found(lab, state, after)
-    found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
     section = sections.present(lab, state, after)
+    if section == WRITERS and not state.find:
+        notes = writers.notes(lab, state, before, after)
+    found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
     middle = sections.part(section, lab, state, before, after)
     if not section:
         middle = heads.large_part(lab, state, before, after)

@@ -36,7 +36,7 @@ class Fact(TypedDict):
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
            strip: Strip | None = None, facts: list[Fact] | None = None, model: str = "", sentence: str = "",
-           chosen: tuple[int, int] | None = None,
+           chosen: tuple[int, int] | None = None, hint: str = "",
            on_event: OnEvent | None = None) -> Content:
     """Displays the panel.
 
@@ -60,11 +60,13 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
         sentence: the beginning of the input text, for the downloaded picture.
         chosen: ids of the token whose logit is explained and of the token with which it is compared; a negative id
             means no token. Rows, which then have an id, can be chosen. None if rows cannot be chosen.
+        hint: a sentence about the choice of tokens, shown as long as nothing has changed.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen, and with
             {type: token, token, sequence} when a row is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
               "index": index, "changed": bool(changed)}
     optional: dict[str, Any] = {"strip": strip, "facts": facts, "model": model or None, "sentence": sentence or None,
-                                "chosen": chosen and list(chosen)}
+                                "chosen": chosen and list(chosen),
+                                "hint": hint or None}
     return header | {name: value for name, value in optional.items() if value is not None}, {}

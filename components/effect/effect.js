@@ -143,12 +143,12 @@ function update(state, data) {
   showStrip(state, data);
 }
 
-function showKey({ key }, { changed, chosen }) {
+function showKey({ key }, { changed, hint }) {
   const swatch = className => make('i', { className });
   key.replaceChildren(
     ...(changed
       ? [swatch('before'), _('unmodified'), swatch('after'), _('with your change')]
-      : [chosen ? _('Choose one or two tokens to explain.') : _('Change a head to see its effect.')]),
+      : [hint || _('Change a head to see its effect.')]),
   );
 }
 

@@ -74,11 +74,13 @@ class Gating:
         kinds: the model's attention blocks.
         gated_log_probabilities: Lab.gated_log_probabilities of the text.
         question: the predictions that are evaluated.
+        constant: True if a gate of 0 makes a head constant, False if it prunes the head.
     """
 
     def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,
-                 question: Question) -> None:
+                 question: Question, constant: bool = False) -> None:
         self._kinds, self._log_probabilities, self.question = kinds, gated_log_probabilities, question
+        self._constant = constant
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
         if len(question.positions) * question.vocabulary > NUMBERS:
             raise InputError(message("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
@@ -88,9 +90,9 @@ class Gating:
             self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]
 
     @classmethod
-    def of(cls, lab: Lab, prompt: Prompt, question: Question) -> Gating:
-        """Returns a text's predictions under gates; raises ValueError if the model has no predictions."""
-        return cls(lab.kinds, lab.gated_log_probabilities(prompt), question)
+    def of(cls, lab: Lab, prompt: Prompt, question: Question, constant: bool = False) -> Gating:
+        """Returns a text's predictions under gates; raises the errors of Lab.gated_log_probabilities."""
+        return cls(lab.kinds, lab.gated_log_probabilities(prompt, constant), question, constant)
 
     def log_probabilities(self, gates: Tensor) -> Tensor:
         """Returns log-probabilities (B, P, V) under gates (B, heads)."""
@@ -135,6 +137,7 @@ class Gating:
         return self.in_parts(measure, 1 - torch.eye(len(self.heads)))
 
     def plan(self, is_open: Tensor) -> HeadPlan:
-        """Returns the plan with gates of 0 for the heads where `is_open` (heads,) is False."""
+        """Returns the plan that prunes the heads where `is_open` (heads,) is False, or makes them constant."""
         closed = [head for head, stays in zip(self.heads, is_open.tolist(), strict=True) if not stays]
-        return HeadPlan().with_heads(closed, gate=0.0)
+        return HeadPlan().with_heads(closed, constant=True) if self._constant else \
+            HeadPlan().with_heads(closed, gate=0.0)

@@ -7,24 +7,32 @@ al. 2019, appendix A, after Ding et al. 2017). The forward pass is then linear w
 models/nets/linearised.py, so R(u) is u times its gradient, and the relevance of every layer sums to the logit. The
 rule does not hold for gated attention units, which multiply two parts that both depend on the text.
 
+The code computes gradient x input of the linearised model. LXT (Achtibat et al. 2024), a library for layer-wise
+relevance propagation, states in its documentation that the method is patented and free only for personal and scientific
+use; no code of LXT is used here.
+
 The relevance of a head is the sum over its neurons before W_O. The share of a head is the absolute value of its
 relevance, divided by the sum of these values over the heads of its layer, averaged over the predictions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
+from numpy import ndarray
 from torch import Tensor
 
-from models.kind import SELF
+from models.kind import SELF, TARGET, TEXT
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.nets.attention.base import Record
 from models.nets.linearised import Linearised
+from models.plan import HeadPlan
 from models.prompt import Prompt
+from models.trace import fixed
 
 MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are used, evenly spaced over all predictions
 
@@ -34,6 +42,66 @@ def applies(lab: Lab) -> bool:
     if isinstance(lab, StackLab):
         return not lab.attention.replaces_mlp
     return isinstance(lab, Seq2SeqLab)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRelevance:
+    """Relevance of heads and tokens for a logit, or for the difference of two logits. Arrays are read-only.
+
+    Attributes:
+        heads: block -> relevance (L, H) in logits, summed over the positions of the head's output.
+        rows: token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens.
+        total: the logit of `token`, or the logit of `token` minus the logit of `against`.
+        token, against: token ids; `against` is None for a single logit.
+        position: position in the predicting token sequence.
+    """
+
+    heads: Mapping[str, ndarray]
+    rows: Mapping[str, ndarray]
+    total: float
+    token: int
+    against: int | None
+    position: int
+
+    @property
+    def arrived(self) -> float:
+        """The relevance of all embeddings; equal to `total` if relevance is conserved."""
+        return float(sum(values.sum() for values in self.rows.values()))
+
+    @property
+    def conserved(self) -> float:
+        """The share of the relevance that arrives at the embeddings; 1 without patches, NaN for a total of 0."""
+        return self.arrived / self.total if self.total else float("nan")
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(values.nbytes for values in (*self.heads.values(), *self.rows.values()))
+
+
+def relevance_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, token: int | None = None,
+                 against: int | None = None) -> HeadRelevance:
+    """Returns gradient x input of the linearised model for one logit, or for the difference of two.
+
+    Args:
+        lab: a model for which `applies` returns True.
+        prompt: the prompt; an encoder-decoder uses its baseline output as teacher-forced target.
+        plan: interventions on heads. Patched outputs are constants, through which no relevance passes.
+        position: position in the predicting token sequence, counted from 0.
+        token: token id; None for the most probable token.
+        against: id of a second token, for the difference of the two logits.
+
+    Raises:
+        ValueError: `applies` returns False for the model, or the plan does not fit the model.
+    """
+    passed = _linear_pass(lab, prompt, [position], plan)
+    first = int(passed.logits[0].argmax()) if token is None else token
+    score = passed.logits[0, first] - (0 if against is None else passed.logits[0, against])
+    of_embeddings, of_heads = passed.times_gradient(score.unsqueeze(0))
+    rows = dict(zip((TEXT, TARGET), of_embeddings, strict=False))
+    return HeadRelevance({kind: fixed(values[0].sum(-1).numpy()) for kind, values in of_heads.items()},
+                         {row: fixed(values[0].numpy()) for row, values in rows.items()}, float(score), first, against,
+                         position)
 
 
 def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:
@@ -48,26 +116,47 @@ def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tens
     Raises:
         ValueError: `applies` returns False for the model.
     """
+    passed = _linear_pass(lab, prompt, positions, HeadPlan())
+    top = passed.logits.max(-1).values
+    of_embeddings, of_heads = passed.times_gradient(top)
+    reached = torch.stack([values.sum(-1) for values in of_embeddings]).sum(0)
+    return top.detach(), {kind: values.sum(-1) for kind, values in of_heads.items()}, reached
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearPass:
+    """One linearised pass: logits (P, V), the embedded token sequences, and the records of each block."""
+
+    logits: Tensor
+    embeddings: list[Tensor]
+    records: dict[str, list[Record]]
+
+    def times_gradient(self, scores: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Returns input x gradient of P scores: (P, N) per embedded sequence, and block -> (P, L, H, N) of the heads.
+        """
+        leaves = [*self.embeddings, *(record.outputs for layers in self.records.values() for record in layers)]
+        found = torch.autograd.grad(scores, leaves, torch.eye(len(scores)), is_grads_batched=True)  # shape (P, 1, ...)
+        products = iter((leaf.detach() * gradient)[:, 0].sum(-1) for leaf, gradient in zip(leaves, found, strict=True))
+        of_embeddings = [next(products) for _ in self.embeddings]
+        return of_embeddings, {kind: torch.stack([next(products) for _ in layers], 1)
+                               for kind, layers in self.records.items()}
+
+
+def _linear_pass(lab: Lab, prompt: Prompt, positions: Sequence[int], plan: HeadPlan) -> _LinearPass:
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
-    with Linearised() as linearised:
-        if isinstance(lab, StackLab) and applies(lab):
-            hidden = lab.model(torch.tensor([prompt.ids]), records=records[SELF])
-        elif isinstance(lab, Seq2SeqLab):
-            target = lab.anchored(prompt).target
-            hidden = lab.model(torch.tensor([prompt.ids]), torch.tensor([target]), records=records)
-        else:
-            raise ValueError(f"{lab.name}: its layers are not made of sums alone")
-    logits = lab.model.logits(hidden[0, list(positions)])
-    top = logits.max(-1).values
-    embeddings = linearised.embeddings
-    leaves = [*embeddings, *(record.outputs for layers in records.values() for record in layers)]
-    gradients = torch.autograd.grad(top, leaves, torch.eye(len(top)), is_grads_batched=True)  # shape (P, 1, ...)
-    reached = torch.stack([(leaf * gradient).flatten(1).sum(1)
-                           for leaf, gradient in zip(embeddings, gradients, strict=False)]).sum(0)
-    of_heads = iter(gradients[len(embeddings):])
-    relevance = {kind: torch.stack([(record.outputs * next(of_heads)).sum((1, 3, 4)) for record in layers], 1)
-                 for kind, layers in records.items()}
-    return top.detach(), {kind: values.detach() for kind, values in relevance.items()}, reached.detach()
+    n = len(prompt.ids)
+    if isinstance(lab, StackLab) and applies(lab):
+        changes = lab.interventions(plan, n, lab.source_values(prompt, plan))
+        with Linearised() as linearised:
+            hidden = lab.model(torch.tensor([prompt.ids]), changes, records[SELF])
+    elif isinstance(lab, Seq2SeqLab):
+        target = lab.anchored(prompt).target
+        by_block = lab.interventions(plan, n, len(target), lab.source_values(prompt, plan, target))
+        with Linearised() as linearised:
+            hidden = lab.model(torch.tensor([prompt.ids]), torch.tensor([target]), by_block, records)
+    else:
+        raise ValueError(f"{lab.name}: its layers are not made of sums alone")
+    return _LinearPass(lab.model.logits(hidden[0, list(positions)]), linearised.embeddings, records)
 
 
 def shares(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> dict[str, Tensor]:

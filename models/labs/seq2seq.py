@@ -98,13 +98,14 @@ class Seq2SeqLab(TrainedLab):
         return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.target_limit]
 
     @override
-    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
+    def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:
         ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])
+        constants = self.constant_layers({TEXT: ids.shape[1], TARGET: target.shape[1]}) if constant else {}
 
         def log_probabilities(gates: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
             count = len(gates[ENCODER])
             hidden = self.model(ids.expand(count, -1), target.expand(count, -1),
-                                {kind: gates_of_layers(rows) for kind, rows in gates.items()})
+                                {kind: gates_of_layers(rows, constants.get(kind)) for kind, rows in gates.items()})
             return self.model.logits(hidden[:, list(positions)]).log_softmax(-1)
 
         return log_probabilities

@@ -182,12 +182,13 @@ class StackLab(TrainedLab):
         return position_among(position, predicting, len(prompt.ids))
 
     @override
-    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
+    def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:
         ids = torch.tensor([prompt.ids])
+        constants = self.constant_layers({TEXT: len(prompt.ids)}) if constant else {}
 
         def log_probabilities(gates: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
             rows = gates[SELF]
-            hidden = self.model(ids.expand(len(rows), -1), gates_of_layers(rows))
+            hidden = self.model(ids.expand(len(rows), -1), gates_of_layers(rows, constants.get(SELF)))
             return self.model.logits(hidden[:, list(positions)]).log_softmax(-1)
 
         return log_probabilities

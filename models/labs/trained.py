@@ -122,6 +122,11 @@ class TrainedLab(Lab):
             gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
             factor=None if plan.scale == TRAINED else attention.factor(plan.scale, keys))
 
+    def constant_layers(self, lengths: Mapping[str, int]) -> dict[str, list[Tensor]]:
+        """Returns block -> the constant patterns (H, queries, keys) of each layer; `lengths` as in interventions_of."""
+        return {kind.name: [self.constant_pattern(kind.name, layer, lengths[kind.query_row], lengths[kind.key_row])
+                            for layer in range(kind.layers)] for kind in self.kinds}
+
     @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
@@ -132,9 +137,18 @@ def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
     return {(kind, layer): layer_values for kind, layers in values.items() for layer, layer_values in enumerate(layers)}
 
 
-def gates_of_layers(gates: Tensor) -> list[Intervention]:
-    """Returns gates (B, L, H) of a block as one Intervention per layer, for a pass of B rows."""
-    return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]
+def gates_of_layers(gates: Tensor, constants: Sequence[Tensor] | None = None) -> list[Intervention]:
+    """Returns gates (B, L, H) of a block as one Intervention per layer, for a pass of B rows.
+
+    Args:
+        gates: the gates.
+        constants: constant patterns (H, N, M) of each layer, which get the share 1 - gate of the attention pattern;
+            None to multiply the heads' outputs by the gates.
+    """
+    layers = [layer[..., None, None] for layer in gates.unbind(1)]
+    if constants is None:
+        return [Intervention(gate=layer) for layer in layers]
+    return [Intervention(constant=constant, share=1 - layer) for layer, constant in zip(layers, constants, strict=True)]
 
 
 def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:

@@ -13,6 +13,7 @@ import pytest
 import models
 from app.state.pages.answer_view import AnswerView
 from models.analysis.answer.head_patching import head_patching
+from models.analysis.relevance import relevance_of
 from models.plan import HeadPlan
 from tests.app.test_pages import opened
 from tests.app.test_route import content, mounted, post
@@ -52,6 +53,25 @@ def test_who_wrote_the_answer_sums_to_the_logit():
     assert sum(bar["value"] for bar in parts["writers"][0]["bars"]) == pytest.approx(pair.total, abs=1e-4)
     app.run()
     assert content(parts["writers"]) == content(mounted(app)["writers"])
+
+
+def test_gradient_times_input_of_heads_and_tokens():
+    app = opened(model="stories-softmax", text=TEXT, open="writers", tokens=".h")
+    header, _ = mounted(app)["writers"]
+    lab = models.load("stories-softmax")
+    found = relevance_of(lab, lab.read(TEXT), HeadPlan(), 5)
+    assert {tuple(bar["head"]): bar["value"] for bar in header["bars"]} == pytest.approx(
+        {(kind, layer, head): values[layer, head] for kind, values in found.heads.items()
+         for layer, head in numpy.ndindex(values.shape)}, abs=1e-4)
+    assert "100.0% is conserved" in header["total"] and "patented" in header["about"]
+    notes = mounted(app)["heads"][0]["grids"][0]["notes"]
+    assert float(notes[2][3][0].replace("−", "-")) == pytest.approx(found.heads["self"][2, 3], abs=0.006)
+    now = app.session_state["visit"]
+    _, parts = post(now, [event("writers", 1, type="choose", name="measure", value="tokens")])
+    assert now.history.present.asking.measure == "tokens"
+    assert sum(bar["value"] for bar in parts["writers"][0]["bars"]) == pytest.approx(found.total, abs=1e-3)
+    app = opened(model="masked-gau-softmax", open="writers", tokens=".h")  # the rule does not hold for this type
+    assert [choice["name"] for choice in mounted(app)["writers"][0]["choices"]] == ["token", "against"]
 
 
 def test_two_prompts_patch_each_head_and_the_plan():
@@ -112,7 +132,7 @@ def test_forged_events_change_nothing():
     assert now.history.present == before
 
 
-@pytest.mark.parametrize("text", [".", "262.17", ".9a", "3.", "3.4a", "3.4a-9.1d", ".-2."])
+@pytest.mark.parametrize("text", [".", "262.17", ".9a", "3.", "3.4a", ".h", "3.4at", "3.4a-9.1d", ".-2.", ".t-2."])
 def test_the_links_field(text: str):
     assert str(AnswerView.parse(text)) == text
     with pytest.raises(ValueError, match="names no tokens"):

@@ -11,7 +11,9 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent, type_text
+from test_route import post
 
+from app.panels.answer.winning import Won
 from app.panels.prompt import minimal_heads
 from app.panels.prompt.minimal_heads import Fewest
 from app.state import session
@@ -71,6 +73,40 @@ def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPat
     assert "stories-softmax" in given and not [its for its in given if isinstance(its, Trace | StackLab)]
 
 
+def test_the_fewest_heads_that_make_a_clicked_token_win():
+    """A click on the bar of an answer chooses the token; the result of the search makes it the top-1 prediction."""
+    app = opened(model="stories-softmax", text="The girl was sad because", open="needs", need="winning-0.1")
+    header = sent(app, "effect")[0]
+    rows = header["predictions"][0]["rows"]
+    assert header["chosen"] == [rows[1]["id"], -1]  # by default the second most probable token
+    now = app.session_state["visit"]
+    post(now, [{"key": "effect", "sequence": 1, "type": "token", "token": rows[0]["id"]}])
+    app.run()
+    assert "already the most probable" in told(app) and not [its for its in app.button if its.key == "find out"]
+    post(now, [{"key": "effect", "sequence": 2, "type": "token", "token": rows[2]["id"]}])
+    app = searched(app.run())
+    won = app.session_state[session.SEARCH].job.result
+    assert isinstance(won, Won) and won.token == rows[2]["id"] and won.fewest and won.plans[won.fewest][0] > 0
+    button(app, "apply winning").click().run()
+    after = sent(app, "effect")[0]["predictions"][0]["rows"]
+    best = max(after, key=lambda row: row["after"])
+    assert best["id"] == rows[2]["id"] and best["after"] == pytest.approx(won.probabilities[0], abs=1e-4)
+    query = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
+    assert HeadPlan.parse(query["plan"]) == won.plans[won.fewest][1] and query["need"] == "winning-0.1"
+    assert query["tokens"] == f"{rows[2]['id']}."
+    assert "enough" in told(app)  # the result stays, because the question is the same
+
+
+@pytest.mark.parametrize("model", ["masked-gau-softmax", "translation-softmax", "assignment-softmax"])
+def test_constant_patterns_that_make_a_token_win(model: str):
+    app = searched(opened(model=model, open="needs", need="winning-constant-0.1"))
+    assert not app.exception
+    won = app.session_state[session.SEARCH].job.result
+    assert isinstance(won, Won), app.session_state[session.SEARCH].job.problem
+    assert all(state.constant for _, plan in won.plans.values() for state in plan.heads.values())
+    assert ("enough" if won.fewest else "no set of up to") in told(app)
+
+
 def test_groups_and_pruning_one():
     app = searched(opened(model="assignment-softmax", open="needs", need="groups-0.1"))
     assert not app.exception
@@ -100,7 +136,9 @@ def test_searches_are_links():
     for wanted in WANTED:
         for whole in (False, True):
             for bound in BOUNDS:
-                assert Search.parse(str(Search(wanted, whole, bound))) == Search(wanted, whole, bound)
+                for constant in (False, True):
+                    search = Search(wanted, whole, bound, constant)
+                    assert Search.parse(str(search)) == search
     for text in ("", "fewest", "fewest-7", "most-0.1", "fewest-text-text-0.1", "fewest-0.10"):
         with pytest.raises(ValueError, match="asks for nothing"):
             Search.parse(text)

@@ -11,7 +11,7 @@ from tiny import make_model, prompt_of, random_ids
 from tiny_pairs import TEXT_TYPED, make_lab
 from torch.testing import assert_close
 
-from models.analysis.relevance import applies, propagated, shares
+from models.analysis.relevance import applies, propagated, relevance_of, shares
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
@@ -90,6 +90,41 @@ def test_against_the_rules_in_loops():
     model.float()
     assert_close(relevance["self"][0, -1], torch.tensor(expected, dtype=torch.float32), rtol=1e-3, atol=1e-4)
     assert float(top[0]) == pytest.approx(float((last * row * scale).sum()), rel=1e-4)
+
+
+@pytest.mark.parametrize("attention", ["softmax", "selective", "random-softmax"])
+def test_relevance_of_a_contrast(attention: str):
+    """Under a plan, the relevance of two tokens' difference is the difference of their relevances.
+
+    It sums over the tokens of the text to the difference of the logits, also in a model of two texts.
+    """
+    two = make_lab(attention)
+    one = stack(attention)
+    plan = HeadPlan().gate("self", 0, 1, 0.5).gate("self", 1, 0, 0.0)
+    cases = ((one, prompt_of(random_ids(1, 9)[0]), plan),
+             (two, two.anchored(two.read(TEXT_TYPED)), HeadPlan().constant("encoder", 0, 1).gate("cross", 1, 0, 0.3)))
+    for lab, prompt, changes in cases:
+        first, second, contrast = (relevance_of(lab, prompt, changes, 4, *tokens)
+                                   for tokens in ((5, None), (7, None), (5, 7)))
+        logits = lab.writes(prompt, changes, 4).logits
+        assert contrast.total == pytest.approx(float(logits[5] - logits[7]), abs=1e-4)
+        assert contrast.arrived == pytest.approx(contrast.total, abs=1e-4)
+        for kind, values in contrast.heads.items():
+            assert_close(values, first.heads[kind] - second.heads[kind], rtol=1e-3, atol=1e-5)
+        for row, values in contrast.rows.items():
+            assert_close(values, first.rows[row] - second.rows[row], rtol=1e-3, atol=1e-5)
+    assert relevance_of(one, cases[0][1], HeadPlan(), 4).heads["self"] == pytest.approx(
+        propagated(one, cases[0][1], [4])[1]["self"][0].numpy(), abs=1e-6)
+    assert contrast.rows.keys() == {"text", "target"} and all(values.any() for values in contrast.rows.values())
+
+
+def test_relevance_does_not_pass_through_a_patch():
+    lab = stack("softmax")
+    ids = random_ids(2, 9)
+    prompt = prompt_of(ids[0]).with_source(prompt_of(ids[1]))
+    whole = relevance_of(lab, prompt, HeadPlan(), 8)
+    patched = relevance_of(lab, prompt, HeadPlan().patch("self", 1, 0), 8)
+    assert whole.conserved == pytest.approx(1, abs=1e-4) and abs(patched.conserved - 1) > 1e-3
 
 
 def test_shares():

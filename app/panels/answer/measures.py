@@ -13,6 +13,7 @@ from models import HeadAttribution, HeadPlan, Lab, LogitLens
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.analysis.answer.logit_lens import lens_of
+from models.analysis.relevance import HeadRelevance, relevance_of
 from models.nets.score_parts import ScoreParts
 from models.plan import Address
 from models.prompt import Prompt
@@ -30,6 +31,13 @@ def attribution(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, aga
     """Returns the attribution of a logit to all heads; see models.head_attribution."""
     return _remembered("attribution", lab, prompt, (plan, token, against, position),
                        lambda: attribution_of(lab, prompt, plan, token, against, position), 1)
+
+
+def relevance(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, against: int | None,
+              position: int) -> HeadRelevance:
+    """Returns gradient x input of the linearised model; see models/analysis/relevance.py."""
+    return _remembered("relevance", lab, prompt, (plan, token, against, position),
+                       lambda: relevance_of(lab, prompt, plan, position, token, against), 3)
 
 
 def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadPatching:

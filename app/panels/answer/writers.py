@@ -4,47 +4,115 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from app import compute
 from app.compute import AnyTrace
 from app.panels.answer import measures
 from app.state.handlers.answer_events import on_answer
 from app.state.lab_state import LAST, LabState
-from app.state.pages.answer_view import NONE
-from app.texts import _, spelt
+from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
+from app.texts import N_, _, number, spelt
 from components import Part, contributions
-from models import Lab, Output
+from models import HeadAttribution, Lab, Output
+from models.analysis.relevance import HeadRelevance, applies
+from models.plan import Address
 
 CHOICES = 10  # number of most probable tokens that can be chosen
+MEASURE_NAMES = {DIRECT: N_("direct contribution"), HEADS: N_("gradient × input of heads"),
+                 TOKENS: N_("gradient × input of tokens")}
+RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, gates and norm scales are constants. A "
+               "head counts with everything that later layers make of it, at all positions. The values equal "
+               "layer-wise relevance propagation (LRP) with the epsilon rule. The authors of LXT, a library for LRP, "
+               "write that LRP is patented and free only for personal and scientific use.")
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the sorted bars. The arguments are those of `by_layer.part`."""
-    there = -len(after.outputs) <= state.asked < len(after.outputs)
-    output = after.outputs[state.asked if there else LAST]
-    plan = compute.usable(lab, state.plan, before.prompt)
-    token, against = (None if its == NONE or its >= len(output.names) else its
-                      for its in (state.asking.token, state.asking.against))
+    output = _output(state, after)
+    shown: dict[str, Any] = {"key": "writers", "title": _("Contributions to the answer"), "model": lab.name,
+                             "on_event": on_answer}
     try:
-        found = measures.attribution(lab, after.prompt, plan, token, against, output.position)
+        found = _found(lab, state, before, after)
     except ValueError as error:
-        return contributions.part(key="writers", title=_("Contributions to the answer"), message=_(str(error)),
-                                  model=lab.name, on_event=on_answer)
-    bars: list[dict[str, Any]] = [
-        {"label": head_name(lab, kind, layer, head), "value": float(values[layer, head]), "head": [kind, layer, head]}
-        for kind, values in found.heads.items() for layer in range(values.shape[0]) for head in range(values.shape[1])]
-    bars += [{"label": rest_name(name), "value": value} for name, value in found.rest.items()]
+        return contributions.part(message=_(str(error)), **shown)
     word = _quoted(output, found.token)
     total = _("Logit of {token}: {value:+.2f}, the sum of all bars.", token=word, value=found.total)
     if found.against is not None:
         total = _("Logit of {token} minus logit of {other}: {value:+.2f}, the sum of all bars.", token=word,
                   other=_quoted(output, found.against), value=found.total)
-    return contributions.part(
-        key="writers", title=_("Contributions to the answer"), unit=_("logits"), bars=bars, total=total,
-        about=_("How much each part adds to the logit directly, with the final norm held fixed. What a head does "
-                "through later layers is not counted."),
-        choices=[choice("token", _("Answer"), output, found.token, False),
-                 choice("against", _("Against"), output, NONE if found.against is None else found.against, True)],
-        model=lab.name, on_event=on_answer)
+    about = _("How much each part adds to the logit directly, with the final norm held fixed. What a head does through "
+              "later layers is not counted.")
+    if isinstance(found, HeadRelevance):
+        about, total = _(RELEVANCE), _arrived(output, found)
+    choices = [choice("token", _("Answer"), output, found.token, False),
+               choice("against", _("Against"), output, NONE if found.against is None else found.against, True)]
+    if applies(lab):
+        choices.append({"name": "measure", "label": _("Measure"), "value": _measure(lab, state),
+                        "options": [{"value": name, "text": _(text)} for name, text in MEASURE_NAMES.items()]})
+    bars = _of_tokens(after, found) if isinstance(found, HeadRelevance) and _measure(lab, state) == TOKENS else \
+        _of_heads(lab, found)
+    return contributions.part(unit=_("logits"), bars=bars, total=total, about=about, choices=choices, **shown)
+
+
+def notes(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> dict[Address, tuple[str, str]]:
+    """Returns the contribution of each head for its tile: head -> (number, the number in words).
+
+    The result is empty if the measure does not exist for the model or is about tokens. Arguments as in `part`.
+    """
+    if not after.outputs or _measure(lab, state) == TOKENS:
+        return {}
+    try:
+        heads = _found(lab, state, before, after).heads
+    except ValueError:
+        return {}  # the section shows the reason
+    return {(kind, layer, head): (number(float(values[layer, head]), "+.2f"), _(
+        "contribution {value} logits", value=number(float(values[layer, head]), "+.2f")))
+        for kind, values in heads.items() for layer, head in numpy.ndindex(values.shape)}
+
+
+def _found(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> HeadAttribution | HeadRelevance:
+    output = _output(state, after)
+    plan = compute.usable(lab, state.plan, before.prompt)
+    token, against = (None if its == NONE or its >= len(output.names) else its
+                      for its in (state.asking.token, state.asking.against))
+    measure = measures.attribution if _measure(lab, state) == DIRECT else measures.relevance
+    return measure(lab, after.prompt, plan, token, against, output.position)
+
+
+def _output(state: LabState, after: AnyTrace) -> Output:
+    there = -len(after.outputs) <= state.asked < len(after.outputs)
+    return after.outputs[state.asked if there else LAST]
+
+
+def _measure(lab: Lab, state: LabState) -> str:
+    return state.asking.measure if applies(lab) else DIRECT
+
+
+def _of_heads(lab: Lab, found: HeadAttribution | HeadRelevance) -> list[dict[str, Any]]:
+    bars: list[dict[str, Any]] = [
+        {"label": head_name(lab, kind, layer, head), "value": float(values[layer, head]), "head": [kind, layer, head]}
+        for kind, values in found.heads.items() for layer, head in numpy.ndindex(values.shape)]
+    if isinstance(found, HeadAttribution):
+        bars += [{"label": rest_name(name), "value": value} for name, value in found.rest.items()]
+    return bars
+
+
+def _of_tokens(after: AnyTrace, found: HeadRelevance) -> list[dict[str, Any]]:
+    return [{"label": _("token {position}: {token}", position=i + 1, token=token.strip() or token),
+             "value": float(value)}
+            for row, values in found.rows.items()
+            for i, (token, value) in enumerate(zip(spelt(after.rows[row]), values, strict=True))]
+
+
+def _arrived(output: Output, found: HeadRelevance) -> str:
+    values = {"token": _quoted(output, found.token), "value": found.total, "arrived": found.arrived,
+              "share": found.conserved}
+    if found.against is None:
+        return _("Logit of {token}: {value:+.2f}. Relevance of all tokens: {arrived:+.2f}, so {share:.1%} is "
+                 "conserved.", **values)
+    return _("Logit of {token} minus logit of {other}: {value:+.2f}. Relevance of all tokens: {arrived:+.2f}, so "
+             "{share:.1%} is conserved.", other=_quoted(output, found.against), **values)
 
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:

@@ -7,8 +7,10 @@ import streamlit as st
 
 from app.compute import AnyTrace
 from app.content import effect as effect_content
+from app.panels.answer import winning
 from app.state.handlers import events
 from app.state.lab_state import FIRST_PAGE, LAST, WRITERS, LabState
+from app.state.pages.answer_view import NONE
 from app.texts import _
 from components import Part, effect, mount
 from models import Lab
@@ -47,11 +49,20 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
     Returns:
         The component.
     """
-    chosen = (state.asking.token, state.asking.against) if state.page == FIRST_PAGE and state.section == WRITERS \
-        else None
+    chosen, hint = _chosen(state, before)
     return effect.part(key=key, index=shown_index(state, before, after), on_event=events.on_effect,
-                       model=lab.name, sentence=state.text[:SENTENCE], chosen=chosen,
+                       model=lab.name, sentence=state.text[:SENTENCE], chosen=chosen, hint=hint,
                        **effect_content.content(lab, state.plan, before, after))
+
+
+def _chosen(state: LabState, before: AnyTrace) -> tuple[tuple[int, int] | None, str]:
+    """Returns the tokens that are chosen by their bars, None if bars cannot be chosen, and a sentence about the choice.
+    """
+    if state.page == FIRST_PAGE and state.section == WRITERS:
+        return (state.asking.token, state.asking.against), _("Choose one or two tokens to explain.")
+    if before.outputs and winning.is_open(state):
+        return (winning.wanted(state, winning.output_of(state, before)), NONE), _("Choose the token that should win.")
+    return None, ""
 
 
 def shown_index(state: LabState, before: AnyTrace, after: AnyTrace) -> int:

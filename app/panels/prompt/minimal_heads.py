@@ -1,6 +1,6 @@
-"""Minimal heads: searches for the smallest set of heads that keeps the prediction, and for three groups of heads.
+"""Minimal heads: searches for the smallest set of heads that keeps the prediction, or that makes a chosen token win.
 
-The search learns gates while the weights are frozen. The result is a plan.
+A third search divides the heads into three groups. The weights are frozen. The result is a plan.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import AnyTrace
+from app.panels.answer import winning
+from app.panels.answer.winning import Won
 from app.panels.page import progress
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
-from app.state.pages.search import BOUNDS, FEWEST, WANTED, Search
+from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
+from app.state.pages.search import GROUPS as IN_GROUPS
 from app.texts import N_, _
 from components import figure, spec_of
 from figures.pruning import minimal_heads_curve
@@ -35,9 +38,10 @@ from models.prompt import Prompt
 from models.storage.checkpoint import CheckpointError
 from models.trace import Trace
 
-TITLES = {"fewest": N_("Smallest set"), "groups": N_("Three groups")}
+TITLES = {FEWEST: N_("Smallest set"), IN_GROUPS: N_("Three groups"), WINNING: N_("Make a token win")}
+CHANGES = {False: N_("Prune"), True: N_("Constant")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
-TITLE = N_("Learning gates, step")
+TITLE, COUNTING = N_("Learning gates, step"), N_("Evaluating head sets, size")
 # passes that one search counts against the visitor's limit. A search takes as long as 600 passes (18 tokens) to 1,200
 # passes (23 tokens).
 SEARCH = 250
@@ -121,24 +125,30 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
         prompt: the tokenized input.
         before: the baseline trace.
     """
-    st.markdown(_("**Minimal heads** are those that the answer cannot do without. Gates are learned for this text "
-                  "alone, in seconds; the model's weights do not change. Apply the result to see it on the grid and to "
-                  "share it as a link."))
+    search = state.search
+    if search.wanted != WINNING or not before.outputs:
+        st.markdown(_("**Minimal heads** are those that the answer cannot do without. Gates are learned for this text "
+                      "alone, in seconds; the model's weights do not change. Apply the result to see it on the grid "
+                      "and to share it as a link."))
     if not before.outputs:
         st.caption(_("This text has no prediction, so there are no minimal heads to search for.")
                    if before.vectors is None else _("This model makes no predictions, so there are no minimal heads to "
                                                     "search for."))
         return
-    search = state.search
-    row = _choose(search)
-    question = Question.of(before, None if search.whole else state.asked)
-    key = (lab.identity, prompt, question, search.wanted, search.bound if search.wanted == FEWEST else None)
+    row = _choose(lab, search)
+    wins = search.wanted == WINNING
+    question = Question.of(before, None if search.whole and not wins else state.asked)
+    token = winning.wanted(state, winning.output_of(state, before)) if wins else -1
+    settings = {FEWEST: (search.bound,), WINNING: (token, winning.changes_patterns(lab, state))}
+    key = (lab.identity, prompt, question, search.wanted, settings.get(search.wanted))
     under: Under | None = st.session_state.get(session.SEARCH)
     if under is not None and under.key != key:
         under.job.cancel()
         under = st.session_state[session.SEARCH] = None
     if under is not None and under.job.running:
         progress.draw(under.job, lambda job: None)
+        return
+    if wins and not winning.introduce(lab, state, before):
         return
     row.button(_("Search"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
                args=(lab.name, prompt, question, search, key))
@@ -150,19 +160,26 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
         _fewest(lab.name, under.job.result, search)
     elif isinstance(under.job.result, Grouped):
         _groups(lab, under.job.result)
+    elif isinstance(under.job.result, Won):
+        winning.draw(lab, state, before, under.job.result)
 
 
-def _choose(search: Search) -> DeltaGenerator:
+def _choose(lab: Lab, search: Search) -> DeltaGenerator:
     """Displays the settings and returns their container."""
     st.session_state[session.WANTED] = search.wanted
     st.session_state[session.WHOLE] = search.whole
     st.session_state[session.BOUND] = search.bound
+    st.session_state[session.CHANGE] = search.constant
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         st.segmented_control(_("Search for"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
                              on_change=head_events.on_search, required=True, label_visibility="collapsed")
-        st.segmented_control(_("Scope"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
-                             on_change=head_events.on_search, required=True, label_visibility="collapsed")
+        if search.wanted != WINNING:
+            st.segmented_control(_("Scope"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
+                                 on_change=head_events.on_search, required=True, label_visibility="collapsed")
+        elif lab.constant is not None:
+            st.segmented_control(_("Change"), [*CHANGES], key=session.CHANGE, format_func=lambda its: _(CHANGES[its]),
+                                 on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
             st.selectbox(_("Largest KL divergence allowed"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
                          width=250, format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
@@ -201,7 +218,12 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
         found = head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
         return Grouped(found, gating.heads, question.known)
 
-    job: Job[Any] = Job(TITLE, fewest if search.wanted == FEWEST else grouped)
+    def won(tell: Progress, cancelled: Cancelled) -> Won:
+        token, constant = key[-1]
+        return winning.find(lab, prompt, question, token, constant, tell, cancelled)
+
+    work: dict[str, Any] = {FEWEST: fewest, IN_GROUPS: grouped, WINNING: won}
+    job: Job[Any] = Job(COUNTING if search.wanted == WINNING else TITLE, work[search.wanted])
     st.session_state[session.SEARCH] = Under(key, job.start())
 
 

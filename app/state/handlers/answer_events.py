@@ -7,7 +7,7 @@ from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers.head_events import on_heads
-from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS
+from app.state.pages.answer_view import MEASURES, MOST_PLACES, MOST_TOKENS, NONE, SPLITS
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import OUTPUT, PATTERN
@@ -42,6 +42,8 @@ def on_answer(event: dict[str, Any]) -> None:
                 past.do(replace(present, asking=replace(present.asking, **place)), merge="viewing")
         case "choose" if event.get("name") == "split" and event.get("value") in [*SPLITS.values()]:
             past.do(replace(present, asking=replace(present.asking, split=event["value"])), merge="viewing")
+        case "choose" if event.get("name") == "measure" and event.get("value") in [*MEASURES.values()]:
+            past.do(replace(present, asking=replace(present.asking, measure=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "what" and event.get("value") in (OUTPUT, PATTERN):
             heads = [address for address, state in present.plan.heads.items() if state.patch]
             past.do(replace(present, asking=replace(present.asking, what=event["value"]),

@@ -19,6 +19,7 @@ from app.state.lab_state import (
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
+    NEEDS,
     PAGES,
     PARTS,
     SECTIONS,
@@ -288,5 +289,6 @@ def on_effect(event: dict[str, Any]) -> None:
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
     elif event.get("type") == "token" and is_index(event.get("token"), MOST_TOKENS):
-        present = history().present
-        history().do(replace(present, asking=present.asking.toggled(event["token"])), merge="viewing")
+        present, token = history().present, event["token"]
+        asking = replace(present.asking, token=token) if present.section == NEEDS else present.asking.toggled(token)
+        history().do(replace(present, asking=asking), merge="viewing")

@@ -84,14 +84,15 @@ def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
 
 
 @session.exclusive
-def set_plan(plan: HeadPlan) -> None:
+def set_plan(plan: HeadPlan, asked: int | None = None) -> None:
     """Replaces the plan, for example by the result of a search.
 
     Args:
         plan: the new plan; heads that none of the models has are removed.
+        asked: index of the prediction that is shown, as in LabState; None to keep the present index.
     """
     present = history().present
-    history().do(replace(present, plan=fit(plan, present.models)[0]))
+    history().do(replace(present, plan=fit(plan, present.models)[0], asked=present.asked if asked is None else asked))
 
 
 @session.exclusive
@@ -185,10 +186,11 @@ def on_heads_view() -> None:
 def on_search() -> None:
     """Handles a change of the settings of the search for minimal heads."""
     present, asked = history().present, session.widget
-    found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
-    wanted = found.wanted if found.wanted in WANTED else present.search.wanted
-    bound = found.bound if found.bound in BOUNDS else present.search.bound
-    history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
+    old = present.search
+    wanted, bound = asked(session.WANTED, str, ""), asked(session.BOUND, float, old.bound)
+    search = Search(wanted if wanted in WANTED else old.wanted, asked(session.WHOLE, bool, old.whole),
+                    bound if bound in BOUNDS else old.bound, asked(session.CHANGE, bool, old.constant))
+    history().do(replace(present, search=search), merge="viewing")
 
 
 @session.exclusive

@@ -1,12 +1,12 @@
-"""Search: the settings of the search for minimal heads (kind of result, predictions, bound)."""
+"""Search: the settings of the search for minimal heads (kind of result, predictions, bound, intervention)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FEWEST, GROUPS = WANTED = ("fewest", "groups")
+FEWEST, GROUPS, WINNING = WANTED = ("fewest", "groups", "winning")
 BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # largest KL divergences to choose from, in nats
-_WHOLE = "text"
+_WHOLE, _CONSTANT = "text", "constant"
 
 
 @dataclass(frozen=True)
@@ -14,18 +14,22 @@ class Search:
     """The settings of the search for minimal heads.
 
     Attributes:
-        wanted: FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads.
+        wanted: FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads, WINNING
+            for the fewest heads whose removal makes a chosen token the most probable.
         whole: False for the prediction that is shown, True for all predictions of the text.
         bound: maximum KL divergence of the minimal set in nats, one of BOUNDS.
+        constant: True if WINNING makes heads constant, False if it prunes them.
     """
 
     wanted: str = FEWEST
     whole: bool = False
     bound: float = 0.1
+    constant: bool = False
 
     def __str__(self) -> str:
-        """Returns the link's field: `fewest-0.1`, `groups-text-0.1`."""
-        return "-".join((self.wanted, *([_WHOLE] if self.whole else []), f"{self.bound:g}"))
+        """Returns the link's field: `fewest-0.1`, `groups-text-0.1`, `winning-constant-0.1`."""
+        return "-".join((self.wanted, *([_WHOLE] if self.whole else []), *([_CONSTANT] if self.constant else []),
+                         f"{self.bound:g}"))
 
     @classmethod
     def parse(cls, text: str) -> Search:
@@ -41,7 +45,7 @@ class Search:
             ValueError: the text is not valid.
         """
         known = {str(its): its for wanted in WANTED for whole in (False, True) for bound in BOUNDS
-                 for its in (cls(wanted, whole, bound),)}
+                 for constant in (False, True) for its in (cls(wanted, whole, bound, constant),)}
         if text not in known:
             raise ValueError(f"{text!r} asks for nothing that can be searched")
         return known[text]

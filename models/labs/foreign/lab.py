@@ -174,9 +174,11 @@ class ForeignLab(Lab):
             return ""
         return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
 
-    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
+    def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:
         if not (prompt.predict_at or isinstance(self.task, Seq2SeqReader)):
             raise ValueError(f"{self.name} predicts nothing")
+        if constant and self.constant is None:
+            raise ValueError(f"{self.name}: it has no constant matrices yet")
         inputs: dict[str, Any] = dict(self.task.inputs(prompt))
         if isinstance(self.task, Seq2SeqReader):
             target = writing.with_target(self, prompt).target
@@ -184,7 +186,10 @@ class ForeignLab(Lab):
 
         def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
             def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-                return Intervention(gate=gates[kind][:, layer, :, None, None])
+                gate = gates[kind][:, layer, :, None, None]
+                if not constant:
+                    return Intervention(gate=gate)
+                return Intervention(constant=self._constant(kind, layer, queries, keys, prompt), share=1 - gate)
 
             count = len(next(iter(gates.values())))
             given = {name: value.expand(count, *value.shape[1:]) if isinstance(value, Tensor) else value
