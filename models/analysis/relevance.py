@@ -100,8 +100,8 @@ def relevance_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, token:
     of_embeddings, of_heads = passed.times_gradient(score.unsqueeze(0))
     rows = dict(zip((TEXT, TARGET), of_embeddings, strict=False))
     return HeadRelevance({kind: fixed(values[0].sum(-1).numpy()) for kind, values in of_heads.items()},
-                         {row: fixed(values[0].numpy()) for row, values in rows.items()}, float(score), first, against,
-                         position)
+                         {row: fixed(values[0].numpy()) for row, values in rows.items()}, float(score.detach()), first,
+                         against, position)
 
 
 def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:

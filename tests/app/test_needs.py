@@ -97,7 +97,7 @@ def test_the_fewest_heads_that_make_a_clicked_token_win():
     assert "enough" in told(app)  # the result stays, because the question is the same
 
 
-@pytest.mark.parametrize("model", ["masked-gau-softmax", "translation-softmax", "assignment-softmax"])
+@pytest.mark.parametrize("model", ["masked-gau-softmax", "assignment-softmax"])
 def test_constant_patterns_that_make_a_token_win(model: str):
     app = searched(opened(model=model, open="needs", need="winning-constant-0.1"))
     assert not app.exception
