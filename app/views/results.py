@@ -161,8 +161,8 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
     if verdict.why:
         lines.append(_("Reason of the verdict: {why}.", why=plain(_(verdict.why))))
     if verdict.p is not None and verdict.q is not None:
-        lines.append(_("Chance: p = {p:.3g}; corrected for all statements q = {q:.3g} (5% decides).", p=verdict.p,
-                       q=verdict.q))
+        lines.append(_("Significance: p = {p:.3g}; corrected for all statements q = {q:.3g} (significant below 0.05).",
+                       p=verdict.p, q=verdict.q))
     if statement.reason and verdict.word in (PART, FAILS, FADES):
         how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
             else _("a hypothesis, not tested")

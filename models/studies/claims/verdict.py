@@ -358,7 +358,7 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
         q = None if verdict.p is None else next(q_values)
         if q is not None and q > LEVEL and verdict.word not in (UNSURE, OPEN):
             verdict = replace(verdict, word=UNSURE, why=listed((
-                message("Not beyond chance among all statements (q = {q:.2f})", q=q), verdict.why), N_(". ")))
+                message("Not significant among all statements (q = {q:.2f})", q=q), verdict.why), N_(". ")))
         result.append(replace(verdict, q=q))
     return result
 

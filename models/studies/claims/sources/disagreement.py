@@ -81,8 +81,8 @@ def _own_sense(evidence: Evidence) -> Statement:
             by_name[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
         message("notes on the paper; its positions are summed over the text, ours a mean over queries"),
-        message("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
-                "chance of which sentences"),
+        message("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, "
+                "significant when the sentences are resampled"),
         conclude(checks, by_construction=True), rows, chart if points else None,
         f"python -m models.studies.corpus.disagreement {' '.join(MODELS)}\npython -m models.studies.claims",
         message("The terms may be too weak beside the likelihood."), verified=False)
@@ -111,7 +111,7 @@ def _helps(evidence: Evidence) -> Statement:
         message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], values) for name, values in samples.items()], ".2f")),
         message("two notes on the paper, with the same order"),
-        message("outputs above plain, values and positions, and positions below values, beyond chance"),
+        message("outputs above plain, values and positions, and positions below values (significant)"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m models.studies.generated.sentences {' '.join(MODELS)}"),
         message("Differences of half a BLEU may be within what seeds do."), verified=False)
@@ -146,8 +146,8 @@ def _slower(evidence: Evidence) -> Statement:
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
         message("introduction: nearly twice as fast as the larger Transformer, which it equals"),
         message("a little: the median of the blocks is at least {share} of plain's steps a second, for each of the "
-                "four; slower: it is below plain's; both beyond chance (sign test). A block alternates steps of the "
-                "regularised training and of plain on the same batches. Quartiles of single steps decide nothing",
+                "four; slower: it is below plain's; both significant (sign test). A block alternates steps of the "
+                "regularised training and of plain on the same batches. Quartiles of single steps do not count",
                 share=LEAST),
         conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
         commands.measured("training_speed"),

@@ -53,8 +53,8 @@ def _perplexity(evidence: Evidence) -> Statement:
         "gated-perplexity", message("A gate on each head's output makes a better model."),
         message("consistently better over thirty variants; no perplexities"),
         message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
-        message("abstract"), message("perplexity below softmax's, beyond chance; data and steps are "
-                                                    "equal, and parameters too, but for 6,144"),
+        message("abstract"), message("perplexity below softmax's (significant); data and steps are "
+                                                    "equal, and there are only 6,144 more parameters"),
         conclude([check]), tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
         commands.evaluated(MODELS),
         message("With so few heads and tokens, closing the gate of a head may gain little."))
@@ -81,8 +81,8 @@ def _sink(evidence: Evidence) -> Statement:
                        for name, study in by_name.items()),
                      (message("even weights"), f"{even:.1%}")]), REPEATED,
         message("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
-                "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
-                "nothing: it can forget every token but the first", n=CONTEXT),
+                "texts of {n} tokens, is less than half of softmax's; windows resampled. Selective attention does "
+                "not count: it can forget every token but the first", n=CONTEXT),
         conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
         _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
         message("There is little to reduce: in so small a model softmax has hardly a sink."), verified=False)
@@ -105,8 +105,8 @@ def _sparse(evidence: Evidence) -> Statement:
         message("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
         message("a mean of {mean}; {closed} below 0.1; the first token's {first}, the others' {others}",
                 mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
-        message("gates let less than half through on average; the first token's less than the others'; windows drawn "
-                "again"),
+        message("gates let less than half through on average; the first token's less than the others'; windows "
+                "resampled"),
         conclude([below_in_texts(message("mean below one half"), windows, MOST),
                   below_in_texts(message("first token below the others"), quiet)]), rows,
         _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
@@ -135,8 +135,8 @@ def _by_token(evidence: Evidence) -> Statement:
         message("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
                                                            for way, label in labels.items() if numbers])), WATCHED,
-        message("the perplexity at least doubles with each head's gate at its mean over validation texts, and with all "
-                "gates at 1; windows drawn again"),
+        message("the perplexity at least doubles if each head's gate is fixed at its mean over validation texts, and "
+                "also if all gates are 1 (significant when test windows are resampled)"),
         conclude([below_in_texts(message("at least doubled by means"), rises("constant")),
                   below_in_texts(message("at least doubled by 1"), rises("open"))]), rows,
         _dots(points, message("perplexity"), ".4~r"), MEASURED,
@@ -166,8 +166,8 @@ def _longer(evidence: Evidence) -> Statement:
             for name, by_length in losses.items() if by_length[LONGER[-1]]])), message(
             "{repeated}; there a further training extended the context, here nothing is trained again",
             repeated=REPEATED),
-        message("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "
-                "again"),
+        message("the loss on texts of twice and of four times the length of training is below softmax's; texts "
+                "resampled"),
         conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
         chart if points else None,
         f"python -m models.studies.corpus.lengths {' '.join(MODELS)}\npython -m models.studies.claims",

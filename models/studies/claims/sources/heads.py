@@ -84,10 +84,11 @@ def _few(evidence: Evidence) -> Statement:
         message("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
         message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
         message("two notes on the paper, which agree"),
-        message("learned gates remove at least half of the encoder's heads, the weights trained on, and BLEU is less "
-                "than {lost} below that of the same training without gates, beyond chance; of each seed the strength "
-                "that leaves the most of such. Both have 600 steps more than the model before, in which the control "
-                "gains about a BLEU: a longer training of the gates might win some of it back", lost=LOST),
+        message("learned gates remove at least half of the encoder's heads while the weights are trained further. BLEU "
+                "is less than {lost} below the same training without gates (significant). Of the penalties that remove "
+                "at least half of the heads, the one that keeps the most heads counts, for each seed. Both trainings "
+                "take 600 more steps than the released model, in which the control gains about 1 BLEU, so a longer "
+                "training with gates might lose less", lost=LOST),
         conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
                                         LOST, _sentence_error(evidence, controls)))]), rows,
         chart if points else None,
@@ -229,7 +230,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
         message("notes on the paper"),
-        message("rank correlations above 0, beyond chance (95% on one side), in each model: of confidence and "
+        message("rank correlations above 0 (significant, 95%, one-sided), in each model: of confidence and "
                 "relevance, and of each with the loss when a head is pruned alone, which says whether a head matters. "
                 "A mean over layers, of the heads of one layer each, since relevance is a head's share of its layer's"),
         conclude(checks),
@@ -261,7 +262,7 @@ def _order(evidence: Evidence) -> Statement:
         message("two notes on the paper, which agree"),
         message("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
                 "decoder than of cross-attention: means over the strengths that every seed was tried with "
-                "({strengths}), beyond chance of three seeds of the gates; the translator was trained once",
+                "({strengths}), significant over three seeds of the gates; the translator was trained once",
                 strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
         conclude(checks),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,

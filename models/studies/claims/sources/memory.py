@@ -47,10 +47,10 @@ def statements(evidence: Evidence) -> list[Statement]:
             evidence, "", _most, len(THEIRS), "selective-memory", message("Most of the context can be dropped at equal "
                                                                    "perplexity."),
             message("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
-                    "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory "
+                    "softmax with all of its own by less than {margin:.0%} (significant), with or without the memory "
                     "loss; and that F chooses well: with the least memory that is still enough, each does better than "
-                    "if it forgot its oldest tokens, within budgets chosen for that, beyond chance. Chance is that of "
-                    "the windows, drawn again; models are one each. A last control, which decides nothing: softmax "
+                    "if it forgot its oldest tokens, within budgets chosen for that (significant). The test "
+                    "resamples windows; each model was trained once. A last control, which does not count: softmax "
                     "that forgets its oldest", most=MOST, margin=TOLERANCE)),
         _statement(
             evidence, "-512", _as_theirs, 1, "selective-memory-512",

@@ -147,7 +147,7 @@ def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         message("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
         QUALITATIVE,
         message("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, "
-                "beyond chance. The source says it of texts shorter than those of training, after fine-tuning. Nothing "
+                "significant. The source says it of texts shorter than those of training, after fine-tuning. Nothing "
                 "is fine-tuned here, and longer texts stand in the table without deciding anything"),
         conclude([_above(evidence, read, *names, n) for n in SHORTER]), _by_length(read, names), _chart(read, names),
         _read_commands("gau-relu2"),
@@ -182,7 +182,7 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         "normalisation-softmax", message("Softmax does not need this remedy."),
         message("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
         message("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
-                "readings at each other length, beyond chance; and at {n} tokens it is behind one that was trained at "
+                "readings at each other length (significant); and at {n} tokens it is behind one that was trained at "
                 "{n} by less than a point. Nothing is trained again", n=LONGER),
         conclude(checks), _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
@@ -200,9 +200,9 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
         message("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
         _ours(scaled, names, LENGTHS[-1]), TABLE,
         message("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
-                "beyond chance, in the plain Transformer, which the source is about, and in gated attention units. The "
+                "significant, in the plain Transformer, which the source is about, and in gated attention units. The "
                 "control has at every length the temperature that log n has at 64, so it trains to the same weights: "
-                "only the reading differs. 1/√d trains otherwise, and decides nothing"),
+                "only the reading differs. 1/√d trains otherwise, and does not count"),
         conclude([_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],

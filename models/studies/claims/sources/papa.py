@@ -160,7 +160,7 @@ def _average(studies: Sequence[Study]) -> Statement:
         message("8% on average over six tasks and six models"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
         ABSTRACT,
-        message("the mean over the tasks of the relative drop is below 8%, beyond the chance of three probes, for each "
+        message("the mean over the tasks of the relative drop is below 8%, significant over three probes, for each "
                 "model that clearly loses more than 8% with all heads pruned: another one could not fail"),
         conclude(checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
@@ -190,7 +190,7 @@ def _most(studies: Sequence[Study]) -> Statement:
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]), SUMMARY,
-        message("the relative drop with all heads constant is below 20%, beyond the chance of three probes, in each "
+        message("the relative drop with all heads constant is below 20%, significant over three probes, in each "
                 "task and model that clearly loses more than 20% with all heads pruned: another one could not fail"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
         message("With 600 training texts some tasks have small scores, of which a little is a large share."),
@@ -211,9 +211,9 @@ def _half(studies: Sequence[Study]) -> Statement:
         message("no number; “little or no performance drop is observed”"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
         CURVES,
-        message("less than 2% lost with half of the heads constant, mean of the tasks, beyond the chance of three "
+        message("less than 2% lost with half of the heads constant, mean of the tasks, significant over three "
                 "probes, for each model that clearly loses more than 2% with all heads pruned. A control, which "
-                "decides nothing: half of the heads pruned"),
+                "does not count: half of the heads pruned"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
@@ -261,8 +261,9 @@ def _order(every: Sequence[Study]) -> Statement:
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
         message("figures, no table"),
-        message("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
-                "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
+        message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller "
+                "when the heads are chosen in the learned order than in a random order, for each measured model, "
+                "significant over three probes and three random orders"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
@@ -303,7 +304,7 @@ def _better(studies: Sequence[Study]) -> Statement:
         message("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
                 "trainings or more, the last moment of each; the share of random orders with one as large is below 5%, "
                 "a mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and "
-                "decide nothing, and p is that of the means. This rule was set after the numbers were known"),
+                "do not count, and p is that of the means. This rule was set after the numbers were known"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
         message("These models differ in more than their quality."))
 

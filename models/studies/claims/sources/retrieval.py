@@ -131,7 +131,7 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
         SETTINGS,
         message("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the answers in the "
-                "last quarter, and there more than softmax and than log n, beyond chance. A mean over all questions "
+                "last quarter, and there more than softmax and than log n (significant). A mean over all questions "
                 "hides what length does: most of them stand early", solved=SOLVED),
         conclude(checks), [*_events_table(answers, names), *rows],
         _events_chart(answers, names), commands.evaluated([f"assignment-{name}" for name in names]),
@@ -160,7 +160,7 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
             message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
                 TRAINED]}),
         message("abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no number"),
-        message("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax, beyond chance, where "
+        message("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax (significant), where "
                 "the event before the question names another variable. Repeating the last digit, "
                 "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
         conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),

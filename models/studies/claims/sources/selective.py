@@ -93,8 +93,8 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
                  source=message("equal to a standard transformer with about twice the heads and parameters of "
                                 "attention; no perplexities"),
                  basis=message("abstract"),
-                 rule=message("perplexity below softmax's, beyond chance; parameters, data and steps are equal. Those "
-                              "that were trained and are read at 512 tokens decide nothing"),
+                 rule=message("perplexity below softmax's (significant); parameters, data and steps are equal. Those "
+                              "that were trained and are read at 512 tokens do not count"),
                  reason=message("The training may be too short for the mask to pay."))
 
 
@@ -110,9 +110,9 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                  source=message("equal to a standard transformer with about twice the heads and parameters of "
                                 "attention"),
                  basis=message("abstract"),
-                 rule=message("perplexity above that of softmax with twice the heads, each as wide, by less than "
-                              "{margin:.0%}, beyond chance; data and steps are equal. Twice the heads must also "
-                              "improve softmax itself: otherwise an equal perplexity would show nothing",
+                 rule=message("the perplexity is at most {margin:.0%} above that of softmax with twice as many heads "
+                              "of the same width (significant); data and steps are equal. Softmax itself must also be "
+                              "better with twice the heads: otherwise an equal perplexity would show nothing",
                               margin=TOLERANCE),
                  reason=message("In so small a model more heads may be worth more than what selecting saves."))
 
@@ -124,7 +124,7 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
                  text=message("Trained to forget more (memory loss), it is still no worse than softmax."),
                  source=message("no number for this; the abstract has the memory saved at equal perplexity"),
                  basis=message("abstract"),
-                 rule=message("perplexity above softmax's by less than 1%, beyond chance"),
+                 rule=message("perplexity above softmax's by less than 1% (significant)"),
                  reason=message("The memory loss rewards forgetting from the first step, before the model has learned "
                                 "which tokens it needs."))
 
@@ -167,9 +167,9 @@ def _blimp(evidence: Evidence) -> Statement:
         message("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model "
                 "knows"),
         message("without any training for it, selective gives the grammatical sentence of a pair the higher "
-                "probability more often than softmax, beyond chance: the same pairs for both, and BLiMP's 67 paradigms "
-                "drawn again. By chance half are right; ± is the 95% interval by the choice of pairs. The others "
-                "decide nothing"),
+                "probability more often than softmax (significant): the same pairs for both, and BLiMP's 67 paradigms "
+                "resampled. By chance half are right; ± is the 95% interval by the choice of pairs. The others "
+                "do not count"),
         conclude([below_in_texts(message("selective above softmax"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
@@ -206,9 +206,9 @@ def _choices(evidence: Evidence) -> Statement:
         message("a summary of the paper; next sentences of stories stand in for HellaSwag, on which so small a model "
                 "is near chance"),
         message("of four sentences the model chooses the one whose tokens have the highest mean log-probability; "
-                "selective is right more often than softmax, beyond chance: the same 665 items for both, drawn again. "
+                "selective is right more often than softmax (significant): the same 665 items for both, resampled. "
                 "By chance one in four is right; ± is the 95% interval by the choice of items. HellaSwag and the other "
-                "models decide nothing"),
+                "models do not count"),
         conclude([below_in_texts(message("selective above softmax in the next sentences"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
@@ -247,7 +247,7 @@ def _pieces(evidence: Evidence) -> Statement:
             if less else [])),
         message("an example in a summary of the paper; here a count over held-out texts"),
         message("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
-                "first than a word does against the word before it, beyond chance: windows drawn again, the best of "
+                "first than a word does against the word before it (significant): windows resampled, the best of "
                 "all layers; and more than the second piece of a split word that is not capitalised, since otherwise "
                 "any split word does it. F grows by these votes. A capitalised word need not be a name"),
         conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",

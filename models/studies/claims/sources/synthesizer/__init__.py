@@ -148,7 +148,7 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         message("perplexity 0.98 to 1.11 of softmax's on LM1B"),
         message("{values} (perplexity / softmax's)", values=tables.range_over_time(
             [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
-        message("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
+        message("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; significant",
                 close=CLOSE - 1),
         conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
@@ -174,9 +174,9 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
         "synthesizer-fixed", message("Fixed random scores, never trained, are clearly worse than all others."),
         message("50.52 against 37.27 to 42.40 on LM1B"),
         message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
-        message("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
+        message("fixed random has the higher perplexity in each of eight comparisons (significant). Its scores have "
                 "standard deviation 1; the paper does not say which it took, and its published code begins tables "
-                "nearly even. A control, which decides nothing: standard deviation 0.02, as learned tables begin here, "
+                "nearly even. A control, which does not count: standard deviation 0.02, as learned tables begin here, "
                 "where every head is nearly the mean of the text"),
         conclude(checks), rows, _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
@@ -224,10 +224,10 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         message("{share} of the way from the last token alone to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
         message("our own question"),
-        message("fixed random closes more than half of the gap in nats between softmax and its floor, beyond chance. A "
+        message("fixed random closes more than half of the gap in nats between softmax and its floor (significant). A "
                 "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
                 "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
-                "training again, are an easier floor, which decides nothing"),
+                "training again, are an easier floor, which does not count"),
         conclude([check]), table, chart, commands.measured("no_attention"),
         message("Most of what so small a model learns is in pairs of tokens. An untrained table mixes earlier words "
                 "regardless of the text, which adds little; attention that is trained adds much."))
@@ -270,7 +270,7 @@ def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
         message("{tables}, in which each mixture falls behind softmax once", tables=TABLES),
-        message("perplexity above softmax's by less than 1%, beyond chance, for both mixtures"),
+        message("perplexity above softmax's by less than 1% (significant), for both mixtures"),
         conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
         message("A mixture begins with half of each, and must learn how much of softmax to let through."),
@@ -301,10 +301,10 @@ def _speed(evidence: Evidence) -> Statement:
             *(pick(row["median"] for row in rows if row["against"] == other) for pick in (min, max))))
             for other in AGAINST if any(row["against"] == other for row in rows)])),
         message("two notes on the paper, about training; here one forward pass, which can agree in direction only"),
-        message("the median of interleaved blocks is below 1, beyond chance (sign test), for the attention layer and "
+        message("the median of interleaved blocks is below 1 (significant, sign test), for the attention layer and "
                 "the whole model, at 128 and 256 tokens, 1 and 8 texts at once, against softmax attention as it is "
                 "written here and against torch's fused kernel; one forward pass, without training. Rows say texts × "
-                "tokens. Quartiles of single repetitions decide nothing"),
+                "tokens. Quartiles of single repetitions do not count"),
         conclude(checks), table or [{"what": message("time of random / its"), "source": tables.NOTHING,
                                      "here": tables.NOTHING}], chart,
         "python -m models.studies.claims speed",

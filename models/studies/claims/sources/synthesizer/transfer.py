@@ -60,7 +60,7 @@ def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         message("Pretrained alone, random and dense transfer to other tasks less well than softmax."),
         message("GLUE 75.1 and 72.0 against 83.5 (T5)"), _ours(encoders, titles, ALONE), BASIS,
         message("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and "
-                "fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, all at one "
+                "fine-tuned, significant over three seeds of these; each encoder was pretrained once, all at one "
                 "rate. A task counts if each seed of softmax scores above every probe of softmax with all heads "
                 "pruned, and above a constant answer. This rule replaces a limit of 0.1; both were set after first "
                 "scores were known"),
@@ -77,7 +77,7 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         message("GLUE 84.1 of random + softmax and 82.6 of dense + softmax against 83.5 (T5)"),
         _ours(encoders, titles, MIXED), BASIS,
         message("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
-                "encoder and fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, "
+                "encoder and fine-tuned, significant over three seeds of these; each encoder was pretrained once, "
                 "all at one rate", points=TOLERANCE),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 

@@ -79,9 +79,9 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
                 "40.05, softmax 38.21, dense + softmax 37.27"),
         _ours(samples, titles),
         message("tables, in a copy of the paper"),
-        message("more BLEU than softmax and than each of three Synthesizers alone, beyond chance; random + dense, "
+        message("more BLEU than softmax and than each of three Synthesizers alone (significant); random + dense, "
                 "factorised dense and dense + softmax were not trained to translate here. Perplexities in language "
-                "modelling stand beside and decide nothing"),
+                "modelling stand beside and do not count"),
         conclude(checks), rows, Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
         commands.evaluated(models, f"python -m models.studies.generated.sentences {' '.join(models)}"),
         message("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
@@ -126,7 +126,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         _ours(every, titles),
         message("tables, in a copy of the paper"),
         message("each of three alone loses less than {lost:.1%} of softmax's BLEU, twice what one of them loses at "
-                "most in the source, and random + softmax has more than softmax; beyond chance. After one pass "
+                "most in the source, and random + softmax has more than softmax; significant. After one pass "
                 "training is far from over: softmax gains 11 BLEU in four more", lost=lost),
         conclude(checks), rows,
         Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
