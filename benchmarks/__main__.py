@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import constant, foreign, forward, interaction, minilm, neighbour, start, translation, visitors
+from benchmarks import answers, constant, foreign, forward, interaction, minilm, neighbour, start, translation, visitors
 from tests.browser import chromium, serve
 from tools import readme
 
@@ -44,6 +44,11 @@ def interactions() -> list[Rows]:
                 for table in in_browser(measure, address)]
 
 
+def explanations() -> list[Rows]:
+    with serve() as address:
+        return [*in_browser(answers.clicks, address), answers.patching()]
+
+
 def visits() -> list[Rows]:
     """Runs the benchmark of many visitors, without a browser, because a browser would use one core."""
     rows = []
@@ -66,6 +71,7 @@ def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[R
         "forward": ("Forward pass", lambda: [forward.measure()]),
         "foreign": ("Models of Hugging Face", lambda: [foreign.measure(), foreign.memory()]),
         "interaction": ("Interaction", interactions),
+        "answers": ("Lens, contributions and patching", explanations),
         "constant": ("The Constant page", partial(in_browser, constant.measure)),
         "translation": ("A translation", partial(in_browser, translation.measure)),
         "minilm": ("MiniLM, 64 tokens, 72 heads", partial(in_browser, minilm.measure, bertviz)),

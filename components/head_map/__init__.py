@@ -19,7 +19,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              patched: bool = False, gate: float = 1.0, changed: bool = False, base: ndarray | None = None,
              causal: bool = True, has_sink: bool = False, is_distribution: bool = True,
              template: Sequence[int] = (), parts: Mapping[int, str] | None = None, model: str = "",
-             remarks: Sequence[str] = (), on_event: OnEvent | None = None) -> Content:
+             remarks: Sequence[str] = (), explains: bool = False, on_event: OnEvent | None = None) -> Content:
     """Displays the attention map of a head. Rows of the matrix are queries, columns are keys.
 
     Args:
@@ -57,8 +57,9 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         parts: position of a query token that is a part of a character -> its bytes in hexadecimal.
         model: title of the model, for downloads.
         remarks: sentences below the map; names of controls between asterisks become bold.
+        explains: True if a click on a cell of the matrix opens the parts of its score.
         on_event: called with {type: view, view, sequence} when another view is chosen. For `form` and `mean`, the
-            events have the same format.
+            events have the same format. A click on a cell sends {type: cell, row, column, sequence}.
 
     Raises:
         ValueError: a matrix has another shape than queries x keys.
@@ -107,4 +108,6 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         header["template"] = list(template)
     if parts:
         header["parts"] = {str(place): raw for place, raw in parts.items()}
+    if explains:
+        header["explains"] = True
     return header, arrays

@@ -57,10 +57,13 @@ function create(state) {
   const tabs = tabList(state, 'view', _('View of the head'));
   forms.classList.add('forms');
   const [readout, legend] = [createReadout(), createLegend()];
-  const matrix = createMatrix((i, j) => {
-    readout.say(...cellReading(state, i, j));
-    pointTogether(state, i, j);
-  });
+  const matrix = createMatrix(
+    (i, j) => {
+      readout.say(...cellReading(state, i, j));
+      pointTogether(state, i, j);
+    },
+    (query, key) => state.data.explains && state.send({ type: 'cell', row: query, column: key }),
+  );
   const take = createDownloadMenu(() => mapOffer(state), _('Download: this head'));
   const words = createWordsPanel(state, readout, legend);
   const map = make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
@@ -151,6 +154,8 @@ function showRemarks(element, remarks) {
 
 function showMatrix(state, data, name) {
   setAttribute(state.matrix.element, 'aria-label', _(WEIGHTS[state.view], { name }));
+  state.matrix.element.title = data.explains ? _('Click a cell to see the parts of its score.') : '';
+  state.matrix.element.classList.toggle('explains', Boolean(data.explains));
   state.values = cellValues(data, state.view);
   state.matrix.show(drawing(state, data));
   state.legend.show({ dark: state.dark, ...weightLegend(state.most, state.view) });

@@ -21,9 +21,10 @@ function roomOf(element) {
 }
 
 /**
- * Creates {element, show(matrix), point(i, j), at(), stop()}; calls `onPoint(i, j)`, or `onPoint(null)` for no cell.
+ * Creates {element, show(matrix), point(i, j), at(), stop()}; calls `onPoint(i, j)`, or `onPoint(null)` for no cell, and
+ * `onChoose(i, j)` for a click on a cell, or Enter. A tap with a finger only points.
  */
-export function createMatrix(onPoint) {
+export function createMatrix(onPoint, onChoose) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
@@ -68,11 +69,15 @@ export function createMatrix(onPoint) {
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);
+  element.addEventListener('click', event => {
+    if (at && event.pointerType !== 'touch') onChoose(...at);
+  });
   element.addEventListener('pointerleave', event => {
     if (event.pointerType === 'mouse') point(null);
   });
   element.addEventListener('keydown', event => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === 'Enter' && at) return onChoose(...at);
     const next = mapStep(at, event.key, now.rows.length, now.columns.length, hiddenCells(now));
     if (next === undefined || (!next && !at)) return;
     event.preventDefault();

@@ -166,6 +166,19 @@ def test_why_here_sums_to_the_score_for_every_split():
     assert len(parts["why"][0]["choices"][1]["options"]) == 3  # query 2 sees keys 0 to 2
 
 
+def test_a_click_on_a_cell_of_the_map_opens_why_here():
+    app = opened(model="stories-selective", text=TEXT, at="1.2")
+    assert mounted(app)["map"][0]["explains"]
+    now = app.session_state["visit"]
+    for sequence, cell in enumerate(((-1, 0), ("3", 1), (10**9, 0)), 1):
+        post(now, [event("map", sequence, type="cell", row=cell[0], column=cell[1])])
+        assert now.history.present.section != "why"
+    post(now, [event("map", 4, type="cell", row=3, column=1)])
+    assert now.history.present.section == "why"
+    assert [choice["value"] for choice in mounted(app.run())["why"][0]["choices"]][:2] == [3, 1]
+    assert "explains" not in mounted(opened(model="translation-softmax"))["map"][0]
+
+
 def test_why_here_of_a_synthesizer_names_the_table():
     app = opened(model="stories-random", text=TEXT, open="why")
     assert "number of a table" in mounted(app)["why"][0]["message"]

@@ -18,6 +18,11 @@ from models.kind import TEXT
 from models.nets.score_parts import ScoreParts
 
 
+def is_offered(lab: Lab, trace: AnyTrace) -> bool:
+    """Returns True for our models of one token sequence, if the text has a prediction."""
+    return bool(lab.card) and len(lab.kinds) == 1 and bool(trace.outputs)
+
+
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the sorted bars of one score. The arguments are those of `by_layer.part`."""
     kind, layer, head = state.selection.kind, state.selection.layer, state.selection.head

@@ -8,9 +8,10 @@ from typing import Any
 from app import compute
 from app.compute import AnyTrace
 from app.content import heads as content
+from app.panels.answer import why
 from app.panels.prompt import saved_model
 from app.state.handlers import head_events
-from app.state.lab_state import LAST, LabState
+from app.state.lab_state import FIRST_PAGE, LAST, LabState
 from app.texts import _
 from components import Part, head_map, heads
 from models import Kind, Lab, Output
@@ -64,6 +65,7 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if changed else None
     return head_map.part(
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed, remarks=remarks(lab, state),
+        explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
         on_event=head_events.on_map,
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _asked(trace, state)))
 

@@ -1,0 +1,91 @@
+"""The sections that explain a prediction, against a plain click; and patching of every head in one batched pass.
+
+A click makes another head constant each time, so that no plan is cached. Pages with and without a section alternate in
+one browser.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.interaction import MODEL, STORY, WATCH, quantile
+from models import HeadPlan, load
+from models.analysis.answer.head_patching import patching_of
+from models.lab import run_prompt
+
+TOKENS, PATCHED_TOKENS = 64, 20
+SECTIONS = {"layers": "lens", "writers": "contributions"}  # section in the link -> its component
+TARGET, PATCHING_TARGET = 1.5, 300  # largest ratio to a plain click, and largest duration of patching in ms
+PATCHED_MODEL, TURNS = "stories-softmax", 20
+
+
+def clicks(browser: Browser, app: str) -> list[dict[str, Any]]:
+    """Returns one row per section: p50 and p95 from the key on a head to the drawn section, and the ratio to a page
+    without a section.
+
+    Args:
+        browser: headless Chromium.
+        app: address of the app.
+    """
+    rows, heads = [], load(MODEL).kinds[0]
+    text = "".join(load(MODEL).read(STORY).tokens[1:TOKENS])
+    for section, component in SECTIONS.items():
+        # the texts differ in one letter, so that neither page uses a trace of the other
+        pages: list[tuple[Page, list[float]]] = [(_opened(browser, app, text, section, component), []),
+                                                 (_opened(browser, app, f"A{text}", "", "heads"), [])]
+        for turn in range(heads.layers * heads.heads):
+            for page, times in pages:
+                times.append(_make_constant(page, turn))
+        ours, plain = (sorted(times[2:]) for _, times in pages)  # the first clicks load code
+        p50, floor = quantile(ours, 0.5), quantile(plain, 0.5)
+        rows.append({"section": section, "tokens": TOKENS, "p50 ms": p50, "p95 ms": quantile(ours, 0.95),
+                     "plain click, p50 ms": floor, "p50 / plain": p50 / floor, "target": TARGET})
+        for page, _ in pages:
+            page.close()
+    return rows
+
+
+def patching() -> list[dict[str, Any]]:
+    """Returns the time in which every head is patched alone, and its ratio to one pass; uncached, after one warm-up."""
+    lab = load(PATCHED_MODEL)
+    story = "Once upon a time there was a little girl named {name} and she had a big red ball in the park"
+    first, second = (lab.read(story.format(name=name), PATCHED_TOKENS) for name in ("Lily", "Tom"))
+    prompt, token, against = first.with_source(second), second.ids[-1], first.ids[1]
+    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
+    ours, plain = [], []
+    for _ in range(TURNS + 1):
+        began = time.perf_counter()
+        run_prompt(lab, first, HeadPlan())
+        middle = time.perf_counter()
+        patching_of(lab, prompt, token=token, against=against)
+        plain.append(1000 * (middle - began))
+        ours.append(1000 * (time.perf_counter() - middle))
+    p50, floor = quantile(ours[1:], 0.5), quantile(plain[1:], 0.5)
+    return [{"model": PATCHED_MODEL, "heads": heads, "tokens": PATCHED_TOKENS, "p50 ms": p50,
+             "p95 ms": quantile(ours[1:], 0.95), "one pass, p50 ms": floor, "p50 / pass": p50 / floor,
+             "target ms": PATCHING_TARGET}]
+
+
+def _opened(browser: Browser, app: str, text: str, section: str, component: str) -> Page:
+    page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
+    page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': text} | ({'open': section} if section else {}))}")
+    page.get_by_role("gridcell").first.wait_for()
+    page.wait_for_timeout(1000)
+    page.evaluate(WATCH, [component, "keydown"])
+    return page
+
+
+def _make_constant(page: Page, turn: int) -> float:
+    """Returns the milliseconds from the key that makes head `turn` of the grid constant to the drawn component."""
+    grid = page.get_by_role("grid").first
+    grid.get_by_role("gridcell").nth(turn).click()
+    page.wait_for_timeout(300)
+    done = page.evaluate("labTimes.length")
+    page.keyboard.press("c")
+    page.wait_for_function("count => labTimes.length > count", arg=done)
+    page.wait_for_timeout(150)
+    return float(page.evaluate("labTimes.at(-1)"))
