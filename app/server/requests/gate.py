@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.health import HEALTH
-from app.server.requests import connections, messages, uploads
+from app.server.requests import connections, first_paint, messages, uploads
 from app.server.streamlit_internals import ForwardMsg, index_page
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
@@ -82,7 +82,7 @@ class Gate:
                     with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
-            await self._app(scope, receive, self._with_headers(headers, send))
+            await self._app(scope, receive, first_paint.dark_start(self._with_headers(headers, send)))
 
     def _without_base(self, path: str) -> str:
         """Returns the path without the base path, as in Streamlit's routes; any other path is unchanged."""
