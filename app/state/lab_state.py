@@ -32,7 +32,7 @@ CLAIMS = KEYS
 HEAD, NEEDS, WRITERS = "head", "needs", "writers"
 SECTIONS = {NEEDS: N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
-            "memory": N_("Forgetting"), "zoom": N_("Zoom"), "card": N_("Model card")}
+            "memory": N_("Forgetting"), "zoom": N_("Zoom"), "elsewhere": N_("Other texts"), "card": N_("Model card")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}
 FORMS = ("words", "matrix")  # forms of the large attention map

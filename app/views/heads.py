@@ -55,7 +55,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the heads and the effect of the plan. Streamlit displays the measures of the heads."""
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    notes = roles.badges(measures.over_a_corpus(lab), state.heads.role)
+    notes = roles.badges(lab, measures.over_a_corpus(lab), state.heads.role)
     found = [heads.grid_part(lab, state, after, notes=notes)]
     return found if state.hides_answer else [*found, effect.part(lab, state, before, after)]
 

@@ -61,7 +61,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
     before, after = _traces(lab, reading, state)
     found = [heads.grid_part(lab, state.for_model(lab.name), after,
-                             notes=roles.badges(measures.over_a_corpus(lab), ""))]
+                             notes=roles.badges(lab, measures.over_a_corpus(lab)))]
     if not state.hides_answer:
         found.append(effect.part(lab, state.for_model(lab.name), before, after))
     return [*found, *(make() for make in _charts(lab, before, state))] if _is_ready(lab, before, state) else found
@@ -207,7 +207,7 @@ def _hear(chosen: Choice) -> OnEvent:
 
 def _with_roles(lab: Lab, chosen: Choice) -> list[dict[str, Any]]:
     """Returns the measured roles of the heads that can be pruned."""
-    return [role for role in measures.over_a_corpus(lab).get("roles", []) if chosen.scope in (ALL, role["kind"])]
+    return [role for role in roles.shown(lab, measures.over_a_corpus(lab)) if chosen.scope in (ALL, role["kind"])]
 
 
 def _roles(lab: Lab, chosen: Choice, state: LabState) -> Part:

@@ -161,6 +161,24 @@ class _Rouge(TypedDict):
     texts: _Several
 
 
+@_OPEN
+class _HeadExamples(TypedDict):
+    confidence: list[int]
+    confidence_values: _Numbers
+    entropy: list[int]
+    entropy_values: _Numbers
+    keys: list[int]
+    shares: _Numbers
+    times: _Numbers
+
+
+@_OPEN
+class _Examples(TypedDict):
+    count: int
+    texts: list[str]
+    heads: dict[str, list[list[_HeadExamples]]]
+
+
 def _same_layers(pieces: _Pieces) -> _Pieces:
     if any(not len(layer["names"]) == len(layer["others"]) == len(layer["words"]) for layer in pieces["layers"]):
         raise ValueError("windows are missing")
@@ -179,7 +197,7 @@ SHAPES: dict[str, TypeAdapter[Any]] = {
     "choices": TypeAdapter(_Choices),
     "pieces": TypeAdapter(Annotated[_Pieces, AfterValidator(_same_layers)]),
     "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences),
-    "rouge": TypeAdapter(_Rouge),
+    "rouge": TypeAdapter(_Rouge), "examples": TypeAdapter(_Examples),
     "transfer": TypeAdapter(_Transfer), "papa": TypeAdapter(_Papa)}
 
 

@@ -24,8 +24,8 @@ from models.training.recipes import FAMILIES
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
 # type of measurement -> tasks all of whose models need it
-EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",),
-              "choices": ("stories",)}
+EVERYWHERE = {"picture": tuple(TASKS), "examples": tuple(TASKS), "length": ("stories", "masked", "assignment"),
+              "blimp": ("stories",), "choices": ("stories",)}
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:

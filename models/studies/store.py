@@ -93,7 +93,8 @@ COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "choices": "zero_shot.choices", "sink": "corpus.sinks", "memory": "corpus.forgetting",
     "pieces": "corpus.word_pieces", "sentences": "generated.sentences", "rouge": "generated.summaries",
     "disagreement": "corpus.disagreement", "heads": "corpus.heads", "pruning": "corpus.pruning",
-    "needs": "corpus.minimal_heads", "patching": "corpus.patching", "papa": "papa"}.items()}
+    "needs": "corpus.minimal_heads", "patching": "corpus.patching", "papa": "papa",
+    "examples": "corpus.examples"}.items()}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:

@@ -163,12 +163,36 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
     assert notes[0][0] == ["", ""]
     text = "\n".join(its.value for its in app.markdown)
     assert "verb → subject" in text and "position -1" in text and "**cat**" in text and "*sat*" not in text
+    assert "from “barked” to “dog”" in text and "attends to the token before it" in text
+    assert "3% of this model's heads" in text and "6% of this model's heads" in text  # 1 and 2 of 32 heads
     app = opened(page="heads", model="stories-softmax", at="0.0", show="confidence.loss.corpus.nsubj down")
     notes = sent(app, "heads")[0]["grids"][0]["notes"]
     assert notes[1][2] == ["S↓", "verb → subject"] and notes[3][2] == ["", ""]
     assert points(app)[9] == (9, 9)
     lab = models.load("stories-softmax")
     assert of_corpus(lab, measured).values["loss"].tolist() == list(range(32))
+
+
+def test_a_role_of_more_than_80_percent_of_the_heads_is_not_shown(measured: dict[str, Any]):
+    role = measured["roles"][0]
+    for count, shown in ((25, True), (26, False)):  # 78% and 81% of 32 heads
+        measured["roles"] = [role | {"layer": i // 8, "head": i % 8} for i in range(count)]
+        notes = sent(opened(page="heads", model="stories-softmax"), "heads")[0]["grids"][0]["notes"]
+        assert notes[0][0] == ["-1", "position -1"] if shown else notes == []
+
+
+def test_other_texts_of_the_selected_head():
+    """Explore lists the stored texts of the head; a click on a text makes it the input text."""
+    app = opened(model="stories-softmax", open="elsewhere", at="2.3")
+    assert not app.exception
+    found = store.read("stories-softmax", "examples")
+    examples = found["heads"]["self"][2][3]
+    buttons = [its for its in app.button if (its.key or "").startswith("example by")]
+    assert len(buttons) == 20
+    buttons[9].click().run()
+    assert app.session_state["visit"].history.present.text == found["texts"][examples["confidence"][9]]
+    assert app.session_state["visit"].history.present.section == "elsewhere"
+    assert len(app.table[0].value) == len(examples["keys"])
 
 
 @pytest.mark.parametrize("term", ["out", "sub", "pos"])

@@ -45,7 +45,7 @@ def test_what_a_new_model_lacks_is_listed(folders: tuple[Path, Path]):
     (folders[1] / "new").mkdir()
     write_json(folders[1] / "new" / "card.json", CARD | {"task": "stories"})
     assert list(stale(*folders)) == [
-        ("new", kind, MISSING) for kind in ("picture", "length", "blimp", "choices")]
+        ("new", kind, MISSING) for kind in ("picture", "length", "blimp", "choices", "examples")]
 
 
 def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):

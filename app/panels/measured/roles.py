@@ -11,13 +11,60 @@ from app.panels.prompt import heads
 from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, ngettext
 from models import Lab
 from models.plan import Address
 
 RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subject"), "obj up": N_("object → verb"),
              "obj down": N_("verb → object"), "amod up": N_("adjective → noun"), "amod down": N_("noun → adjective"),
              "advmod up": N_("adverb → verb"), "advmod down": N_("verb → adverb"), "rare": N_("rarest word")}
+
+
+COMMON = 0.8  # a role that more than this share of the heads has does not distinguish heads, and is not shown
+LOOK_FOR = {
+    "nsubj up": N_("Look for the verb from its subject: in “The dog barked”, from “dog” to “barked”."),
+    "nsubj down": N_("Look for the subject from its verb: in “The dog barked”, from “barked” to “dog”."),
+    "obj up": N_("Look for the verb from its object: in “eats an apple”, from “apple” to “eats”."),
+    "obj down": N_("Look for the object from its verb: in “eats an apple”, from “eats” to “apple”."),
+    "amod up": N_("Look for the noun from its adjective: in “a red ball”, from “red” to “ball”."),
+    "amod down": N_("Look for the adjective from its noun: in “a red ball”, from “ball” to “red”."),
+    "advmod up": N_("Look for the verb from its adverb: in “never sleeps”, from “never” to “sleeps”."),
+    "advmod down": N_("Look for the adverb from its verb: in “never sleeps”, from “sleeps” to “never”."),
+    "rare": N_("Look for one dark column: all queries attend to the rarest word of the text.")}
+
+
+def shown(lab: Lab, found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the roles that at most COMMON of the model's heads have.
+
+    Args:
+        lab: the model.
+        found: content of NAME.heads.json; may be empty.
+    """
+    return [role for role in found.get("roles", []) if share_of(lab, found, role["role"]) <= COMMON]
+
+
+def share_of(lab: Lab, found: dict[str, Any], role: str) -> float:
+    """Returns the share of the model's heads that have a role, 0 to 1. Arguments as in `shown`."""
+    heads = {(its["kind"], its["layer"], its["head"]) for its in found.get("roles", []) if its["role"] == role}
+    return len(heads) / sum(kind.layers * kind.heads for kind in lab.kinds)
+
+
+def look_for(role: str) -> str:
+    """Returns a sentence that says how the role appears in an attention map.
+
+    Args:
+        role: a role of models/analysis/roles.py.
+    """
+    if role in LOOK_FOR:
+        return _(LOOK_FOR[role])
+    distance = int(role.partition(" ")[2])
+    if distance == 0:
+        return _("Look for the main diagonal: every token attends to itself.")
+    if distance < 0:
+        return ngettext("Look for a diagonal: every token attends to the token before it.",
+                        "Look for a diagonal: every token attends to the token {n} places before it.", -distance)
+    return ngettext("Look for a diagonal: every token attends to the token after it.",
+                    "Look for a diagonal: every token attends to the token {n} places after it.", distance)
 
 
 def in_words(role: str) -> str:
@@ -50,22 +97,23 @@ def short(role: str) -> str:
         ("↑" if way == "up" else "↓")
 
 
-def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
+def badges(lab: Lab, found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
     """Returns the badges of the heads with a role.
 
     Args:
+        lab: the model.
         found: content of NAME.heads.json.
         wanted: the only role to show; empty for all roles.
 
     Returns:
         Address -> (abbreviations, roles in words).
     """
-    shown: dict[Address, list[str]] = {}
-    for role in found.get("roles", []):
+    by_head: dict[Address, list[str]] = {}
+    for role in shown(lab, found):
         if wanted in ("", role["role"]):
-            shown.setdefault((role["kind"], role["layer"], role["head"]), []).append(role["role"])
+            by_head.setdefault((role["kind"], role["layer"], role["head"]), []).append(role["role"])
     return {address: (" ".join(dict.fromkeys(map(short, its))), ", ".join(dict.fromkeys(map(in_words, its))))
-            for address, its in shown.items()}
+            for address, its in by_head.items()}
 
 
 def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
@@ -76,7 +124,7 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
         found: content of NAME.heads.json.
         state: the visitor's state.
     """
-    roles = found.get("roles", [])
+    roles = shown(lab, found)
     names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
     if not found:
         st.caption(_("Roles are measured over a corpus. That was not done for this model, so this page shows measures"
@@ -90,13 +138,29 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     st.pills(_("Roles"), names, key=session.ROLE, on_change=head_events.on_heads_view,
              format_func=lambda name: f"{short(name)}  {in_words(name)} ({counts.get(name, 0)})")
     kind, layer, head = heads.selected(lab, state)
-    its = [role for role in roles if (role["kind"], role["layer"], role["head"]) == (kind.name, layer, head)]
-    st.markdown(_("**Layer {layer}, head {head}**", layer=layer + 1, head=head + 1)
+    of_head(lab, found, (kind.name, layer, head))
+
+
+def of_head(lab: Lab, found: dict[str, Any], address: Address) -> None:
+    """Displays the roles of one head with example sentences, and the rules.
+
+    Args:
+        lab: the model.
+        found: content of NAME.heads.json.
+        address: the head.
+    """
+    if not found:
+        st.caption(_("Roles were not measured for this model."))
+        return
+    its = [role for role in shown(lab, found) if (role["kind"], role["layer"], role["head"]) == address]
+    st.markdown(_("**Layer {layer}, head {head}**", layer=address[1] + 1, head=address[2] + 1)
                 + ("" if its else " " + _("has no role by these rules.")))
     for role in its:
         share = _("{share:.0%} of its largest weights", share=role["share"]) if "baseline" not in role else \
             _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"], baseline=role["baseline"])
-        st.markdown(f"- **{in_words(role['role'])}**: {share}")
+        st.markdown(f"- **{in_words(role['role'])}**: {share}. " + look_for(role["role"]) + " "
+                    + _("{share:.0%} of this model's heads have this role.",
+                        share=share_of(lab, found, role["role"])))
         for example in role.get("examples", []):
             st.markdown("    " + _marked(example))
     with st.expander(_("What the roles mean")):
@@ -108,7 +172,8 @@ RULES = N_("A query looks at the token with its largest weight; tokens around th
            " of a relation in the gold trees of an English treebank, the head finds the other word at least 10 "
            "percentage points more often than the best fixed distance does. **Rarest word**: at least half of the "
            "queries look at the rarest token of the text, and 10 points more than any fixed distance does. After "
-           "Voita et al. 2019. If a query sees no later token, only pairs in that order count.")
+           "Voita et al. 2019. If a query sees no later token, only pairs in that order count. A role that more than "
+           "80% of a model's heads have is not shown.")
 
 
 def _marked(example: dict[str, Any]) -> str:

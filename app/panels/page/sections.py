@@ -9,6 +9,7 @@ from app.compute import AnyTrace
 from app.markdown import plain
 from app.panels.answer import by_layer, pair, why, writers
 from app.panels.choice import card
+from app.panels.measured import elsewhere
 from app.panels.prompt import forgetting, gates, minimal_heads, zoom
 from app.panels.prompt.heads import selected
 from app.state import session
@@ -41,9 +42,10 @@ def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 
 
 def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
-    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
+    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card),
+               "elsewhere": elsewhere.is_offered(lab)}
     offered |= dict.fromkeys(LIVE, bool(trace.outputs))
-    offered["why"] = bool(lab.card) and len(lab.kinds) == 1
+    offered["why"] = why.is_offered(lab, trace)
     return [name for name in NAMES if offered.get(name, True)]
 
 
@@ -92,6 +94,8 @@ def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTr
         gates.section(lab, state, after)
     elif section == "memory":
         forgetting.section(lab)
+    elif section == "elsewhere":
+        elsewhere.draw(lab, state)
     elif section == "zoom":
         zoom.section(lab, state, after)
     else:

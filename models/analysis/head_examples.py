@@ -1,0 +1,98 @@
+"""A head on other texts: texts from its least to its most confident, by entropy, and its most attended tokens.
+
+    confidence(head, text)   mean over queries of the largest weight            (models/analysis/head_measures.py)
+    entropy(head, text)      mean over queries of the entropy of the row, nats
+    share(head, token)       weight on all occurrences of the token / weight on all keys, over all texts
+    times(head, token)       share / share under uniform attention over the keys that each query sees
+
+Special tokens are left out as queries; for confidence, also as keys. Rows of relu² are first divided by their sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from models.analysis.head_measures import confidence, text_of_rows
+from models.kind import TEXT, Kind
+from models.lab import Lab
+from models.prompt import TargetPrompt
+from models.trace import Trace, row_entropy
+
+TENTHS = 10  # number of texts per order, one per tenth of the texts
+KEYS = 8  # number of most attended tokens of a head
+
+
+@dataclass
+class HeadExamples:
+    """The values of the heads of one block, text by text.
+
+    Attributes:
+        kind: the attention block.
+        vocabulary: number of token ids.
+        confidences, entropies: for each text, (L, H).
+        weights: (L, H, V) summed weight on each token id.
+        uniform: (V,) the same under uniform attention.
+    """
+
+    kind: Kind
+    vocabulary: int
+    confidences: list[ndarray] = field(default_factory=list)
+    entropies: list[ndarray] = field(default_factory=list)
+    weights: ndarray = field(init=False)
+    uniform: ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weights = numpy.zeros((self.kind.layers, self.kind.heads, self.vocabulary))
+        self.uniform = numpy.zeros(self.vocabulary)
+
+    def add(self, lab: Lab, trace: Trace, ids: ndarray) -> None:
+        """Adds one text.
+
+        Args:
+            lab: the model.
+            trace: its trace on the text.
+            ids: (M,) token ids of the keys.
+        """
+        text, weights = text_of_rows(lab, trace), trace.weights[self.kind.name]
+        queries = text[self.kind.query_row]
+        self.confidences.append(confidence(weights, queries, text[self.kind.key_row]))
+        rows = weights[:, :, queries]
+        self.entropies.append(row_entropy(rows).mean(-1))
+        rows = rows / rows.sum(-1, keepdims=True).clip(1e-9)
+        visible = numpy.arange(1, len(queries) + 1)[queries] if self.kind.causal else \
+            numpy.full(int(queries.sum()), weights.shape[-1])
+        sees = numpy.arange(weights.shape[-1]) < visible[:, None]
+        numpy.add.at(self.uniform, ids, (sees / visible[:, None]).sum(0))
+        layers, heads = weights.shape[:2]
+        for layer in range(layers):
+            for head in range(heads):
+                numpy.add.at(self.weights[layer, head], ids, rows[layer, head].sum(0))
+
+    def of_head(self, layer: int, head: int) -> dict[str, Any]:
+        """Returns the examples of one head.
+
+        Returns:
+            `confidence` and `entropy`: the indices of TENTHS texts, the middle one of each tenth, in ascending order;
+            `confidence_values` and `entropy_values`; `keys`: the ids of the most attended tokens, `shares` and `times`.
+        """
+        result: dict[str, Any] = {}
+        for name, by_text in (("confidence", self.confidences), ("entropy", self.entropies)):
+            values = numpy.array([its[layer, head] for its in by_text])
+            order = numpy.argsort(values, kind="stable")
+            chosen = order[((numpy.arange(TENTHS) + 0.5) * len(values) / TENTHS).astype(int)]
+            result |= {name: chosen.tolist(), f"{name}_values": [round(float(values[i]), 3) for i in chosen]}
+        weights = self.weights[layer, head]
+        keys = [int(i) for i in numpy.argsort(-weights, kind="stable")[:KEYS] if weights[i] > 0]
+        shares, uniform = weights / max(weights.sum(), 1e-9), self.uniform / max(self.uniform.sum(), 1e-9)
+        return result | {"keys": keys, "shares": [round(float(shares[i]), 3) for i in keys],
+                         "times": [round(float(shares[i] / uniform[i]), 2) for i in keys]}
+
+
+def key_ids(trace: Trace, kind: Kind) -> ndarray:
+    """Returns the token ids (M,) of a block's keys."""
+    prompt = trace.prompt
+    return numpy.array(prompt.target if kind.key_row != TEXT and isinstance(prompt, TargetPrompt) else prompt.ids)
