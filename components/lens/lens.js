@@ -26,7 +26,7 @@ function create(state) {
   table.addEventListener('pointerover', event => pointAt(state, event.target.closest('td')));
   table.addEventListener('focusin', event => pointAt(state, event.target.closest('td')));
   table.addEventListener('keydown', event => move(state, event));
-  return { message, table, wide, readout, cells: [], drawn: '', place: null };
+  return { message, table, wide, readout, cells: [], layout: '', place: null };
 }
 
 function update(state, data) {
@@ -36,10 +36,10 @@ function update(state, data) {
   state.wide.hidden = state.readout.hidden = Boolean(data.message);
   if (data.message || !state.fresh) return;
   const [layers, places] = shape;
-  const drawn = JSON.stringify([shape, tokens]);
-  const isNew = state.drawn !== drawn;
+  const layout = JSON.stringify([shape, tokens]);
+  const isNew = state.layout !== layout;
   if (isNew) build(state, layers, places, tokens);
-  state.drawn = drawn;
+  state.layout = layout;
   setAttribute(state.table, 'aria-label', _('Predictions by layer'));
   const [ids, probabilities] = numbersOf(data);
   for (let layer = 0; layer < layers; layer += 1)
