@@ -31,7 +31,7 @@ FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "in
 ALONE, PUSHED = 30, 80  # numbers of steps of the first fit, and of each of the two later fits
 PUSH = 0.01  # strength of the push in nats per unit of a
 RATE = 0.3  # Adam's learning rate of a
-LIMIT = 4.0  # the push has no effect where |a| exceeds this value, so at gates below 0.018 and above 0.982
+LIMIT = 4.0  # the push has no effect if |a| exceeds this value: gates below 0.018 or above 0.982
 HALF, MARGIN = 0.5, 0.1  # a gate is high from 0.6 on, and low up to 0.4
 
 

@@ -68,7 +68,7 @@ class KeyCounts:
         self.distances, self.rarest = numpy.zeros((*size, 2 * FARTHEST + 1), dtype=int), numpy.zeros(size, dtype=int)
 
     def add(self, weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
-        """Counts the distances of one text and returns the most attended keys (L, H, N).
+        """Counts the distances from each query of one text to its most attended key; returns these keys (L, H, N).
 
         Args:
             weights: (L, H, N, M) attention patterns.

@@ -226,7 +226,7 @@ class Answered:
         return self.queries & others_before(self.tokens)
 
     def in_quarter(self, quarter: int) -> Tensor:
-        """(B, N) bool, True at queries in a quarter of the events, 0 to 3."""
+        """(B, N) bool, True at the queries in one quarter of the events; quarters count from 0 to 3."""
         place = (torch.arange(self.tokens.shape[1]) - 1) // 2
         return self.queries & (place * QUARTERS // self.events == quarter)
 

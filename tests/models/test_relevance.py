@@ -1,4 +1,4 @@
-"""Relevance is conserved and equals the rules written as loops; its forward pass equals the model's.
+"""Relevance is conserved and equals that of the same rules written as plain loops.
 
 pytest tests/models/test_relevance.py
 """
@@ -80,7 +80,7 @@ def test_against_the_rules_in_loops():
         for neuron in range(len(up)):  # relevance of each neuron of the MLP, then of the neuron's inputs
             arrived = (block.down.weight[:, neuron] * share).sum() * passed[neuron]
             through += arrived * block.up.weight[neuron] * norm
-        # the same ratio for the hidden state between attention and MLP: through the MLP plus through the residual
+        # the same ratio for the hidden state between attention and MLP: the sum of the MLP path and the residual path
         share = share + through
         width = outputs.shape[-1]
         expected = []
