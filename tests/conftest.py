@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 from models.storage.datasets import DATA
+from tests.browser import chromium
 
 pytest_plugins = ["tests.reruns"]
 
@@ -34,6 +37,15 @@ def root() -> Path:
 def data() -> Path:
     """Returns the folder of the data sets that the models were trained on."""
     return DATA
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Yields the Chromium of all browser tests of a process: Playwright allows one synchronous session per thread."""
+    with sync_playwright() as playwright:
+        opened = chromium(playwright)
+        yield opened
+        opened.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 import attention_lab
 from components.payload import unpack
@@ -175,11 +175,10 @@ window.begin = async code => {
 
 
 @pytest.fixture
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        chromium = browser.chromium(playwright)
-        yield chromium.new_page()
-        chromium.close()
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    opened = request.getfixturevalue("browser").new_page()
+    yield opened
+    opened.close()
 
 
 @pytest.mark.browser

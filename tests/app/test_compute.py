@@ -15,7 +15,7 @@ import pytest
 import models
 from app import compute
 from app.content import effect
-from app.panels.prompt import picture
+from app.panels.prompt import heads, picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models
@@ -173,6 +173,8 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     one, other = (compare.read(name, state, "") for name in state.models)
     assert isinstance(one, compare.Compared) and isinstance(other, compare.Compared)
     assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
+    maps = heads.large_part(first, state, one.before, one.before).header
+    assert "parts" not in maps and len(maps["rows"]) == len(one.before.prompt.tokens)
     assert other.before.prompt != example.before.prompt
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.browser import chromium, serve
+from tests.browser import serve
 
 SCREEN = {"width": 1440, "height": 900}
 
@@ -17,14 +17,6 @@ SCREEN = {"width": 1440, "height": 900}
 def address() -> Iterator[str]:
     with serve() as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = chromium(playwright)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,9 @@ class PictureReader(TextReader):
 
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
         return tuple(place >= len(self.before) for place in ids)
+
+    def bytes_of(self, ids: Sequence[int]) -> Mapping[int, str]:
+        return {}  # patches have no bytes of text
 
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
