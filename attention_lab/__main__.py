@@ -23,8 +23,8 @@ import attention_lab
 
 STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the module that `python -m` runs
     "blimp": "zero_shot.blimp", "choices": "zero_shot.choices", "claims": "claims",
-    "disagreement": "corpus.disagreement", "forgetting": "corpus.forgetting", "heads": "corpus.heads",
-    "lengths": "corpus.lengths", "minimal-heads": "corpus.minimal_heads", "papa": "papa",
+    "disagreement": "corpus.disagreement", "examples": "corpus.examples", "forgetting": "corpus.forgetting",
+    "heads": "corpus.heads", "lengths": "corpus.lengths", "minimal-heads": "corpus.minimal_heads", "papa": "papa",
     "patching": "corpus.patching", "pictures": "corpus.pictures", "prune-heads": "prune_heads",
     "pruning": "corpus.pruning", "seeds": "seeds", "sentences": "generated.sentences", "sinks": "corpus.sinks",
     "stale": "stale", "summaries": "generated.summaries", "transfer": "transfer.transfer_study",

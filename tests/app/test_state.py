@@ -15,6 +15,7 @@ from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FINDS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
 from app.state.link import query_of, read_query
+from app.state.pages.answer_view import MEASURES as LOGIT_PARTS
 from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS, AnswerView
 from app.state.pages.constant_view import TASKS, ConstantView
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView
@@ -40,6 +41,7 @@ PRUNING_VIEWS = st.builds(PruningView, st.sampled_from(["", *ORDERS]), st.sample
 
 TOKENS = st.integers(NONE, MOST_TOKENS - 1)
 ANSWER_VIEWS = st.builds(AnswerView, TOKENS, TOKENS, st.sampled_from([OUTPUT, PATTERN]),
+                         st.sampled_from([*LOGIT_PARTS.values()]),
                          st.integers(NONE, MOST_PLACES - 1), st.integers(NONE, MOST_PLACES - 1),
                          st.sampled_from([*SPLITS.values()]))
 CONSTANT_VIEWS = st.builds(ConstantView, st.integers(0, 4), st.sampled_from(TASKS),
