@@ -302,7 +302,7 @@ def test_all_statements_are_corrected_together():
     made = [Verdict(HOLDS, "why", 3, 1200, p) for p in p_values]
     words = [verdict.word for verdict in corrected([*made, Verdict(BUILT, ""), Verdict(UNSURE, "", p=0.9)])]
     assert words[:4] == [HOLDS] * 4 and set(words[4:15]) == {UNSURE} and words[15] == BUILT
-    assert "Not beyond chance among all statements" in corrected(made)[4].why
+    assert "Not significant among all statements" in corrected(made)[4].why
     assert corrected(made)[0].q == pytest.approx(0.0015)
     assert corrected([]) == []
 
