@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from models.messages import listed, message, plural_message
+from models.messages import Message, listed, message, plural_message
 from models.storage.damage import CheckpointError
 from models.studies.claims import KEYS, read, stored_text, verdict_file
 from models.studies.claims.__main__ import main
@@ -45,7 +45,17 @@ def test_a_sentence_keeps_its_parts(text: str):
     assert getattr(again, "values", {}) == getattr(text, "values", {})
 
 
-@pytest.mark.parametrize("text", [{}, {"text": 1, "values": {}}, {"text": "{n}", "values": {}}, {"parts": 7}, None, 3])
+def test_a_sentence_without_values_is_translated_inside_another():
+    """A value that is a sentence stays one; a value that is a plain string, such as a number, is never translated."""
+    text = message("{name} of {n}", name=message("mean"), n="3")
+    again = stored_text.load(json.loads(json.dumps(stored_text.dump(text))))
+    assert (type(again.values["name"]), type(again.values["n"])) == (Message, str)
+    # the field of a statement is a sentence even if it has no values, because the page puts it into another one
+    assert isinstance(stored_text.load_text(stored_text.dump(message("mean"))), Message)
+
+
+@pytest.mark.parametrize("text", [{}, {"text": 1}, {"text": 1, "values": {}}, {"text": "{n}", "values": {}},
+                                  {"parts": 7}, None, 3])
 def test_what_is_no_sentence_is_refused(text: object):
     with pytest.raises(ValueError, match="sentence"):
         stored_text.load_text(text)

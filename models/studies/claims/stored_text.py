@@ -1,7 +1,9 @@
 """Converts sentences and tables to JSON and back; a sentence keeps its template and values, for translation.
 
 A sentence without values is a string. Others are {"text": template, "values": ...}, with "several" for a plural form,
-or {"parts": ..., "separator": ...}. Column names are sentences too, so a table is {"columns": ..., "rows": ...}.
+or {"parts": ..., "separator": ...}. Among the values, a string is shown as it is, for example a number or a model's
+name, and a sentence without values is {"text": template}, because it is translated. Column names are sentences too,
+so a table is {"columns": ..., "rows": ...}.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ def dump(value: Any) -> Any:
     """Returns the JSON form of a sentence, a number or None."""
     if not isinstance(value, Message):
         return value.item() if hasattr(value, "item") else value  # numpy's numbers become Python's
-    values = {name: dump(item) for name, item in value.values.items()}
+    values = {name: _dump_value(item) for name, item in value.values.items()}
     if value.separator:
         return {"parts": [*values.values()], "separator": value.separator}
     if value.plural:
@@ -25,8 +27,13 @@ def dump(value: Any) -> Any:
     return {"text": value.template, "values": values} if values else value.template
 
 
+def _dump_value(value: Any) -> Any:
+    form = dump(value)
+    return {"text": form} if isinstance(value, Message) and isinstance(form, str) else form
+
+
 def load(value: Any) -> Any:
-    """Returns the value that `dump` was given.
+    """Returns the value that `dump` was given; a sentence without values at the top is a plain string.
 
     Raises:
         ValueError: the sentence has other keys, or a value that its template names is missing.
@@ -36,6 +43,8 @@ def load(value: Any) -> Any:
     try:
         if "parts" in value:
             return listed([load(part) for part in value["parts"]], value["separator"])
+        if [*value] == ["text"]:
+            return message(value["text"])
         values = {name: load(item) for name, item in value["values"].items()}
         if "several" in value:
             return plural_message(value["text"], value["several"], values.pop("n"), **values)
@@ -52,7 +61,7 @@ def dump_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def load_text(value: Any) -> str:
-    """Returns the sentence that `dump` was given.
+    """Returns the sentence that `dump` was given, always as a Message, so that it is translated inside others too.
 
     Raises:
         ValueError: the value is not a sentence.
@@ -60,7 +69,7 @@ def load_text(value: Any) -> str:
     text = load(value)
     if not isinstance(text, str):
         raise ValueError(f"{value!r} is not a sentence")
-    return text
+    return text if isinstance(text, Message) else Message(text)
 
 
 def load_table(table: Any) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy
 from scipy.stats import rankdata
 
-from models.messages import N_, message
+from models.messages import N_, listed, message
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -127,7 +127,8 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
               for seed, value in enumerate(study.mean_drop_by_seed(LEARNED, count))]
     if not points:
         return None
-    alt = "; ".join(f"{study.title}: {_percent(study.mean_drop_by_seed(LEARNED, study.heads))}" for study in studies)
+    alt = listed((message("{name}: {value}", name=study.title,
+                          value=_percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies), "; ")
     return Chart("lines", points, message("relative drop, mean of the tasks"),
                  message("share of heads that are constant"),
                  (AVERAGE, message("source, all heads constant")), alt, ".0%")
@@ -173,13 +174,14 @@ def _most(studies: Sequence[Study]) -> Statement:
                  task.drops(LEARNED, study.heads, study.heads), MOST)
         for study in studies for task in study.tasks.values()
         if _by_seed("", task.drops(REMOVED, study.heads, study.heads), MOST).outcome == NO])
-    points = [{"name": f"{study.title}, {task.title}", "value": round(value, 4), "which": study.title}
+    points = [{"name": message("{model}, “{task}”", model=study.title, task=message(task.title)),
+               "value": round(value, 4), "which": study.title}
               for study in studies for task in study.tasks.values()
               for value in task.drops(LEARNED, study.heads, study.heads)]
     chart = Chart("dots", points, message("relative drop with all heads constant"),
                   rule=(MOST, message("maximum in the paper")),
-                  alt="; ".join(f"{point['name']} {point['value']:.1%}" for point in points),
-                  form=".0%") if points else None
+                  alt=listed((message("{name} {value:.1%}", name=point["name"], value=point["value"])
+                              for point in points), "; "), form=".0%") if points else None
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in studies for task in study.tasks.values()]
@@ -224,7 +226,8 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
     """Returns a chart of mean drops with one point per probe; `rows` are (model, intervention, drops)."""
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
-    alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
+    alt = listed((message("{name}, {which}: {value}", name=model, which=which, value=_percent(values))
+                  for model, which, values in rows), "; ")
     return Chart("dots", points, message("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
                  form=".0%") if points else None
 
@@ -292,9 +295,9 @@ def _better(studies: Sequence[Study]) -> Statement:
                      "lost with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
                               for study, quality, drop in ranking.points], message("lost with all heads constant"),
-                  message("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
-                                                              for study, quality, drop in ranking.points),
-                  form=".0%") if ranking.points else None
+                  message("mean score as trained"), alt=listed((
+                      message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
+                      for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
     return Statement(
         "papa-better", message("Better models lose more."),
         message("“better-performing models lose more from applying our method than weaker models”"),

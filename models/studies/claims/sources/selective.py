@@ -157,7 +157,8 @@ def _blimp(evidence: Evidence) -> Statement:
                   (message("95% interval"), study["accuracy"] + sign * 1.96 * study["accuracy_error"]) for sign in (-1,
                            1)))]
     chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
-        (message("{name} {value:.1%}", name=name, value=study["accuracy"]) for name, study in by_name.items()), "; "))
+        (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
+         for name, study in by_name.items()), "; "))
     return Statement(
         "selective-blimp", message("Selective attention also does better on tests that nobody trained it for."),
         message("better on HellaSwag; no accuracies"),
@@ -195,7 +196,7 @@ def _choices(evidence: Evidence) -> Statement:
                   (message("95% interval"), measured["accuracy"] + sign * 1.96 * measured["accuracy_error"])
                   for sign in (-1, 1)))]
     chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
-                  alt=listed((message("{name} {value:.1%}", name=name, value=measured["accuracy"])
+                  alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
                               for name, measured in stories.items()), "; "))
     return Statement(
         "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
