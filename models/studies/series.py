@@ -15,8 +15,9 @@ _SERIES = {
     "1/√d": ("softmax", 0), "constant temperature": ("temperature", 0), "relu²": ("gau-relu2", 0),
     "GAU softmax": ("gau-softmax", 0), "GAU softmax, read with log n": ("gau-softmax", 2),
     "relu²/n, n fixed": ("gau-relu2", 0), "relu²/n, n = length": ("gau-relu2", 2),
-    "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
-    "memory loss, the oldest go": ("stories-selective-memory", 2), "softmax, the oldest go": ("softmax", 2),
+    "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, oldest tokens dropped": ("selective", 2),
+    "memory loss, oldest tokens dropped": ("stories-selective-memory", 2), "softmax, oldest tokens dropped": ("softmax",
+                                                                                                              2),
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 # series of the encoders of models/studies/transfer/encoders.py
 _ENCODERS = {"small": (2, 3), "middle": (4, 1), "large": (5, 4)}

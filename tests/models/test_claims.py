@@ -247,9 +247,9 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     claim = next(claim for claim in judge(made.evidence) if claim.key == "selective")
     assert claim.waiting == ("stories-softmax",)
     row = next(row for row in claim.trainings if row["model"] == "stories-softmax")
-    assert "not compared until it is trained again" in row["seeds"]
+    assert "not compared until the training is repeated" in row["seeds"]
     blimp = next(its for its in claim.statements if its.key == "selective-blimp")
-    assert [row["attention"] for row in blimp.table] == ["softmax, to be trained again", "selective"]
+    assert [row["attention"] for row in blimp.table] == ["softmax, whose training must be repeated", "selective"]
 
 
 def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: Made):

@@ -215,7 +215,7 @@ def test_a_bootstrap_over_texts_errs_as_rarely():
     assert below_in_texts("", drawn[0] + 0.2).outcome == NO
     assert below_in_texts("", None).outcome == below_in_texts("", []).outcome == UNKNOWN
     assert conclude([below_in_texts("", drawn[0] - 0.2)]).why == \
-        "One training each, so other seeds may differ"
+        "Each model was trained once, so other seeds may give other results"
 
 
 def test_the_bootstraps_p_value_agrees_with_students_t():
@@ -274,8 +274,8 @@ def test_the_bootstraps_error_is_the_textbooks():
 
 @pytest.mark.parametrize(("budgets", "said"), [
     (((3, 1200), (1, 4800)), "One seed of 4,800"), (((3, 1200), (2, 4800)), "Decided by 2 seeds of 4,800"),
-    (((3, 1200), (3, 900)), "Decided by 3 seeds of 900"), (((3, 1200), (1, 0)), "One training each"),
-    (((None, 0), (1, 0)), "One training each"), (((None, 0),), "")])
+    (((3, 1200), (3, 900)), "Decided by 3 seeds of 900"), (((3, 1200), (1, 0)), "Each model was trained once"),
+    (((None, 0), (1, 0)), "Each model was trained once"), (((None, 0),), "")])
 def test_the_budget_that_is_reported_is_that_of_the_part_with_the_fewest(
         budgets: tuple[tuple[int | None, int], ...], said: str):
     why = conclude([Check("", YES, *its) for its in budgets]).why

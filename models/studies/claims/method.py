@@ -35,7 +35,8 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
                 *(plural_message("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count, steps=steps)
                   for steps, count in sorted(seeds.items(), reverse=True)),
                 *(() if is_current(name, card["training"]) else (message(
-                    "at rate {rate:g}, before the sweep chose another: not compared until it is trained again",
+                    "trained at rate {rate:g}, before the sweep chose another rate: not compared until the training "
+                    "is repeated",
                     rate=card["training"]["learning_rate"]),))), "; "),
             N_("measured on"): _measured_on(metric),
             N_("weights, SHA-256"): evidence.weights(name)[:DIGITS] or tables.NOTHING})
@@ -46,9 +47,9 @@ def _measured_on(metric: dict[str, Any]) -> str:
     if "texts_per_length" in metric:
         return message("{n:,} texts of each length", n=metric["texts_per_length"])
     if "tokens_per_length" in metric:
-        return plural_message("{tokens:,} tokens at each length, {n} draw of what is hidden",
-                              "{tokens:,} tokens at each length, {n} draws of what is hidden", metric.get("draws", 1),
-                              tokens=metric["tokens_per_length"])
+        return plural_message("{tokens:,} tokens at each length, {n} draw of the hidden tokens",
+                              "{tokens:,} tokens at each length, {n} draws of the hidden tokens",
+                              metric.get("draws", 1), tokens=metric["tokens_per_length"])
     return message("{tokens:,} tokens", tokens=metric["tokens"]) if "tokens" in metric else tables.NOTHING
 
 

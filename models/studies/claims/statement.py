@@ -15,14 +15,15 @@ HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNVERIFIED = "†"  # mark after a source's number that was not checked in the paper itself
 FADES, ONCE, BUILT = N_("fades with training"), N_("seen once"), N_("by construction")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
-WORDS = {HOLDS: N_("every part is clear, by three trainings or more, and at least half of the effect is still there "
+WORDS = {HOLDS: N_("every part is significant over three or more trainings, and at least half of the effect remains "
                    "after the longest training"),
-         FADES: N_("every part is clear, but less than half of the effect is left after the longest training"),
-         ONCE: N_("every part is clear by the choice of texts, but from fewer than three trainings"),
-         BUILT: N_("it follows from what is computed or trained for, so it could hardly be otherwise"),
+         FADES: N_("every part is significant, but less than half of the effect remains after the longest training"),
+         ONCE: N_("every part is significant over the choice of texts, but there are fewer than three trainings"),
+         BUILT: N_("it follows from the computation or from the training objective, so it could hardly be otherwise"),
          PART: N_("some parts clearly hold, others clearly do not"),
          FAILS: N_("a part clearly does not hold, and no part clearly holds"),
-         UNSURE: N_("the numbers cannot tell"), OPEN: N_("a part that could decide is not measured")}
+         UNSURE: N_("the numbers do not decide"),
+         OPEN: N_("a part that could change the verdict has not been measured")}
 _STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses files with other fields
 
 

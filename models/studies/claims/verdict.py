@@ -188,7 +188,8 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
                   _chance_of(-over, values, texts), _chance_of(over, values, texts), after,
                   after is not None and limit - after < LEFT * (limit - value))
     if outcome == NO and after is not None and after < limit:
-        return replace(check, what=message("{what} (a longer training says otherwise)", what=what), outcome=UNCLEAR)
+        return replace(check, what=message("{what} (a longer training has the opposite result)", what=what),
+                       outcome=UNCLEAR)
     return check
 
 
@@ -289,11 +290,12 @@ def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
         word = BUILT if by_construction else FADES if any(check.fades for check in checks) else \
             ONCE if seen_once else HOLDS
     parts = [_count(checks)] if len(checks) > 1 else []
-    labels = {UNCLEAR: N_("Cannot be told: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
+    labels = {UNCLEAR: N_("Undecided: {parts}"), NO: N_("Does not hold: {parts}"),
+              UNKNOWN: N_("Not measured yet: {parts}")}
     parts += [message(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
               for outcome, label in labels.items() if outcome in outcomes]
     if fading := [check.what for check in checks if check.outcome == YES and check.fades]:
-        parts.append(message("Less than half of it is left after the longest training: {parts}",
+        parts.append(message("Less than half of the effect is left after the longest training: {parts}",
                              parts=listed(fading, N_("; "))))
     return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")), *fewest(checks), chance(checks, word),
                    parts=table_of_parts(checks))
@@ -378,9 +380,9 @@ def _budget(checks: Sequence[Check]) -> list[str]:
     if not seeds:
         return []
     if not steps:
-        return [message("One training each, so other seeds may differ")]
+        return [message("Each model was trained once, so other seeds may give other results")]
     if seeds == 1:
-        return [message("One seed of {steps:,} steps, which tells nothing of chance", steps=steps)]
+        return [message("One seed of {steps:,} steps, which gives no estimate of the random error", steps=steps)]
     return [plural_message("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", seeds,
                            steps=steps)]
 

@@ -43,9 +43,10 @@ def claim(evidence: Evidence) -> Claim:
     """
     return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
-                 message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
-                         "layers, 3.9 million parameters, short sentences, the terms of all three groups of heads "
-                         "together, positions divided by the number of queries."), MODELS, "translation",
+                 message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + "
+                         "3 layers, 3.9 million parameters and short sentences. The terms of all three attention "
+                         "blocks are added, and the term of positions is divided by the number of queries."), MODELS,
+                 "translation",
                  [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
 
@@ -56,7 +57,7 @@ def _own_sense(evidence: Evidence) -> Statement:
     rows: list[dict[str, str]] = []
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
-        what = message("{term}: further apart than plain", term=title)
+        what = message("{term}: heads differ more than in the plain model", term=title)
         checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
                       else Check(what, UNKNOWN, 0))
     for name, study in by_name.items():
@@ -80,12 +81,12 @@ def _own_sense(evidence: Evidence) -> Statement:
         message("exp(D), D = disagreement term: {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
             by_name[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
-        message("notes on the paper; its positions are summed over the text, ours a mean over queries"),
-        message("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, "
-                "significant when the sentences are resampled"),
+        message("notes on the paper; its term of positions is a sum over the text, ours is a mean over queries"),
+        message("each regularised model has a higher exp(D) of its own term than the plain model. exp(D) is a mean "
+                "over sentences; the difference is significant when the sentences are resampled"),
         conclude(checks, by_construction=True), rows, chart if points else None,
         f"python -m models.studies.corpus.disagreement {' '.join(MODELS)}\npython -m models.studies.claims",
-        message("The terms may be too weak beside the likelihood."), verified=False)
+        message("The terms may be too weak relative to the likelihood."), verified=False)
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
@@ -111,10 +112,11 @@ def _helps(evidence: Evidence) -> Statement:
         message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], values) for name, values in samples.items()], ".2f")),
         message("two notes on the paper, with the same order"),
-        message("outputs above plain, values and positions, and positions below values (significant)"),
+        message("BLEU with outputs is above plain, values and positions, and BLEU with positions is below values (all "
+                "significant)"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m models.studies.generated.sentences {' '.join(MODELS)}"),
-        message("Differences of half a BLEU may be within what seeds do."), verified=False)
+        message("Differences of half a BLEU may be within the spread of the seeds."), verified=False)
 
 
 def _slower(evidence: Evidence) -> Statement:
@@ -130,25 +132,27 @@ def _slower(evidence: Evidence) -> Statement:
         else:
             checks += [fact(little, None), fact(slower, None)]
     rows = [{N_("term"): name, N_("source"): tables.NOTHING,
-             N_("here, steps a second / plain's"): message("{median:.2f} ({low:.2f} to {high:.2f})",
+             N_("here, steps per second / plain's"): message("{median:.2f} ({low:.2f} to {high:.2f})",
                 median=row["median"],
                                                            low=row["quartiles"][0], high=row["quartiles"][1])}
             for name, row in measured.items()]
     points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
         (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
-    chart = Chart("dots", points, message("steps a second divided by plain's"), rule=(1.0, message("equal")),
+    chart = Chart("dots", points, message("steps per second divided by those of the plain model"),
+                  rule=(1.0, message("equal")),
                   alt=listed(
         (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
     return Statement(
         "disagreement-slower", message("Training gets a little slower."),
-        message("no number available of its table of speeds"),
-        message("{values} (steps a second / plain's)", values=tables.each([
+        message("the numbers of the paper's table of speeds are not available"),
+        message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        message("introduction: nearly twice as fast as the larger Transformer, which it equals"),
-        message("a little: the median of the blocks is at least {share} of plain's steps a second, for each of the "
-                "four; slower: it is below plain's; both significant (sign test). A block alternates steps of the "
-                "regularised training and of plain on the same batches. Quartiles of single steps do not count",
+        message("introduction: as good as the larger Transformer, and trained nearly twice as fast"),
+        message("“a little” means that the median over blocks is at least {share} of plain's steps per second, for "
+                "each of the four models; “slower” means that it is below plain's. Both must be significant (sign "
+                "test). A block alternates steps of the regularised and of the plain training on the same batches. "
+                "The quartiles of single steps do not affect the verdict",
                 share=LEAST),
         conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
         commands.measured("training_speed"),
-        message("The terms cost products of all heads with each other."))
+        message("The terms need the products of all pairs of heads."))

@@ -80,12 +80,12 @@ def _sink(evidence: Evidence) -> Statement:
         tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
                        for name, study in by_name.items()),
                      (message("even weights"), f"{even:.1%}")]), REPEATED,
-        message("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
-                "texts of {n} tokens, is less than half of softmax's; windows resampled. Selective attention does "
-                "not count: it can forget every token but the first", n=CONTEXT),
+        message("the attention to the first token, in excess of even weights, is less than half of softmax's. It is a "
+                "mean over queries, heads and layers, on texts of {n} tokens; the test resamples windows. Selective "
+                "attention does not affect the verdict, because it can forget every token but the first", n=CONTEXT),
         conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
         _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
-        message("There is little to reduce: in so small a model softmax has hardly a sink."), verified=False)
+        message("There is little to reduce, because softmax has hardly any sink in so small a model."), verified=False)
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -96,19 +96,20 @@ def _sparse(evidence: Evidence) -> Statement:
             f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
     rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
         (message("mean"), "0.185"), (message("nearly closed, below 0.1"), "37%"),
-        (message("of the first token"), message("2.6 times lower")), (message("of the others"), tables.NOTHING)),
+        (message("of the first token"), message("2.6 times lower")), (message("of the other tokens"), tables.NOTHING)),
         ours, strict=True)]
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
                "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
     return Statement(
         "gated-sparse", message("Most gates are nearly closed, those of the first token most of all."),
-        message("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
-        message("a mean of {mean}; {closed} below 0.1; the first token's {first}, the others' {others}",
+        message("mean gate 0.185; 37% of the gates below 0.1; gates of the first token 2.6 times lower than those of "
+                "other tokens"),
+        message("mean gate {mean}; {closed} of the gates below 0.1; first token {first}, other tokens {others}",
                 mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
-        message("gates let less than half through on average; the first token's less than the others'; windows "
-                "resampled"),
+        message("the mean gate is below one half, and the mean gate of the first token is below that of the other "
+                "tokens; the test resamples windows"),
         conclude([below_in_texts(message("mean below one half"), windows, MOST),
-                  below_in_texts(message("first token below the others"), quiet)]), rows,
+                  below_in_texts(message("first token below the other tokens"), quiet)]), rows,
         _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
         message("With eight heads per layer every head contributes; "
                 "of hundreds of heads most can be pruned."), verified=False)
@@ -136,12 +137,12 @@ def _by_token(evidence: Evidence) -> Statement:
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
                                                            for way, label in labels.items() if numbers])), WATCHED,
         message("the perplexity at least doubles if each head's gate is fixed at its mean over validation texts, and "
-                "also if all gates are 1 (significant when test windows are resampled)"),
-        conclude([below_in_texts(message("at least doubled by means"), rises("constant")),
-                  below_in_texts(message("at least doubled by 1"), rises("open"))]), rows,
+                "also if all gates are 1 (significant; the test resamples windows of the test texts)"),
+        conclude([below_in_texts(message("at least doubled with mean gates"), rises("constant")),
+                  below_in_texts(message("at least doubled with gates of 1"), rises("open"))]), rows,
         _dots(points, message("perplexity"), ".4~r"), MEASURED,
-        message("Here each head has its own mean instead of one constant for all heads, and gates that are half open "
-                "on average deviate less from it."), verified=False)
+        message("Here each head has its own mean instead of one constant for all heads, and gates with a mean near "
+                "one half deviate less from this mean."), verified=False)
 
 
 def _longer(evidence: Evidence) -> Statement:
@@ -164,10 +165,10 @@ def _longer(evidence: Evidence) -> Statement:
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
             (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
             for name, by_length in losses.items() if by_length[LONGER[-1]]])), message(
-            "{repeated}; there a further training extended the context, here nothing is trained again",
+            "{repeated}; the source trained further to extend the context, and here no model is trained further",
             repeated=REPEATED),
-        message("the loss on texts of twice and of four times the length of training is below softmax's; texts "
-                "resampled"),
+        message("on texts of twice and of four times the training length, the loss is below softmax's; the test "
+                "resamples texts"),
         conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
         chart if points else None,
         f"python -m models.studies.corpus.lengths {' '.join(MODELS)}\npython -m models.studies.claims",

@@ -73,7 +73,8 @@ def _few(evidence: Evidence) -> Statement:
             for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
     rows = [{N_("heads of the encoder left"): message("all"), N_("source"): message("10 of 48: −0.15; 4 of 48: −0.25"),
              N_("seed"): tables.NOTHING, "BLEU": tables.NOTHING if whole is None else f"{whole:.2f}"},
-            *({N_("heads of the encoder left"): message("all, trained on without gates"), N_("source"): tables.NOTHING,
+            *({N_("heads of the encoder left"): message("all heads, trained further without gates"),
+               N_("source"): tables.NOTHING,
                N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"} for run in controls), *rows]
     points = [{"name": "BLEU", "x": sum(run["heads_left"].values()), "seed": run["seed"], "value": run["bleu"]}
               for run in (*controls, *runs)]
@@ -84,11 +85,11 @@ def _few(evidence: Evidence) -> Statement:
         message("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
         message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
         message("two notes on the paper, which agree"),
-        message("learned gates remove at least half of the encoder's heads while the weights are trained further. BLEU "
-                "is less than {lost} below the same training without gates (significant). Of the penalties that remove "
-                "at least half of the heads, the one that keeps the most heads counts, for each seed. Both trainings "
-                "take 600 more steps than the released model, in which the control gains about 1 BLEU, so a longer "
-                "training with gates might lose less", lost=LOST),
+        message("learned gates remove at least half of the encoder's heads while the weights are trained further. "
+                "BLEU is less than {lost} below the same training without gates (significant). For each seed, the "
+                "verdict uses the penalty that keeps the most heads among those that remove at least half of them. "
+                "Both trainings take 600 more steps than the released model, and the control gains about 1 BLEU in "
+                "these steps, so a longer training with gates might lose less", lost=LOST),
         conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
                                         LOST, _sentence_error(evidence, controls)))]), rows,
         chart if points else None,
@@ -156,26 +157,27 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
               for name, (share, sigmas, _, _) in ranks.items()]
     checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in ranks]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
-             N_("stay longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
+             N_("kept longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
             for name, (share, sigmas, ours, others) in ranks.items()]
     points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in ranks.items()
               if not math.isnan(share)]
-    chart = Chart("dots", points, message("pairs in which the head with a role stays longer"),
+    chart = Chart("dots", points, message("pairs in which the head with a role is kept longer"),
                   rule=(0.5, message("no difference")), form=".0%", alt=listed(
                       (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
-        "heads-roles", message("Heads that stay last have roles more often than those that go first."),
-        message("of 48 heads, those that are left at 17 have all the functions; no test"),
+        "heads-roles", message("Heads that are pruned last have roles more often than heads that are pruned first."),
+        message("the last 17 of 48 heads have all the functions; no test"),
         message("{values} of the pairs", values=tables.each([
             (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
         message("notes on the paper; its functions are positional, syntactic, rare words"),
-        message("of a head with a role and one without, pruned in the order of the loss when each is pruned alone, the "
-                "one with a role stays longer more often than chance says (rank-sum test, 95% on one side), in each "
-                "model"),
+        message("heads are pruned in the order of the loss when each is pruned alone. In pairs of a head with a role "
+                "and a head without, the head with a role is kept longer more often than in a random order (rank-sum "
+                "test, one-sided, 95%), in each model"),
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         f"python -m models.studies.corpus.heads {' '.join(MODELS)}\npython -m models.studies.claims",
-        message("Roles are defined by the largest weight alone; a head can serve without one."), verified=False)
+        message("Roles are defined by the largest weight alone; a head without a role can still be useful."),
+        verified=False)
 
 
 def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
@@ -230,9 +232,10 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
         message("notes on the paper"),
-        message("rank correlations above 0 (significant, 95%, one-sided), in each model: of confidence and "
-                "relevance, and of each with the loss when a head is pruned alone, which says whether a head matters. "
-                "A mean over layers, of the heads of one layer each, since relevance is a head's share of its layer's"),
+        message("in each model, these rank correlations are above 0 (significant, one-sided, 95%): confidence with "
+                "relevance, and each of the two with the loss when a head is pruned alone, which measures whether the "
+                "head matters. Correlations are computed over the heads of one layer and averaged over layers, "
+                "because relevance is a head's share of its layer"),
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         f"python -m models.studies.corpus.heads {' '.join(MODELS)}\npython -m models.studies.claims",
@@ -246,28 +249,31 @@ def _order(evidence: Evidence) -> Statement:
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
             for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
-    checks = [of_one_training(below(message("fewer left of {one} than of {other}", one=TITLES[first],
+    checks = [of_one_training(below(message("fewer heads left in {one} than in {other}", one=TITLES[first],
                                             other=TITLES[second]),
                                     _differences(compared, first, second))) for first, second in pairwise(TITLES)]
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
-    chart = Chart("dots", points, message("heads left, of each kind, at each strength"), alt=listed(
+    chart = Chart("dots", points, message("remaining heads of each attention block, by strength of the gates"),
+                  alt=listed(
         (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-order",
-        message("Encoder self-attention goes first, cross-attention last, within 600 steps of learned gates."),
+        message("Within 600 steps of learned gates, heads of encoder self-attention are pruned first and heads of "
+                "cross-attention last."),
         message("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
         message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
         message("two notes on the paper, which agree"),
-        message("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
-                "decoder than of cross-attention: means over the strengths that every seed was tried with "
-                "({strengths}), significant over three seeds of the gates; the translator was trained once",
+        message("with learned gates on all attention blocks, the encoder keeps fewer heads than the decoder, and the "
+                "decoder fewer than cross-attention. The numbers are means over the strengths with which every seed "
+                "was trained ({strengths}); the differences are significant over three seeds of the gates. The "
+                "translator itself was trained once",
                 strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
         conclude(checks),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
-        message("With three layers each kind has fewer heads to spare."), verified=False)
+        message("With three layers, each attention block has fewer heads to spare."), verified=False)
 
 
 def _differences(runs: Sequence[Mapping[str, Any]], first: str, second: str) -> dict[int, dict[int, float]]:

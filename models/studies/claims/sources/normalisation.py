@@ -86,12 +86,13 @@ def claim(evidence: Evidence) -> Claim:
               "1/√d": measured("softmax"),
               N_("GAU softmax, read with log n"): measured("gau-softmax", lambda n: reading("logn", n)),
               "GAU softmax": read["softmax"]}
-    return Claim("normalisation", message("Normalisation: what another length does"),
+    return Claim("normalisation", message("Normalisation: the effect of another text length"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
-                 message("Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models "
-                         "are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and not "
-                         "trained again. The source's models are larger and trained far longer, on Chinese; relu² and "
-                         "its softmax sit in gated attention units.", trained=TRAINED, longer=LONGER),
+                 message("Masked words: share of hidden tokens predicted right, in texts of 32 to 512 tokens. All "
+                         "models are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and "
+                         "not trained further. The source's models are larger and trained far longer, on Chinese; "
+                         "relu² and the softmax that it is compared with are in gated attention units.",
+                         trained=TRAINED, longer=LONGER),
                  ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
@@ -118,7 +119,7 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
                   for p in points), "; ")
     points += [{"name": message("source, {name}", name=message(name)), "x": n, "value": value / 100, "seed": "source"}
                for name, by_length in (theirs or {}).items() for n, value in by_length.items()]
-    return Chart("lines", points, message("hidden tokens guessed right, {steps:,} steps", steps=steps),
+    return Chart("lines", points, message("hidden tokens predicted right, {steps:,} steps", steps=steps),
                  message("tokens; trained at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
@@ -142,17 +143,18 @@ def _read_commands(*names: str) -> str:
 def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = ("relu²/n, n fixed", "relu²/n, n = length")
     return Statement(
-        "normalisation-reading", message("Read at a shorter length, relu²/n does worse with n = length than with n "
-                                         "fixed."),
+        "normalisation-reading", message("On texts shorter than in training, relu²/n is worse with n = length than "
+                                         "with fixed n."),
         message("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
         QUALITATIVE,
-        message("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, "
-                "significant. The source says it of texts shorter than those of training, after fine-tuning. Nothing "
-                "is fine-tuned here, and longer texts stand in the table without deciding anything"),
+        message("at 32 tokens, half of the training length, accuracy is higher with fixed n than with n = length "
+                "(significant). The source makes this statement for texts shorter than in training, after "
+                "fine-tuning. Nothing is fine-tuned here. Longer texts are shown in the table and do not affect the "
+                "verdict"),
         conclude([_above(evidence, read, *names, n) for n in SHORTER]), _by_length(read, names), _chart(read, names),
         _read_commands("gau-relu2"),
-        message("The number of keys that a query really uses grows with the text to some degree, and n = length allows "
-                "for that; how far depends on the length."))
+        message("The number of keys that a query really uses grows with the text to some degree, and n = length takes "
+                "this into account. The degree depends on the length."))
 
 
 def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -165,11 +167,12 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return Statement(
         "normalisation-cure", message("Training on mixed lengths solves the problem."),
         message("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        message("with n = length the mixed model guesses better than the one of a single length at each other length, "
-                "and no worse than that one with n fixed (by more than a point)"),
+        message("with n = length, the model trained on mixed lengths has a higher accuracy than the model trained on "
+                "one length, at every other length; and its accuracy is at most one point below that of the "
+                "single-length model with fixed n"),
         conclude(checks), _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"),
-        message("Mixed lengths cost accuracy near the trained length, where the problem is small, and help at eight "
-                "times that length."))
+        message("Training on mixed lengths lowers the accuracy near the trained length, where the problem is small, "
+                "and raises it at eight times that length."))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -181,14 +184,14 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return Statement(
         "normalisation-softmax", message("Softmax does not need this remedy."),
         message("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        message("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
-                "readings at each other length (significant); and at {n} tokens it is behind one that was trained at "
-                "{n} by less than a point. Nothing is trained again", n=LONGER),
+        message("the gated attention unit with softmax, trained at one length, has a higher accuracy than relu²/n in "
+                "both inference settings, at every other length (significant); and at {n} tokens its accuracy is less "
+                "than one point below that of a unit trained at {n} tokens. No model is trained further", n=LONGER),
         conclude(checks), _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
         + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
-        message("More text is more evidence for a hidden token, and a model that never read so much cannot use it "
-                "all."))
+        message("A longer text has more evidence for a hidden token, and a model that was never trained on such a "
+                "length cannot use all of it."))
 
 
 def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
@@ -196,19 +199,20 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     names = ("log n", "constant temperature", "1/√d", "GAU softmax, read with log n", "GAU softmax")
     compared = (("log n", "constant temperature"), ("GAU softmax, read with log n", "GAU softmax"))
     return Statement(
-        "normalisation-log-n", message("log n holds accuracy beyond the trained length."),
+        "normalisation-log-n", message("log n keeps the accuracy beyond the trained length."),
         message("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
         _ours(scaled, names, LENGTHS[-1]), TABLE,
-        message("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
-                "significant, in the plain Transformer, which the source is about, and in gated attention units. The "
-                "control has at every length the temperature that log n has at 64, so it trains to the same weights: "
-                "only the reading differs. 1/√d trains otherwise, and does not count"),
+        message("accuracy is higher than that of the control at 256 and 512 tokens, four and eight times the trained "
+                "length (significant), both in the plain Transformer, which the source is about, and in gated "
+                "attention units. At every length, the control has the temperature that log n has at 64 tokens, so "
+                "both train to the same weights and differ only at inference. 1/√d trains to other weights and does "
+                "not affect the verdict"),
         conclude([_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
                            "python -m models.studies.claims readings"),
-        message("In the plain Transformer heads that look at fixed distances lose nothing when the text grows; a gated "
-                "attention unit has one head for everything."))
+        message("In the plain Transformer, heads that look at fixed distances are not affected by a longer text; a "
+                "gated attention unit has only one head for everything."))
 
 
 def _entropy(evidence: Evidence) -> Statement:
@@ -240,18 +244,19 @@ def _entropy(evidence: Evidence) -> Statement:
                   alt=listed((message("{name} at {x} tokens {value:.2f} nats", name=message(p["name"]), x=p["x"],
                                       value=p["value"]) for p in points), "; "))
     return Statement(
-        "normalisation-entropy", message("log n holds the entropy of attention more constant than 1/√d when the text "
+        "normalisation-entropy", message("log n keeps the entropy of attention more constant than 1/√d when the text "
                                          "grows."),
         message("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
         message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
         message("derivation in the post, with approximations for vectors on a sphere; a larger factor on fixed scores "
-                "never raises entropy, so what is measured is that the model's scores do not undo that"),
-        message("one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log "
-                "n, and so it does in {heads:.0%} of the heads; ± is the spread over heads", heads=HEADS),
+                "never raises entropy, so the measurement shows whether the model's own scores undo this effect"),
+        message("one model, masked-softmax, in both inference settings: from 64 to 512 tokens the mean entropy grows "
+                "less with log n, and so does the entropy of at least {heads:.0%} of the heads; ± is the spread over "
+                "heads", heads=HEADS),
         conclude(checks, by_construction=True), rows, chart if points else None,
         "python -m models.studies.corpus.lengths masked-softmax",
-        message("Heads that look at fixed distances have an entropy of their own that no temperature decides."))
+        message("The entropy of heads that look at fixed distances hardly depends on the temperature."))
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
@@ -288,11 +293,11 @@ def _relu2(evidence: Evidence) -> Statement:
             (name, f"{measured[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
             if measured else [])),
         message("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
-        message("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
-                "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),
+        message("the scores are multiplied by factors from 1/4 to 4. If each row is divided by its sum, no weight of "
+                "relu² changes by more than {unchanged:.5f}, while weights of softmax do", unchanged=UNCHANGED),
         verdict,
         table or [{"scores times": tables.NOTHING, "source": message("relu²: the same"), N_("here"): tables.NOTHING}],
         Chart("lines", points, message("mean entropy of a row, nats"), message("factor on the scores"),
               alt=message("relu² stays level; softmax falls as the factor grows")) if points else None,
         "python -m models.studies.claims relu2_scale",
-        message("Rows without a positive score have no sum to divide by."))
+        message("A row without a positive score has the sum 0, so it cannot be divided by it."))

@@ -41,15 +41,15 @@ def claim(evidence: Evidence) -> Claim:
     # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
     # the two endpoints are measured, are shown as points of a scatter plot.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
-    return Claim("papa", message("PAPA: attention that is constant, under fresh probes"),
+    return Claim("papa", message("PAPA: constant attention patterns with newly trained probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
                  message("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
-                         "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As there, the "
-                         "model is frozen, heads become constant in a learned order, and fresh probes read all layers. "
-                         "Drops are shares of the score of the unmodified model. A task counts if each of the three "
-                         "probes on the unmodified model scores above all three with all heads pruned, and above a "
-                         "constant answer. This rule replaces a limit of 0.1 on the score; both were set after first "
-                         "scores were known."),
+                         "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As in the "
+                         "source, the model is frozen, heads become constant in a learned order, and newly trained "
+                         "probes read all layers. Drops are shares of the score of the unmodified model. A task is "
+                         "counted if each of the three probes on the unmodified model scores above all three with all "
+                         "heads pruned, and above a constant answer. This rule replaces a limit of 0.1 on the score; "
+                         "both were set after the first scores were known."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
                  [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
 
@@ -157,12 +157,13 @@ def _average(studies: Sequence[Study]) -> Statement:
         _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
         for study in _needing(studies, AVERAGE)])
     return Statement(
-        "papa-average", message("With all heads constant frozen encoders lose no more than 8% on average."),
+        "papa-average", message("With all heads constant, frozen encoders lose no more than 8% on average."),
         message("8% on average over six tasks and six models"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
         ABSTRACT,
-        message("the mean over the tasks of the relative drop is below 8%, significant over three probes, for each "
-                "model that clearly loses more than 8% with all heads pruned: another one could not fail"),
+        message("the relative drop, averaged over the tasks, is below 8% (significant over three probes), for each "
+                "model that clearly loses more than 8% with all heads pruned. Other models could not fail this rule, "
+                "so they are not counted"),
         conclude(checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
         _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
@@ -192,10 +193,12 @@ def _most(studies: Sequence[Study]) -> Statement:
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]), SUMMARY,
-        message("the relative drop with all heads constant is below 20%, significant over three probes, in each "
-                "task and model that clearly loses more than 20% with all heads pruned: another one could not fail"),
+        message("with all heads constant, the relative drop is below 20% (significant over three probes), for each "
+                "task and model that clearly loses more than 20% with all heads pruned. Other tasks and models could "
+                "not fail this rule, so they are not counted"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        message("With 600 training texts some tasks have small scores, of which a little is a large share."),
+        message("With 600 training texts some tasks have low scores, so that a small change is a large share of the "
+                "score."),
         verified=False)
 
 
@@ -209,13 +212,13 @@ def _half(studies: Sequence[Study]) -> Statement:
              N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return Statement(
-        "papa-half", message("With half of the heads constant little or nothing is lost."),
+        "papa-half", message("With half of the heads constant, little or no score is lost."),
         message("no number; “little or no performance drop is observed”"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
         CURVES,
-        message("less than 2% lost with half of the heads constant, mean of the tasks, significant over three "
-                "probes, for each model that clearly loses more than 2% with all heads pruned. A control, which "
-                "does not count: half of the heads pruned"),
+        message("with half of the heads constant, the relative drop, averaged over the tasks, is below 2% "
+                "(significant over three probes), for each model that clearly loses more than 2% with all heads "
+                "pruned. Half of the heads pruned is a control and does not affect the verdict"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
@@ -264,16 +267,16 @@ def _order(every: Sequence[Study]) -> Statement:
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
         message("figures, no table"),
-        message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller "
-                "when the heads are chosen in the learned order than in a random order, for each measured model, "
-                "significant over three probes and three random orders"),
+        message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller when "
+                "the heads are chosen in the learned order than in a random order, for each measured model "
+                "(significant over three probes and three random orders)"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
                for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
                                   (REMOVED, message("pruned, learned order")))], 0.0, ""),
         _commands(studies),
-        message("Where constant heads cost next to nothing, there is nothing for an order to save."))
+        message("If constant heads lose almost nothing, the order makes no difference."))
 
 
 def _better(studies: Sequence[Study]) -> Statement:
@@ -286,16 +289,16 @@ def _better(studies: Sequence[Study]) -> Statement:
         check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=ranking.rank, limit=0.0,
                       p_true=p, p_false=1 - p)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
-             N_("mean score as trained"): f"{quality:.3f}",
+             N_("mean score without changes"): f"{quality:.3f}",
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in ranking.points]
     if check.outcome != UNKNOWN:
         rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
-                     "parameters": tables.NOTHING, "mean score as trained": f"{ranking.rank:.2f}",
+                     "parameters": tables.NOTHING, "mean score without changes": f"{ranking.rank:.2f}",
                      "lost with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
                               for study, quality, drop in ranking.points], message("lost with all heads constant"),
-                  message("mean score as trained"), alt=listed((
+                  message("mean score without changes"), alt=listed((
                       message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
                       for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
     return Statement(
@@ -304,12 +307,14 @@ def _better(studies: Sequence[Study]) -> Statement:
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
             chance=ranking.chance), CURVES,
-        message("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
-                "trainings or more, the last moment of each; the share of random orders with one as large is below 5%, "
-                "a mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and "
-                "do not count, and p is that of the means. This rule was set after the numbers were known"),
+        message("the rank correlation (Spearman) of the mean score without changes and the mean drop is positive, "
+                "over the last checkpoints of at least three trainings. The share of random orders with a correlation "
+                "at least as large is below 5%; this share is a mean over repetitions in which the drops are drawn "
+                "again with the random error of their probes. Earlier checkpoints are shown in the table and do not "
+                "affect the verdict; the p of the table is computed from the mean drops. This rule was set after the "
+                "numbers were known"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        message("These models differ in more than their quality."))
+        message("These models differ in more than their scores."))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

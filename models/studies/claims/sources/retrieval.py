@@ -104,8 +104,9 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     return Statement(
         "selective-solved", message("Selective attention solves variable assignment, and so does softmax."), NONE,
         _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}), SETTINGS,
-        message("at least {solved:.0%} of the answers at {trained} events, the longest of training, by both: what "
-                "softmax solves too does not set selective attention apart", solved=SOLVED, trained=TRAINED),
+        message("both answer at least {solved:.0%} of the questions right at {trained} events, the most in training. "
+                "A task that softmax solves, too, does not distinguish selective attention", solved=SOLVED,
+                trained=TRAINED),
         conclude(checks), _events_table(answers, names), _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]),
         message("Learning this task depends more on the recipe than on the attention; see models/training/recipes.py."),
@@ -125,17 +126,18 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
     rows = tables.wide([(message("{kind}, last quarter", kind=KINDS[name]), {
         events: late[name].get(events, {}) for events in EVENTS}) for name in names], EVENTS, "events")
     return Statement(
-        "selective-longer", message("It also solves texts that are longer than those of training, better than the "
-                                    "others."),
+        "selective-longer", message("Selective attention also solves texts that are longer than in training, better "
+                                    "than the other attention types."),
         NONE, message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
         SETTINGS,
-        message("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the answers in the "
-                "last quarter, and there more than softmax and than log n (significant). A mean over all questions "
-                "hides what length does: most of them stand early", solved=SOLVED),
+        message("at 48 and 96 events, twice and four times as many as in training, at least {solved:.0%} of the "
+                "questions in the last quarter of a text are answered right, and more than by softmax and by log n "
+                "(significant). A mean over all questions would hide the effect of length, because most questions "
+                "come early", solved=SOLVED),
         conclude(checks), [*_events_table(answers, names), *rows],
         _events_chart(answers, names), commands.evaluated([f"assignment-{name}" for name in names]),
-        message("F has summed over positions that no training text had."), verified=False)
+        message("F is a sum over more positions than any training text had."), verified=False)
 
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
@@ -154,15 +156,17 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     rows = tables.wide([*blind.items(), *((message("{kind}, another variable before", kind=KINDS[name]), kinds[name])
                                           for name in names)], EVENTS, "events")
     return Statement(
-        "selective-random", message("Scores that do not look at the text hardly retrieve: random fails at this task."),
+        "selective-random", message("Attention scores that do not depend on the text hardly retrieve: random fails at "
+                                    "this task."),
         message("random attention matches trained Transformers on memorising and arithmetic, and fails at retrieval"),
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
             message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
                 TRAINED]}),
         message("abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no number"),
-        message("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax (significant), where "
-                "the event before the question names another variable. Repeating the last digit, "
-                "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
+        message("at {trained} events, random answers fewer than {lost:.0%} of the questions right, and fewer than "
+                "softmax (significant). Only questions whose previous event names another variable are counted, "
+                "because all other questions can be answered by repeating the last digit, without reading a name",
+                lost=LOST, trained=TRAINED),
         conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
         message("In short texts the answer can be at few positions, so that the position alone finds some answers."))

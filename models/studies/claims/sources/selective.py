@@ -93,9 +93,9 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
                  source=message("equal to a standard transformer with about twice the heads and parameters of "
                                 "attention; no perplexities"),
                  basis=message("abstract"),
-                 rule=message("perplexity below softmax's (significant); parameters, data and steps are equal. Those "
-                              "that were trained and are read at 512 tokens do not count"),
-                 reason=message("The training may be too short for the mask to pay."))
+                 rule=message("perplexity below softmax's (significant); parameters, data and steps are equal. Models "
+                              "that were trained and evaluated at 512 tokens do not affect the verdict"),
+                 reason=message("The training may be too short for the mask to be useful."))
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -106,7 +106,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                        between, texts=texts)]
     return _pair(samples, "selective", checks, message("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
                  "softmax", key="selective-wide",
-                 text=message("Selective attention reads as well as softmax with twice the heads."),
+                 text=message("Selective attention has as low a perplexity as softmax with twice the heads."),
                  source=message("equal to a standard transformer with about twice the heads and parameters of "
                                 "attention"),
                  basis=message("abstract"),
@@ -114,15 +114,16 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                               "of the same width (significant); data and steps are equal. Softmax itself must also be "
                               "better with twice the heads: otherwise an equal perplexity would show nothing",
                               margin=TOLERANCE),
-                 reason=message("In so small a model more heads may be worth more than what selecting saves."))
+                 reason=message("In so small a model, more heads may help more than selection."))
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
     check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
     return _pair(samples, "selective-memory", [check], message("1 or less"), key="selective-loss",
-                 text=message("Trained to forget more (memory loss), it is still no worse than softmax."),
-                 source=message("no number for this; the abstract has the memory saved at equal perplexity"),
+                 text=message("Trained to forget more (memory loss), selective attention is still no worse than "
+                              "softmax."),
+                 source=message("no number for this; the abstract gives the memory saved at equal perplexity"),
                  basis=message("abstract"),
                  rule=message("perplexity above softmax's by less than 1% (significant)"),
                  reason=message("The memory loss rewards forgetting from the first step, before the model has learned "
@@ -148,7 +149,8 @@ def _blimp(evidence: Evidence) -> Statement:
             and shares["selective"].keys() == shares.get("softmax", {}).keys():
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
     waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
-    rows = [{N_("attention"): message("{name}, to be trained again", name=name) if name in waiting else name,
+    rows = [{N_("attention"): message("{name}, whose training must be repeated",
+                                      name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
              N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.96 * study['accuracy_error']:.1%}",
              N_("pairs"): f"{study['pairs']:,}"} for name, study in by_name.items()]
@@ -160,17 +162,17 @@ def _blimp(evidence: Evidence) -> Statement:
         (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
          for name, study in by_name.items()), "; "))
     return Statement(
-        "selective-blimp", message("Selective attention also does better on tests that nobody trained it for."),
+        "selective-blimp", message("Selective attention is also better on tests for which it was not trained."),
         message("better on HellaSwag; no accuracies"),
         message("{values} of the pairs right", values=tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
-        message("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model "
-                "knows"),
-        message("without any training for it, selective gives the grammatical sentence of a pair the higher "
-                "probability more often than softmax (significant): the same pairs for both, and BLiMP's 67 paradigms "
-                "resampled. By chance half are right; ± is the 95% interval by the choice of pairs. The others "
-                "do not count"),
+        message("a summary of the paper; BLiMP replaces HellaSwag, which needs more knowledge than so small a model "
+                "has"),
+        message("without training for this test, selective attention gives the grammatical sentence of a pair the "
+                "higher probability more often than softmax (significant). Both models read the same pairs, and the "
+                "test resamples the 67 paradigms of BLiMP. Guessing gets one half right; ± is the 95% interval by the "
+                "choice of pairs. The other models do not affect the verdict"),
         conclude([below_in_texts(message("selective above softmax"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
@@ -204,12 +206,12 @@ def _choices(evidence: Evidence) -> Statement:
         message("better on HellaSwag; no accuracies"),
         message("{values} of the next sentences right", values=tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
-        message("a summary of the paper; next sentences of stories stand in for HellaSwag, on which so small a model "
-                "is near chance"),
-        message("of four sentences the model chooses the one whose tokens have the highest mean log-probability; "
-                "selective is right more often than softmax (significant): the same 665 items for both, resampled. "
-                "By chance one in four is right; ± is the 95% interval by the choice of items. HellaSwag and the other "
-                "models do not count"),
+        message("a summary of the paper; next sentences of stories replace HellaSwag, on which so small a model is "
+                "hardly better than guessing"),
+        message("of four sentences the model chooses the one whose tokens have the highest mean log-probability. "
+                "Selective attention is right more often than softmax (significant); both answer the same 665 items, "
+                "which the test resamples. Guessing gets one in four right; ± is the 95% interval by the choice of "
+                "items. HellaSwag and the other models do not affect the verdict"),
         conclude([below_in_texts(message("selective above softmax in the next sentences"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
@@ -235,11 +237,11 @@ def _pieces(evidence: Evidence) -> Statement:
                "which": which} for number, layer in enumerate(study.get("layers", []), 1)
               for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
                                   ("words", message("words")))]
-    chart = Chart("dots", points, message("said by a token against the one before it"), alt=listed((
+    chart = Chart("dots", points, message("votes of a token against the token before it"), alt=listed((
         message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
     return Statement(
-        "selective-pieces", message("In some layer the later pieces of a name ask that its first piece be forgotten."),
+        "selective-pieces", message("In some layer, the later pieces of a name vote to forget its first piece."),
         message("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
         message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
             (title, f"{statistics.fmean(study['layers'][best][kind]):.2f}") for kind, title in (
@@ -248,9 +250,10 @@ def _pieces(evidence: Evidence) -> Statement:
             if less else [])),
         message("an example in a summary of the paper; here a count over held-out texts"),
         message("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
-                "first than a word does against the word before it (significant): windows resampled, the best of "
-                "all layers; and more than the second piece of a split word that is not capitalised, since otherwise "
-                "any split word does it. F grows by these votes. A capitalised word need not be a name"),
+                "first piece than a word votes against the word before it (significant). The test resamples windows "
+                "and uses the best of all layers. The votes must also exceed those of the second piece of a split "
+                "word that is not capitalised, since otherwise the effect would be one of all split words. F is the "
+                "sum of these votes. A capitalised word need not be a name"),
         conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
                   below_in_texts(message("more votes against a name's first piece than against another word's there"),
@@ -259,7 +262,8 @@ def _pieces(evidence: Evidence) -> Statement:
                                  if less else None)]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.corpus.word_pieces stories-selective",
-        message("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."),
+        message("A tokenizer of 4,096 pieces splits more names than one of 32,000, and each piece alone carries less "
+                "information."),
         verified=False)
 
 

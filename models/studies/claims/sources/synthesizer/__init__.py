@@ -71,10 +71,10 @@ def claim(evidence: Evidence) -> Claim:
                  "Tay et al. 2020, arXiv 2005.00743",
                  message("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
                          "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
-                         "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU and "
-                         "scores of tasks higher is better. Parameters are not equal: in the source random has fewer "
-                         "than softmax, here its tables are large beside so small a model, and rows of perplexity and "
-                         "BLEU say how many times softmax's there are."),
+                         "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse. For BLEU "
+                         "and task scores, higher is better. The numbers of parameters differ: in the source random "
+                         "has fewer than softmax; here its tables are large relative to so small a model. The rows of "
+                         "perplexity and BLEU give the ratio to softmax's parameters."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
@@ -148,12 +148,14 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         message("perplexity 0.98 to 1.11 of softmax's on LM1B"),
         message("{values} (perplexity / softmax's)", values=tables.range_over_time(
             [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
-        message("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; significant",
+        message("“close” means a perplexity less than {close:.0%} above softmax's, for each of the seven types "
+                "(significant)",
                 close=CLOSE - 1),
         conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
-        message("The longer the training, the more a query and a key find by comparing that no table and no token by "
-                "itself can know."), message("the distance from softmax is larger after more steps, in the table"),
+        message("The longer the training, the more the comparison of queries and keys finds that no table and no "
+                "single token can represent."),
+                message("the distance from softmax is larger after more steps, in the table"),
                 False)
 
 
@@ -174,14 +176,13 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
         "synthesizer-fixed", message("Fixed random scores, never trained, are clearly worse than all others."),
         message("50.52 against 37.27 to 42.40 on LM1B"),
         message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
-        message("fixed random has the higher perplexity in each of eight comparisons (significant). Its scores have "
-                "standard deviation 1; the paper does not say which it took, and its published code begins tables "
-                "nearly even. A control, which does not count: standard deviation 0.02, as learned tables begin here, "
-                "where every head is nearly the mean of the text"),
+        message("fixed random has a higher perplexity in each of eight comparisons (significant). Its scores have "
+                "standard deviation 1; the paper does not say which it took, and its published code initialises "
+                "tables nearly even. Standard deviation 0.02, with which learned tables start here and every head is "
+                "nearly the mean over the text, is a control and does not affect the verdict"),
         conclude(checks), rows, _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
-        message("In a short training learned tables have hardly moved, so that little sets them apart from fixed "
-                "ones."),
+        message("In a short training, learned tables hardly change, so they differ little from fixed tables."),
         verified=False)
 
 
@@ -212,7 +213,8 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
     if steps:
         closed = {seed: HALF - value for seed, value in missing[steps].items()}
-        table.append({"attention": message("the first of these after {steps:,} steps, which decides", steps=steps),
+        table.append({"attention": message("the first of these after {steps:,} steps, which decides the verdict",
+                                           steps=steps),
                       "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
     chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
                   message("perplexity"),
@@ -220,17 +222,18 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         if trained else None
     return Statement(
         "synthesizer-floor", message("Yet fixed random scores are far better than no attention at all."),
-        message("no number: the source gives no floor"),
+        message("no number: the source has no model without attention"),
         message("{share} of the way from the last token alone to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
         message("our own question"),
-        message("fixed random closes more than half of the gap in nats between softmax and its floor (significant). A "
-                "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
-                "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
-                "training again, are an easier floor, which does not count"),
+        message("fixed random closes more than half of the gap, in nats, between a baseline without attention and "
+                "softmax (significant). The baseline predicts from the last token alone, by pairs of tokens counted "
+                "in the whole training text; a model trained without attention could hardly do better. Setting all "
+                "gates of stories-softmax to 0, without further training, is an easier baseline and does not affect "
+                "the verdict"),
         conclude([check]), table, chart, commands.measured("no_attention"),
-        message("Most of what so small a model learns is in pairs of tokens. An untrained table mixes earlier words "
-                "regardless of the text, which adds little; attention that is trained adds much."))
+        message("Most of what so small a model learns can be predicted from the last token alone. An untrained table "
+                "mixes earlier words regardless of the text, which adds little; trained attention adds much."))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
@@ -250,30 +253,31 @@ def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, *names)
     check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
     return Statement(
-        "synthesizer-alike", message("Random, which never looks at the text, is about as good as dense, which does."),
+        "synthesizer-alike", message("Random, whose pattern does not depend on the text, is about as good as dense, "
+                                     "whose pattern does."),
         message("40.60 and 40.88 on LM1B"),
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in names])), TABLES,
         message("the difference of their perplexities is significantly below {alike:.0%}", alike=ALIKE - 1),
         conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
-        message("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "
-                "length."), verified=False)
+        message("A dense layer may need a longer training than a table, so the difference may depend on the number of "
+                "steps."), verified=False)
 
 
 def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     checks = [no_worse(message("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
               for name in MIXED for between, texts in [compared(evidence, name)]]
     return Statement(
-        "synthesizer-mixtures", message("Mixed with softmax, Synthesizers are as good as softmax or better."),
+        "synthesizer-mixtures", message("Mixed with softmax, Synthesizers are at least as good as softmax."),
         message("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
-        message("{tables}, in which each mixture falls behind softmax once", tables=TABLES),
+        message("{tables}; in these tables each mixture is worse than softmax once", tables=TABLES),
         message("perplexity above softmax's by less than 1% (significant), for both mixtures"),
         conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
-        message("A mixture begins with half of each, and must learn how much of softmax to let through."),
+        message("A mixture starts with half of each part and must learn the share of softmax."),
                 verified=False)
 
 
@@ -284,14 +288,15 @@ def _speed(evidence: Evidence) -> Statement:
     planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
                for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
     checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
-    table = [{N_("what"): _place(row), "source": tables.NOTHING,
-              N_("here, time of random / its"): message("{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"],
-                                                         low=row["quartiles"][0], high=row["quartiles"][1])}
+    table = [{N_("measured part"): _place(row), "source": tables.NOTHING,
+              N_("here, time of random / time of softmax"): message(
+                  "{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"], low=row["quartiles"][0],
+                  high=row["quartiles"][1])}
              for row in rows]
     chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
         (row["median"], message("median")), (row["quartiles"][0], message("quartiles")),
         (row["quartiles"][1], message("quartiles")))],
-        message("time of random divided by the other's"), rule=(1.0, message("equal")),
+        message("time of random divided by the time of softmax"), rule=(1.0, message("equal")),
         alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
         if rows else None
     return Statement(
@@ -300,17 +305,18 @@ def _speed(evidence: Evidence) -> Statement:
         message("{values} (time of random / softmax's)", values=tables.each([(other, "{:.2f} to {:.2f}".format(
             *(pick(row["median"] for row in rows if row["against"] == other) for pick in (min, max))))
             for other in AGAINST if any(row["against"] == other for row in rows)])),
-        message("two notes on the paper, about training; here one forward pass, which can agree in direction only"),
-        message("the median of interleaved blocks is below 1 (significant, sign test), for the attention layer and "
-                "the whole model, at 128 and 256 tokens, 1 and 8 texts at once, against softmax attention as it is "
-                "written here and against torch's fused kernel; one forward pass, without training. Rows say texts × "
-                "tokens. Quartiles of single repetitions do not count"),
-        conclude(checks), table or [{"what": message("time of random / its"), "source": tables.NOTHING,
-                                     "here": tables.NOTHING}], chart,
+        message("two notes on the paper, about training; here one forward pass is measured, so only the direction can "
+                "agree"),
+        message("the median over interleaved blocks is below 1 (significant, sign test), for the attention layer and "
+                "for the whole model, at 128 and 256 tokens, with 1 and 8 texts at once, against our own softmax "
+                "attention and against torch's fused kernel. One forward pass is measured, without training. Row "
+                "names give texts × tokens. The quartiles of single repetitions do not affect the verdict"),
+        conclude(checks), table or [{"measured part": message("time of random / time of softmax"),
+                                     "source": tables.NOTHING, "here": tables.NOTHING}], chart,
         "python -m models.studies.claims speed",
-        message("A table must be read from memory, where the fused kernel never writes its weights; that weighs most "
-                "for a long text that is alone, as several at once share the table. Values, output and MLP cost the "
-                "same in both."), verified=False)
+        message("A table must be read from memory, whereas the fused kernel never stores its weights in memory. This "
+                "matters most for one long text, because several texts at once share the table. Values, output and "
+                "MLP cost the same in both."), verified=False)
 
 
 def _place(row: dict) -> str:

@@ -47,9 +47,9 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], f"{values.mean():.1f} ± {errors[name]:.1f}") for name, values in rouge.items()])),
         message("the abstract, and a list of results that quotes the paper"),
-        message("ROUGE-L of each mixture is above softmax's (significant when the 1,500 reports, the same for all "
-                "models, are resampled); one training of each. ± is the 95% interval by the choice of reports. Random "
-                "and dense are shown for comparison and do not count"),
+        message("ROUGE-L of each mixture is above softmax's (significant). All models summarise the same 1,500 "
+                "reports, which the test resamples; each model was trained once. ± is the 95% interval by the choice "
+                "of reports. Random and dense are shown for comparison and do not affect the verdict"),
         conclude(checks), rows, chart if points else None,
         f"python -m models.studies.generated.summaries {' '.join(f'summary-{name}' for name in SUMMARISED)}",
         message("The causes of accidents have a fixed form, and cross-attention, which is softmax in all models, finds "

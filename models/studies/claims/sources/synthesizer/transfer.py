@@ -59,11 +59,11 @@ def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         "synthesizer-transfer",
         message("Pretrained alone, random and dense transfer to other tasks less well than softmax."),
         message("GLUE 75.1 and 72.0 against 83.5 (T5)"), _ours(encoders, titles, ALONE), BASIS,
-        message("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and "
-                "fine-tuned, significant over three seeds of these; each encoder was pretrained once, all at one "
-                "rate. A task counts if each seed of softmax scores above every probe of softmax with all heads "
-                "pruned, and above a constant answer. This rule replaces a limit of 0.1; both were set after first "
-                "scores were known"),
+        message("the mean score of the tasks is lower than softmax's, both with a probe on the frozen encoder and "
+                "after fine-tuning (significant over three seeds of the probe and of fine-tuning). Each encoder was "
+                "pretrained once, all at the same learning rate. A task is counted if each seed of softmax scores "
+                "above every probe of softmax with all heads pruned, and above a constant answer. This rule replaces "
+                "a limit of 0.1; both were set after the first scores were known"),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 
 
@@ -76,9 +76,9 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         "synthesizer-together", message("Mixed with softmax, they transfer to other tasks as well as softmax."),
         message("GLUE 84.1 of random + softmax and 82.6 of dense + softmax against 83.5 (T5)"),
         _ours(encoders, titles, MIXED), BASIS,
-        message("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
-                "encoder and fine-tuned, significant over three seeds of these; each encoder was pretrained once, "
-                "all at one rate", points=TOLERANCE),
+        message("the mean score of the tasks is below softmax's by less than {points:.0%}, both with a probe on the "
+                "frozen encoder and after fine-tuning (significant over three seeds of the probe and of fine-tuning). "
+                "Each encoder was pretrained once, all at the same learning rate", points=TOLERANCE),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 
 
@@ -98,7 +98,7 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
     for kind, encoder in encoders.items():
         for way in WAYS:
             means = [*encoder.scores(way, common(encoders, way)).values()]
-            row = {N_("attention"): titles[kind], N_("way"): message(WAY_WORDS[way]),
+            row = {N_("attention"): titles[kind], N_("method"): message(WAY_WORDS[way]),
                    N_("source, GLUE"): GLUE.get(kind, tables.NOTHING) if way == TUNED else tables.NOTHING,
                    N_("loss on hidden words"): tables.NOTHING if encoder.loss is None else f"{encoder.loss:.3f}",
                    N_("mean of the tasks"): cell(means)}
