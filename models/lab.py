@@ -9,7 +9,7 @@ from typing import Any
 from numpy import ndarray
 from torch import Tensor
 
-from models.errors import InputError, StructureError
+from models.errors import InputError
 from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import TARGET, Kind, policies_of, shape_of
@@ -190,7 +190,7 @@ class Lab(abc.ABC):
             ValueError: there is no such head or position, the key is masked for the query, or the attention type does
                 not compute its scores from queries and keys only.
         """
-        raise StructureError(message("the parts of a score are known only for our models of one token sequence"))
+        raise NotImplementedError
 
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:

@@ -15,16 +15,19 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from models.errors import InputError
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import GatedLogProbabilities, position_among
 from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
+from models.messages import message
 from models.nets.attention.base import Intervention, Record
 from models.nets.attention.patching import each_alone
 from models.nets.config import END, START
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
+from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.seq2seq import Seq2Seq
-from models.plan import PATTERN, Address, HeadPlan
+from models.plan import PATTERN, TRAINED, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
 from models.tasks.pairs import BEAM, PairReader
 from models.trace import Output, Trace, fixed
@@ -131,6 +134,20 @@ class Seq2SeqLab(TrainedLab):
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
         target, records, _ = self._records(prompt, plan)
         return writes_of(self.model, target, records, position_among(position, range(len(target)), len(target)))
+
+    @override
+    @torch.inference_mode()
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        self.check(HeadPlan().gate(*address, 0.0))
+        target, records, _ = self._records(prompt, plan)
+        kind = self.kind(address[0])
+        rows = {ENCODER: prompt.ids, DECODER: target, CROSS: target}
+        queries, keys = len(rows[kind.name]), len(prompt.ids if kind.key_row == TEXT else target)
+        if not (0 <= query < queries and 0 <= key < keys) or kind.causal and key > query:
+            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
+        attention = self.model.attentions(kind.name)[address[1]]
+        factor = attention.trained_factor(keys) if plan.scale == TRAINED else attention.factor(plan.scale, keys)
+        return score_parts(self.model, rows, records, address, query, key, factor)
 
     @override
     @torch.inference_mode()

@@ -165,7 +165,7 @@ class StackLab(TrainedLab):
             raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
         attention = self.model.blocks[address[1]].attention
         factor = attention.trained_factor(n) if plan.scale == TRAINED else attention.factor(plan.scale, n)
-        return score_parts(self.model, prompt.ids, self._records(prompt, plan), address, query, key, factor)
+        return score_parts(self.model, {SELF: prompt.ids}, self._records(prompt, plan), address, query, key, factor)
 
     @override
     @torch.inference_mode()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.kind import CROSS, DECODER, SELF
+from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.nets.attention.base import Record, SelfAttention
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
@@ -66,33 +66,39 @@ def head_writes(attention: SelfAttention, record: Record, positions: Sequence[in
     return torch.einsum("hpd, chd -> hpc", record.outputs[0][:, list(positions)], slices)
 
 
-def layers_of(model: Model) -> list[list[tuple[str, SelfAttention]]]:
-    """Returns for each layer (block name, attention module) of the modules that add to the predicting residual stream.
+def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tuple[str, SelfAttention]]]]:
+    """Returns for each layer of a residual stream the module, and (block name, attention module) of its attention.
+
+    Args:
+        model: one of our models.
+        encoder: True for the encoder's residual stream; False for the stream from which the model predicts.
     """
     if isinstance(model, Transformer):
-        return [[(SELF, block.attention)] for block in model.blocks]
+        return [(block, [(SELF, block.attention)]) for block in model.blocks]
     assert isinstance(model, Seq2Seq)
-    return [[(DECODER, block.attention), (CROSS, block.cross)] for block in model.decoder]
+    if encoder:
+        return [(block, [(ENCODER, block.attention)]) for block in model.encoder]
+    return [(block, [(DECODER, block.attention), (CROSS, block.cross)]) for block in model.decoder]
 
 
-def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
-          positions: Sequence[int]) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
+def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], positions: Sequence[int],
+          encoder: bool = False) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
     """Returns the outputs of embedding, heads and MLPs at P positions, in the order of the layers.
 
     Args:
-        ids: ids of the predicting token sequence.
+        ids: ids of the token sequence of the residual stream.
         records: block -> the records of its layers in a pass over `ids`.
+        positions: P positions in `ids`.
+        encoder: as in `layers_of`.
 
     Returns:
         The embedding (P, C); block -> head outputs (H, P, C) of each layer; MLP outputs (P, C) of each layer, None for
         a layer without an MLP.
     """
     x = embedding = model.embedding.weight[[ids[i] for i in positions]]
-    assert isinstance(model, (Transformer, Seq2Seq))
-    blocks: Sequence[Block] = model.blocks if isinstance(model, Transformer) else model.decoder
     heads: dict[str, list[Tensor]] = {}
     mlps: list[Tensor | None] = []
-    for layer, (block, attentions) in enumerate(zip(blocks, layers_of(model), strict=True)):
+    for layer, (block, attentions) in enumerate(layers_of(model, encoder)):
         for kind, attention in attentions:
             written = head_writes(attention, records[kind][layer], positions)
             heads.setdefault(kind, []).append(written)

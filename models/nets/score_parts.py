@@ -3,7 +3,10 @@
     score = factor / sqrt(D) · (R_i q_i) · (R_j k_j)        q_i = W_q norm(x_i),  k_j = W_k norm(x_j)
 
 x is the sum of the embedding and of the outputs of earlier heads and MLPs. With the norm's scale held fixed, q and k
-are sums over the same parts, and the score is a sum over pairs of parts. R_i is the rotation by position i (RoPE).
+are sums over these parts, and the score is a sum over pairs of parts. R_i is the rotation by position i (RoPE).
+
+In cross-attention x_i is the decoder's hidden state and x_j is the encoder's last hidden state, so that query and key
+have different parts. Cross-attention has no RoPE.
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.errors import StructureError
+from models.kind import CROSS, ENCODER
 from models.messages import message
 from models.nets.attention.base import Record
 from models.nets.attention.dense import DenseScores
@@ -22,22 +26,30 @@ from models.nets.attention.dot_product import DotProduct
 from models.nets.attention.factorized_dense import FactorizedDenseScores
 from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table, rotate
-from models.nets.residual import parts
-from models.nets.transformer import Transformer
+from models.nets.residual import layers_of, parts
+from models.nets.seq2seq import DecoderBlock, Seq2Seq
+from models.nets.transformer import Model
+
+Name = str | tuple[str, int, int]  # `embedding`, `mlp 0`, ..., or the address (block, layer, head) of a head
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
     """The parts of a score in float64; each of `dimensions`, `content` + `position` and `writers` sums to `score`.
 
+    For an imported model only the dimensions are known. `content` is their sum, and `position` is what the model then
+    adds to q·k: a bias for the distance, or the change by a soft cap. It has no `writers`.
+
     Attributes:
         score: the score before the selective mask F is subtracted.
-        dimensions: (D/2,) contributions of the pairs of head dimensions that RoPE rotates together.
+        dimensions: (D/2,) contributions of the pairs of head dimensions that RoPE rotates together; (D,) without RoPE.
         content: scaled q·k without rotation.
-        position: the change by the rotation, which depends on the distance between query and key.
-        names: names of A parts: `embedding`, (block, layer, head), `mlp 0`, ...
-        writers: (A, A) contributions of a part of the query (row) with a part of the key (column).
+        position: the change by the rotation, which depends on the distance between query and key; 0 without RoPE.
+        query_names: names of the A parts of the query: `embedding`, (block, layer, head), `mlp 0`, ...
+        key_names: names of the B parts of the key; the same as `query_names` except in cross-attention.
+        writers: (A, B) contributions of a part of the query (row) with a part of the key (column).
         factor: factor on q·k: the scale policy's factor / sqrt(D).
+        rotates: True if queries and keys are rotated by their positions (RoPE).
         masking: F (accumulated votes), which selective attention subtracts from the score; 0 for other attention types.
         weight: weight of the key in the computed attention pattern, exp(score - masking) / Z.
     """
@@ -46,9 +58,11 @@ class ScoreParts:
     dimensions: Tensor
     content: float
     position: float
-    names: Sequence[str | tuple[str, int, int]]
+    query_names: Sequence[Name]
+    key_names: Sequence[Name]
     writers: Tensor
     factor: float
+    rotates: bool
     masking: float
     weight: float
 
@@ -58,13 +72,14 @@ class ScoreParts:
         return self.dimensions.nbytes + self.writers.nbytes
 
 
-def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
+def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mapping[str, Sequence[Record]],
                 address: tuple[str, int, int], query: int, key: int, factor: Tensor | float) -> ScoreParts:
     """Returns the parts of the score of one query and key of a head.
 
     Args:
-        ids: ids of the text.
-        records: block -> the records of its layers in a pass over `ids`.
+        model: one of our models.
+        rows: block -> token ids of the queries of this block.
+        records: block -> the records of its layers in a pass.
         address: (block, layer, head).
         query, key: positions of the query and of the key.
         factor: the factor on q·k / sqrt(D) in the pass, a number or broadcastable to (H, N, 1).
@@ -73,10 +88,12 @@ def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Se
         StructureError: the attention type does not compute its scores from queries and keys only.
     """
     kind, layer, head = address
-    attention = model.blocks[layer].attention
+    is_cross = kind == CROSS
+    attention = model.attentions(kind)[layer]
+    record = records[kind][layer]
     source = attention.source
     if isinstance(source, Table):
-        value = float(records[kind][layer].scores[0, head, query, key])
+        value = float(record.scores[0, head, query, key])
         raise StructureError(message("this head has no query and no key: the score {value:.2f} is a number of a table, "
                                      "the same for every text", value=value))
     if isinstance(source, (DenseScores, FactorizedDenseScores)):
@@ -84,43 +101,77 @@ def score_parts(model: Transformer, ids: Sequence[int], records: Mapping[str, Se
                                      "query's own vector, whatever the other tokens are"))
     if type(source) is not DotProduct:
         raise StructureError(message("the scores of this attention type are not those of one query and one key alone"))
-    names, columns = _writers(model, ids, records, layer, [query, key])
-    norm = model.blocks[layer].attention_norm
-    x = columns.sum(0)
-    eps = torch.finfo(norm.weight.dtype).eps if norm.eps is None else norm.eps
-    scaled = columns * norm.weight.double() * (x.square().mean(-1, keepdim=True) + eps).rsqrt()  # (A, 2, C)
+    query_names, read_by_query = _read(model, rows[kind], records, address, query)
+    key_names, read_by_key = _encoded(model, rows[ENCODER], records, key) if is_cross else \
+        _read(model, rows[kind], records, address, key)
     width = source.query.weight.shape[0] // attention.heads
-    rows = slice(head * width, (head + 1) * width)
-    queries, keys = (scaled[:, place] @ matrix.weight[rows].double().T
-                     for place, matrix in enumerate((source.query, source.key)))  # each (A, D)
-    cos, sin = (table.double() for table in rotary_table(len(ids), width))
-    turned = [rotate(its[None, None], (cos[at:at + 1], sin[at:at + 1]))[0, 0]
-              for its, at in ((queries, query), (keys, key))]
-    scale = _at(factor, head, query, len(ids)) * width ** -0.5
-    products = scale * turned[0].sum(0) * turned[1].sum(0)
-    dimensions = products[:width // 2] + products[width // 2:]
-    score, content = float(dimensions.sum()), float(scale * (queries.sum(0) @ keys.sum(0)))
-    record = records[kind][layer]
+    part = slice(head * width, (head + 1) * width)
+    queries, keys = (read @ matrix.weight[part].double().T for read, matrix in
+                     ((read_by_query, source.query), (read_by_key, source.key)))  # (A, D) and (B, D)
+    scale = _at(factor, head, query, len(rows[kind])) * width ** -0.5
+    content = float(scale * (queries.sum(0) @ keys.sum(0)))
+    if not is_cross:
+        cos, sin = (table.double() for table in rotary_table(len(rows[kind]), width))
+        queries, keys = (rotate(vectors[None, None], (cos[at:at + 1], sin[at:at + 1]))[0, 0]
+                         for vectors, at in ((queries, query), (keys, key)))
+    dimensions = scale * queries.sum(0) * keys.sum(0)
+    if not is_cross:
+        dimensions = dimensions.unflatten(0, (2, -1)).sum(0)
+    score = float(dimensions.sum())
     masking = 0.0 if record.mask is None else float(record.mask[0, query, key])
-    return ScoreParts(score, dimensions, content, score - content, names, scale * turned[0] @ turned[1].T, scale,
-                      masking, float(record.live[0, head, query, key]))
+    return ScoreParts(score, dimensions, content, 0.0 if is_cross else score - content, query_names, key_names,
+                      scale * queries @ keys.T, scale, not is_cross, masking, float(record.live[0, head, query, key]))
 
 
-def _writers(model: Transformer, ids: Sequence[int], records: Mapping[str, Sequence[Record]], layer: int,
-             positions: Sequence[int]) -> tuple[list[str | tuple[str, int, int]], Tensor]:
-    """Returns the names of the A parts of the residual stream before a layer, and their values (A, P, C) in float64."""
-    embedding, heads, mlps = parts(model, ids, records, positions)
-    names: list[str | tuple[str, int, int]] = ["embedding"]
+def _read(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], address: tuple[str, int, int],
+          position: int) -> tuple[list[Name], Tensor]:
+    """Returns the names of the A parts of the vector from which a query or a key is computed, and the parts (A, C).
+
+    The parts are those of the residual stream, multiplied by the norm before the attention with its scale held fixed.
+    """
+    kind, layer, _ = address
+    names, columns = _stream(model, ids, records, position, kind == ENCODER, layer, kind)
+    block = layers_of(model, kind == ENCODER)[layer][0]
+    return names, _normed(columns, block.cross_norm if isinstance(block, DecoderBlock) and kind == CROSS else
+                          block.attention_norm)
+
+
+def _encoded(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
+             position: int) -> tuple[list[Name], Tensor]:
+    """Returns the result of `_read` for the encoder's last hidden state, from which cross-attention computes keys."""
+    assert isinstance(model, Seq2Seq)
+    names, columns = _stream(model, ids, records, position, True, len(model.encoder))
+    return names, _normed(columns, model.encoder_norm)
+
+
+def _normed(columns: Tensor, norm: nn.RMSNorm) -> Tensor:
+    eps = torch.finfo(norm.weight.dtype).eps if norm.eps is None else norm.eps
+    return columns * norm.weight.double() * (columns.sum(0).square().mean() + eps).rsqrt()
+
+
+def _stream(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int, encoder: bool,
+            layer: int, kind: str = "") -> tuple[list[Name], Tensor]:
+    """Returns the names of the A parts of a residual stream at one position, and their values (A, C) in float64.
+
+    Args:
+        model, ids, records, position, encoder: as in `parts`.
+        layer: number of the layer before which the stream is read, or L after the last layer.
+        kind: the block that reads the stream: the blocks before it in this layer have already added to the stream.
+    """
+    embedding, heads, mlps = parts(model, ids, records, [position], encoder)
+    names: list[Name] = ["embedding"]
     values = [embedding]
-    for earlier in range(layer):
-        for kind, layers in heads.items():
-            names += [(kind, earlier, head) for head in range(len(layers[earlier]))]
+    for earlier in range(layer + 1):
+        for name, layers in heads.items():
+            if earlier == layer and (not kind or name == kind):
+                return names, torch.cat(values).double()
+            names += [(name, earlier, head) for head in range(len(layers[earlier]))]
             values += list(layers[earlier])
         mlp = mlps[earlier]
         if mlp is not None:
             names.append(f"mlp {earlier}")
             values.append(mlp)
-    return names, torch.stack(values).double()
+    raise AssertionError(f"no block {kind} in layer {layer}")
 
 
 def _at(factor: Tensor | float, head: int, query: int, n: int) -> float:

@@ -17,6 +17,8 @@ from models.analysis.relevance import relevance_of
 from models.plan import HeadPlan
 from tests.app.test_pages import opened
 from tests.app.test_route import content, mounted, post
+from tests.models.foreign_tiny import TEXT as FOREIGN_TEXT
+from tests.models.foreign_tiny import folder_of
 
 TEXT, SOURCE = "The girl was sad because", "The boy was sad because"
 PLAN = HeadPlan().gate("self", 2, 3, 0.0)
@@ -176,7 +178,37 @@ def test_a_click_on_a_cell_of_the_map_opens_why_here():
     post(now, [event("map", 4, type="cell", row=3, column=1)])
     assert now.history.present.section == "why"
     assert [choice["value"] for choice in mounted(app.run())["why"][0]["choices"]][:2] == [3, 1]
-    assert "explains" not in mounted(opened(model="translation-softmax"))["map"][0]
+    app = opened(model="translation-softmax", at="cross-1.2")
+    post(app.session_state["visit"], [event("map", 1, type="cell", row=3, column=1)])
+    assert [choice["value"] for choice in mounted(app.run())["why"][0]["choices"]][:2] == [3, 1]
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_why_here_of_an_encoder_decoder(kind: str):
+    app = opened(model="translation-softmax", text="A cat sleeps.", open="why", at=f"{kind}-1.2", tokens=".-3.1p")
+    trace = models.run(models.load("translation-softmax"), "A cat sleeps.")
+    header = mounted(app)["why"][0]
+    # cross-attention has no split by distance, so that the link's split is replaced
+    splits = ["key", "query", "dimensions", *([] if kind == "cross" else ["position"])]
+    assert [option["value"] for option in header["choices"][2]["options"]] == splits
+    assert header["choices"][2]["value"] == ("key" if kind == "cross" else "position")
+    assert sum(bar["value"] for bar in header["bars"]) == pytest.approx(float(trace.scores[kind][1, 2, 3, 1]), abs=1e-3)
+    rows = ("text" if kind == "encoder" else "target", "target" if kind == "decoder" else "text")
+    sizes = [len(choice["options"]) for choice in header["choices"][:2]]
+    assert sizes == [len(trace.rows[rows[0]]), 4 if kind == "decoder" else len(trace.rows[rows[1]])]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_why_here_of_an_imported_model(name: str):
+    lab = models.load_folder(folder_of(name))
+    head = "encoder-0.1" if name == "t5" else "0.1"
+    app = opened(model=lab.name, text=FOREIGN_TEXT, open="why", at=head, tokens=".-3.1")
+    header = mounted(app)["why"][0]
+    trace = models.run(lab, FOREIGN_TEXT)
+    score = float(trace.scores[lab.kinds[0].name][0, 1, 3, 1])
+    assert sum(bar["value"] for bar in header["bars"]) == pytest.approx(score, abs=1e-3)
+    assert [option["value"] for option in header["choices"][2]["options"]] == ["dimensions"]
+    assert (header["bars"][-1]["label"] == "added to q·k (position bias or soft cap)") == (name == "t5")
 
 
 def test_why_here_of_a_synthesizer_names_the_table():

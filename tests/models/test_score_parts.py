@@ -8,8 +8,12 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+import numpy
 import pytest
+import tiny_pairs
 import torch
+from foreign_tiny import TEXT as FOREIGN_TEXT
+from foreign_tiny import lab_of
 from tiny import make_lab, prompt_of, random_ids
 
 import models
@@ -17,7 +21,9 @@ from models.errors import InputError, StructureError
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.nets.attention.base import Record
+from models.nets.config import START
 from models.plan import HeadPlan
+from models.prompt import TargetPrompt
 
 PLANS = (HeadPlan(), HeadPlan().gate("self", 0, 1, 0.0).constant("self", 0, 2), HeadPlan().with_scale("logn", 6))
 
@@ -45,7 +51,7 @@ def test_every_split_sums_to_the_score(attention: str, causal: bool, plan: HeadP
             for total in (parts.score, parts.dimensions.sum(), parts.content + parts.position, parts.writers.sum()):
                 assert float(total) == pytest.approx(score, abs=1e-6)  # the factors on the scores are float32
             assert parts.weight == pytest.approx(float(records[layer].live[0, head, query, key]), abs=1e-12)
-            assert len(parts.names) == len(parts.writers) == (1 if layer == 0 else 2 + lab.kinds[0].heads)
+            assert len(parts.key_names) == len(parts.writers) == (1 if layer == 0 else 2 + lab.kinds[0].heads)
 
 
 def test_one_part_by_hand():
@@ -81,6 +87,95 @@ def test_selective_attention_subtracts_f():
 def test_scores_without_query_and_key_are_named(attention: str, reason: str):
     with pytest.raises(StructureError, match=reason):
         make_lab(attention).score_parts(prompt_of(random_ids(1, 8)[0]), HeadPlan(), ("self", 0, 0), 3, 1)
+
+
+@pytest.mark.parametrize("plan", [HeadPlan(), HeadPlan().gate("cross", 0, 1, 0.0).constant("encoder", 0, 2)], ids=str)
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_encoder_decoders(kind: str, plan: HeadPlan):
+    """Every split sums to the recorded score; the key of cross-attention has the parts of the encoder's output."""
+    lab = tiny_pairs.make_lab()
+    lab = replace(lab, model=copy.deepcopy(lab.model).double())
+    prompt = TargetPrompt.of(prompt_of(tiny_pairs.random_pairs(1, 9, 4)[0][0]), (START, 5, 9, 7))
+    trace = lab.run(prompt, [plan])[0]
+    layers, heads = lab.shape[kind]
+    for layer, head in numpy.ndindex(layers, heads):
+        parts = lab.score_parts(prompt, plan, (kind, layer, head), 3, 2)
+        score = float(trace.scores[kind][layer, head, 3, 2])
+        for total in (parts.score, parts.dimensions.sum(), parts.content + parts.position, parts.writers.sum()):
+            assert float(total) == pytest.approx(score, abs=1e-5)
+        assert parts.weight == pytest.approx(float(trace.live[kind][layer, head, 3, 2]), abs=1e-6)
+        assert parts.writers.shape == (len(parts.query_names), len(parts.key_names))
+        assert parts.rotates == (kind != "cross") == (parts.position != 0)
+        blocks = {name[0] for name in parts.key_names if isinstance(name, tuple)}
+        assert blocks <= ({"encoder"} if kind != "decoder" else {"decoder", "cross"})
+        if kind == "cross":
+            assert ("decoder", layer, 0) in parts.query_names and ("cross", layer, 0) not in parts.query_names
+            assert ("encoder", lab.shape["encoder"][0] - 1, 0) in parts.key_names
+
+
+def test_one_part_of_a_cross_attention_key_by_hand():
+    """The last encoder layer's MLP, through the encoder's last norm at its scale and through W_k."""
+    lab = tiny_pairs.make_lab()
+    lab = replace(lab, model=copy.deepcopy(lab.model).double())
+    prompt = TargetPrompt.of(prompt_of(tiny_pairs.random_pairs(1, 9, 4)[0][0]), (START, 5, 9, 7))
+    taken = {}
+    last, cross = lab.model.encoder[-1], lab.model.decoder[1]
+    hooks = [last.down.register_forward_hook(lambda module, inputs, output: taken.update(mlp=output[0, 4])),
+             lab.model.encoder_norm.register_forward_pre_hook(lambda module, inputs: taken.update(x=inputs[0][0, 4])),
+             cross.cross_norm.register_forward_hook(lambda module, inputs, output: taken.update(query=output[0, 2]))]
+    lab.run(prompt, [HeadPlan()])
+    for hook in hooks:
+        hook.remove()
+    norm = lab.model.encoder_norm
+    eps = torch.finfo(torch.float64).eps if norm.eps is None else norm.eps
+    key = cross.cross.source.key.weight @ (taken["mlp"] * norm.weight / (taken["x"].square().mean() + eps).sqrt())
+    query = cross.cross.source.query.weight @ taken["query"]
+    heads = lab.shape["cross"][1]
+    expected = (query * key).unflatten(0, (heads, -1)).sum(1) * (len(query) / heads) ** -0.5
+    for head in range(heads):
+        parts = lab.score_parts(prompt, HeadPlan(), ("cross", 1, head), 2, 4)
+        assert float(parts.writers.sum(0)[-1]) == pytest.approx(float(expected[head]), abs=1e-6)
+        assert parts.key_names[-1] == f"mlp {lab.shape['encoder'][0] - 1}"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "mistral", "t5", "t5gemma", "marian", "gpt_oss", "qwen3"])
+@pytest.mark.parametrize("plan", [HeadPlan(), HeadPlan().with_scale("logn", 6)], ids=str)
+def test_imported_models(name: str, plan: HeadPlan):
+    """Dimensions and what the model adds sum to the recorded score."""
+    lab = lab_of(name)
+    trace = models.run(lab, FOREIGN_TEXT, plan)
+    for kind, (layers, heads) in lab.shape.items():
+        for layer, head in ((0, heads - 1), (layers - 1, 0)):
+            parts = lab.score_parts(trace.prompt, plan, (kind, layer, head), 3, 2)
+            score = float(trace.scores[kind][layer, head, 3, 2])
+            assert parts.content + parts.position == pytest.approx(score, abs=1e-5)
+            assert float(parts.dimensions.sum()) == pytest.approx(parts.content, abs=1e-9)
+            assert parts.weight == pytest.approx(float(trace.live[kind][layer, head, 3, 2]), abs=1e-6)
+            assert not parts.key_names and not parts.rotates
+            has_more = name == "t5gemma" or name == "t5" and kind != "cross"
+            assert (abs(parts.position) > 1e-5) == has_more, (kind, parts.position)
+
+
+def test_dimensions_of_an_imported_model_by_hand():
+    """GPT-2's queries and keys are two thirds of the output of c_attn."""
+    lab = lab_of("gpt2")
+    prompt, block = lab.read(FOREIGN_TEXT), lab.model.transformer.h[1].attn
+    taken = {}
+    hook = block.c_attn.register_forward_hook(lambda module, inputs, output: taken.update(qkv=output[0]))
+    parts = lab.score_parts(prompt, HeadPlan(), ("self", 1, 1), 5, 2)
+    hook.remove()
+    query, key, _ = taken["qkv"].chunk(3, -1)
+    width = len(parts.dimensions)
+    rows = slice(width, 2 * width)
+    expected = query[5, rows] * key[2, rows] / width**0.5
+    numpy.testing.assert_allclose(parts.dimensions, expected.detach(), atol=1e-6)
+
+
+def test_imported_models_without_queries_and_keys_say_so():
+    with pytest.raises(StructureError, match="not products of one query"):
+        lab_of("bloom").score_parts(lab_of("bloom").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
+    with pytest.raises(InputError, match="does not attend"):
+        lab_of("gpt2").score_parts(lab_of("gpt2").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 5)
 
 
 def test_unseen_keys_are_refused():

@@ -14,13 +14,14 @@ from app.state.pages.answer_view import DIMENSIONS, KEY, POSITION, QUERY
 from app.texts import _, spelt
 from components import Part, contributions
 from models import Lab
-from models.kind import TEXT
 from models.nets.score_parts import ScoreParts
+
+NOTHING = 1e-5  # the largest difference of an imported model's float32 score from q·k that is rounding
 
 
 def is_offered(lab: Lab, trace: AnyTrace) -> bool:
-    """Returns True for our models of one token sequence, if the text has a prediction."""
-    return bool(lab.card) and len(lab.kinds) == 1 and bool(trace.outputs)
+    """Returns True if the text has a prediction."""
+    return bool(trace.outputs)
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
@@ -29,30 +30,41 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     shown: dict[str, Any] = {"key": "why", "title": _("Why here: {head}", head=head_name(lab, kind, layer, head)),
                              "model": lab.name, "on_event": on_answer}
     plan = compute.usable(lab, state.plan, before.prompt)
-    tokens, n = spelt(after.rows[TEXT]), len(after.rows[TEXT])
-    query = state.asking.query if 0 <= state.asking.query < n else n - 1
+    this = lab.kind(kind)
+    queries, keys = (spelt(after.rows[row]) for row in (this.query_row, this.key_row))
+    query = state.asking.query if 0 <= state.asking.query < len(queries) else len(queries) - 1
     key = state.asking.key
     try:
-        if not 0 <= key < n or lab.kind(kind).causal and key > query:
+        if not 0 <= key < len(keys) or this.causal and key > query:
             key = int(compute.layer_of(lab, after, plan, kind, layer).live[head, query].argmax())
         found = measures.why(lab, after.prompt, plan, (kind, layer, head), query, key)
     except ValueError as error:
         return contributions.part(message=_(str(error)), **shown)
-    seen = query + 1 if lab.kind(kind).causal else n
     weight = _("Score of query “{query}” and key “{key}”: {score:+.2f}, the sum of all bars. Weight {weight:.1%}.",
-               query=tokens[query].strip(), key=tokens[key].strip(), score=found.score, weight=found.weight)
+               query=queries[query].strip(), key=keys[key].strip(), score=found.score, weight=found.weight)
     if found.masking:
         weight += " " + _("The mask F then subtracts {value:.2f}.", value=found.masking)
+    about, splits = _about(found)
+    split = state.asking.split if state.asking.split in dict(splits) else splits[0][0]
     return contributions.part(
-        unit=_("score"), bars=_bars(lab, state.asking.split, found), total=weight,
-        about=_("The score is q·k × {factor:.3f}. The norm before the layer is held at its present scale.",
-                factor=found.factor),
-        choices=[_choice("query", _("Query"), query, tokens), _choice("key", _("Key"), key, tokens[:seen]),
-                 {"name": "split", "label": _("Parts"), "value": state.asking.split, "options": [
-                     {"value": KEY, "text": _("what wrote the key")},
-                     {"value": QUERY, "text": _("what wrote the query")},
-                     {"value": DIMENSIONS, "text": _("head dimensions")},
-                     {"value": POSITION, "text": _("content and distance")}]}], **shown)
+        unit=_("score"), bars=_bars(lab, split, found), total=weight, about=about,
+        choices=[_choice("query", _("Query"), query, queries),
+                 _choice("key", _("Key"), key, keys[:query + 1] if this.causal else keys),
+                 {"name": "split", "label": _("Parts"), "value": split,
+                  "options": [{"value": value, "text": text} for value, text in splits]}], **shown)
+
+
+def _about(found: ScoreParts) -> tuple[str, list[tuple[str, str]]]:
+    """Returns the text above the bars, and the splits of this score, each with its name."""
+    dimensions = (DIMENSIONS, _("head dimensions"))
+    if not found.key_names:
+        return _("The score is q·k × {factor:.3f} and what the model adds to it.", factor=found.factor), [dimensions]
+    about = _("The score is q·k × {factor:.3f}. The norm before the layer is held at its present scale.",
+              factor=found.factor)
+    splits = [(KEY, _("what wrote the key")), (QUERY, _("what wrote the query")), dimensions]
+    if found.rotates:
+        return about, [*splits, (POSITION, _("content and distance"))]
+    return about + " " + _("Cross-attention has no RoPE, so that the distance adds nothing."), splits
 
 
 def _bars(lab: Lab, split: str, found: ScoreParts) -> list[dict[str, Any]]:
@@ -61,12 +73,17 @@ def _bars(lab: Lab, split: str, found: ScoreParts) -> list[dict[str, Any]]:
                 {"label": _("distance (RoPE)"), "value": found.position}]
     if split == DIMENSIONS:
         half = len(found.dimensions)
-        return [{"label": _("dimensions {first} and {second}", first=i + 1, second=i + 1 + half), "value": float(value)}
+        bars = [{"label": _("dimensions {first} and {second}", first=i + 1, second=i + 1 + half) if found.rotates else
+                 _("dimension {number}", number=i + 1), "value": float(value)}
                 for i, value in enumerate(found.dimensions)]
-    sums = found.writers.sum(1 if split == QUERY else 0)
+        added = [] if found.key_names or abs(found.position) < NOTHING else [
+            {"label": _("added to q·k (position bias or soft cap)"), "value": found.position}]
+        return [*bars, *added]
+    sums, names = (found.writers.sum(1), found.query_names) if split == QUERY else \
+        (found.writers.sum(0), found.key_names)
     return [{"label": rest_name(name), "value": float(value)} if isinstance(name, str) else
             {"label": head_name(lab, *name), "value": float(value), "head": list(name)}
-            for name, value in zip(found.names, sums, strict=True)]
+            for name, value in zip(names, sums, strict=True)]
 
 
 def _choice(name: str, label: str, chosen: int, tokens: list[str]) -> dict[str, Any]:

@@ -8,17 +8,18 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from models.errors import StructureError
+from models.errors import InputError, StructureError
 from models.kind import SELF, Kind
 from models.lab import position_among, predicting_positions
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader
 from models.labs.foreign.running import residual
-from models.labs.foreign.running.attention import ForwardPass, LayerRecord, during
+from models.labs.foreign.running.attention import FORBIDDEN, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.messages import message
 from models.nets.attention.base import Intervention
 from models.nets.attention.patching import Patch, each_alone
 from models.nets.residual import Residuals, Writes
+from models.nets.score_parts import ScoreParts
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 
@@ -45,6 +46,8 @@ class OpenedLab(Protocol):
     def sites(self) -> Any: ...
 
     def check(self, plan: HeadPlan) -> None: ...
+
+    def watch(self, prompt: Prompt, plan: HeadPlan, sink: Any) -> None: ...
 
     def forward(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan, sink: Any) -> Any: ...
 
@@ -116,6 +119,31 @@ def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wri
     normed = done.head.normed(states[-1].unsqueeze(0))[0]
     return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
                   lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0])
+
+
+def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+    """Returns the result of Lab.score_parts: the parts by head dimension, and what the model adds to q·k."""
+    lab.check(HeadPlan().gate(*address, 0.0))
+    kind, layer, head = address
+    found: list[ScoreParts] = []
+
+    def sink(block: str, number: int, step: LayerRecord) -> None:
+        if (block, number) != (kind, layer):
+            return
+        queries, keys = step.scores.shape[-2:]
+        if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
+            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
+        if step.vectors is None:
+            raise StructureError(message("the scores of this model are not products of one query and one key alone"))
+        of_queries, of_keys, factors = step.vectors
+        factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
+        dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()
+        score = float(step.scores[head, query, key])
+        found.append(ScoreParts(score, dimensions, float(dimensions.sum()), score - float(dimensions.sum()), (), (),
+                                torch.zeros(0, 0), factor, False, 0.0, float(step.live[head, query, key])))
+
+    lab.watch(prompt, plan, sink)
+    return found[0]
 
 
 @torch.inference_mode()

@@ -29,6 +29,7 @@ from models.labs.foreign.running.records import FullRecorder, LayerRecorder, Thu
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.nets.attention.patching import Patch, Values, patch_of
 from models.nets.residual import Residuals, Writes
+from models.nets.score_parts import ScoreParts
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
@@ -211,6 +212,9 @@ class ForeignLab(Lab):
 
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
         return answering.writes(self, prompt, plan, position)
+
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        return answering.score_parts(self, prompt, plan, address, query, key)
 
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:

@@ -37,6 +37,8 @@ class LayerRecord:
         scores, live, weights: (H, N, M), as in Trace; `weights` is the object `live` if the plan changes no pattern.
         norms: (H, N) norm of each head's gated output, before W_O.
         outputs: (H, N, D) the gated outputs.
+        vectors: queries (H, N, D) and keys (H, M, D) as the layer multiplies them, and the factor on q·k, broadcastable
+            to (H, N, 1); None if the layer computes its scores in another way.
     """
 
     scores: Tensor
@@ -44,6 +46,7 @@ class LayerRecord:
     weights: Tensor
     norms: Tensor
     outputs: Tensor
+    vectors: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 Sink = Callable[[str, int, LayerRecord], None]  # a function of (block, layer, record)
@@ -68,6 +71,7 @@ class ForwardPass:
         """
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
         self._ran: Counter[str] = Counter()
+        self._vectors: tuple[Tensor, Tensor, Tensor] | None = None  # of the layer that is running
 
     @staticmethod
     def original(module: nn.Module) -> nn.Module:
@@ -95,6 +99,15 @@ class ForwardPass:
             seen = (mask > FORBIDDEN).sum(-1, keepdim=True).to(scores.dtype)
         return seen.log() / math.log(self._base)
 
+    def keep(self, query: Tensor, key: Tensor, scaling: float, mask: Tensor | None) -> None:
+        """Keeps queries (B, H, N, D) and keys (B, H, M, D) of the running layer for its record.
+
+        `mask` is the tensor that is added to the scores, or None.
+        """
+        if self._sink is not None:
+            factor = self.factor(key.transpose(2, 3), mask)
+            self._vectors = query[0], key[0], scaling * (torch.ones(1, 1, 1) if factor is None else factor[-1])
+
     def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
                live: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Applies the plan; returns the head outputs (B, H, N, D) before W_O, and the pattern after the plan.
@@ -114,7 +127,8 @@ class ForwardPass:
         outputs = gated(mix(weights), intervention)
         if self._sink is not None:
             self._sink(kind, layer, LayerRecord(scores[0], live[0], live[0] if weights is live else weights[0],
-                                               outputs[0].norm(dim=-1), outputs[0]))
+                                               outputs[0].norm(dim=-1), outputs[0], self._vectors))
+            self._vectors = None
         return outputs, weights
 
 
@@ -179,7 +193,9 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # key and value heads that several query heads share are repeated for each query head
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-    scores = torch.matmul(query, key.transpose(2, 3)).mul_(query.shape[-1]**-0.5 if scaling is None else scaling)
+    scaling = query.shape[-1]**-0.5 if scaling is None else scaling
+    current_pass().keep(query, key, scaling, attention_mask)
+    scores = torch.matmul(query, key.transpose(2, 3)).mul_(scaling)
     outputs, weights = complete(module, scores, value, attention_mask, position_bias, softcap, others.get("s_aux"))
     return outputs.transpose(1, 2).contiguous(), weights
 
