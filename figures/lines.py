@@ -84,12 +84,14 @@ class Rule:
     Attributes:
         label: text at the line.
         dashed: True for a dashed line.
+        left: True if the text of a horizontal line stands at its left end, where the curves are far from it.
     """
 
     label: str
     x: float | None = None
     y: float | None = None
     dashed: bool = True
+    left: bool = False
 
 
 @dataclass(frozen=True)

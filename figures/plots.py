@@ -147,8 +147,9 @@ class _Drawing:
                     **at, y=alt.value(0), text="label:N")
             else:
                 at = {"y": alt.YDatum(rule.y, type="quantitative")}
-                text = line.mark_text(style="reference-label", align="right", baseline="bottom", dy=-3).encode(
-                    **at, x=alt.value("width"), text="label:N")
+                text = line.mark_text(style="reference-label", align="left" if rule.left else "right",
+                                      baseline="bottom", dx=3 if rule.left else 0, dy=-3).encode(
+                    **at, x=alt.value(0 if rule.left else "width"), text="label:N")
             layers += [line.mark_rule(style="reference", strokeDash=dash).encode(**at), text]
         return layers
 

@@ -22,6 +22,7 @@ _SERIES: dict[str, tuple[str, int | str, int]] = {
     TRAINED_ON: (N_("learned gates, weights fine-tuned"), 4, 3),
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 6, 2)}
 _ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler pruning orders
+MOST_TICKS = 10  # upper bound of the ticks on an axis of whole numbers
 
 
 @charted
@@ -86,8 +87,11 @@ def winning_heads_curve(points: Sequence[tuple[int, float]], chosen: int, consta
     line = [Point(0, heads, round(nats, 5)) for heads, nats in points]
     panel = Panel(message("margin, nats"), line, [Point(0, chosen, round(dict(points)[chosen], 5),
                                                         note=message("the answer"))],
-                  rules=[Rule(message("the token wins above 0"), y=0.0)])
-    return line_parts([Series(message("best set of each size"), "accent")], [panel], Layout(x, height=240),
+                  rules=[Rule(message("the token wins above 0"), y=0.0, left=True)])
+    sizes = [heads for heads, _nats in points]
+    whole = range(min(sizes), max(sizes) + 1, -(-len(sizes) // MOST_TICKS))  # there is no half head
+    layout = Layout(x, height=240, values=list(whole))
+    return line_parts([Series(message("best set of each size"), "accent")], [panel], layout,
                       message("Margin of the chosen token by the number of changed heads"), theme)
 
 
