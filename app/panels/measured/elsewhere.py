@@ -38,7 +38,8 @@ def draw(lab: Lab, state: LabState) -> None:
     kind, layer, head = selected(lab, state)
     examples = found["heads"][kind.name][layer][head]
     st.markdown(_("Examples for **{head}**: {n} held-out texts are sorted into ten groups of equal size, and one text "
-                  "of each group is shown. Click a text to open it.", head=head_name(lab, kind.name, layer, head), n=found["count"]))
+                  "of each group is shown. Click a text to open it.", n=found["count"],
+                  head=head_name(lab, kind.name, layer, head)))
     by_confidence, by_entropy, tokens, of_roles = st.tabs(
         [_("By confidence"), _("By entropy"), _("Tokens"), _("Roles")])
     with by_confidence:
