@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from figures.heads import HeadPoint, head_points, head_scatter
     from figures.lengths import entropy_of_heads, entropy_of_queries, length_curves
     from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
-    from figures.pattern import attention_pattern, mask_surface, pattern_squares
+    from figures.pattern import attention_pattern, head_patterns, mask_surface, pattern_squares
     from figures.pruning import memory_curves, minimal_heads_curve, pruning_curves
     from figures.squares import Field, correlations, gate_squares, group_squares, head_squares, pair_squares
 
@@ -30,16 +30,16 @@ _MODULES = {name: module for module, names in {
     "figures.heads": "HeadPoint head_points head_scatter",
     "figures.lengths": "entropy_of_heads entropy_of_queries length_curves",
     "figures.lines": "Layout Panel Point Rule Series line_chart of_model",
-    "figures.pattern": "attention_pattern mask_surface pattern_squares",
+    "figures.pattern": "attention_pattern head_patterns mask_surface pattern_squares",
     "figures.pruning": "memory_curves minimal_heads_curve pruning_curves",
     "figures.squares": "Field correlations gate_squares group_squares head_squares pair_squares",
 }.items() for name in names.split()}
 
 __all__ = ["Field", "HeadPoint", "Layout", "Panel", "Point", "Rule", "Series", "attention_pattern", "correlations",
            "dots", "drop_curves", "entropy_of_heads", "entropy_of_queries", "gate_squares", "group_squares",
-           "head_points", "head_scatter", "head_squares", "learning_curves", "length_curves", "line_chart",
-           "loss_by_score", "mask_surface", "memory_curves", "minimal_heads_curve", "of_model", "pair_squares",
-           "pattern_squares", "pruning_curves", "save", "seed_lines", "task_curves"]
+           "head_patterns", "head_points", "head_scatter", "head_squares", "learning_curves", "length_curves",
+           "line_chart", "loss_by_score", "mask_surface", "memory_curves", "minimal_heads_curve", "of_model",
+           "pair_squares", "pattern_squares", "pruning_curves", "save", "seed_lines", "task_curves"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from figures.theme import Theme, palette, plotly_layout
 from models.messages import N_, cut, listed, message
 
 MOST = 512  # largest number of queries, and largest number of keys
+MOST_HEADS, MOST_SIDE = 16, 128  # largest number of heads, and of queries and of keys, in `head_patterns`
 MOST_SQUARES = 64  # the same for `pattern_squares`: its table has a row per weight
 _LONGEST = 20  # largest number of characters of a token in a label
 _NAMED = 5  # number of weights in the description
@@ -52,6 +53,50 @@ def attention_pattern(weights: ndarray, queries: Sequence[str], keys: Sequence[s
         height=560, margin={"l": 12, "r": 12, "t": 40, "b": 12}, dragmode="zoom", hovermode="closest",
         xaxis={**axis, "title": {"text": across}, "tickangle": -60},
         yaxis={**axis, "title": {"text": up}, "autorange": "reversed"})
+    return _themed(figure, theme)
+
+
+def head_patterns(weights: ndarray, names: Sequence[str], queries: Sequence[str], keys: Sequence[str],
+                  across: str = message("key token"), up: str = message("query token"),
+                  unit: str = message("attention weight"), theme: Theme | None = "light") -> Any:
+    """Returns the attention patterns of several heads as plotly heatmaps with one colour scale.
+
+    The heatmaps share their axes, so that a zoom into one shows the same queries and keys of all heads.
+
+    Args:
+        weights: (K, N, M), the patterns of K heads; K is at most MOST_HEADS, N and M are at most MOST_SIDE.
+        names: K titles, one per head.
+        queries, keys, across, up, unit, theme: see `attention_pattern`.
+
+    Raises:
+        ValueError: there are too many heads, queries or keys, or names or tokens do not match the weights.
+    """
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    if len(names) != len(weights) or not 0 < len(names) <= MOST_HEADS:
+        raise ValueError(f"expected 1 to {MOST_HEADS} heads with a name each, found {len(weights)} and {len(names)}")
+    for pattern in weights:
+        _check(pattern, queries, keys, MOST_SIDE)
+    columns = min(len(names), 4 if len(names) > 4 else 2)
+    lines = -(-len(names) // columns)
+    figure = make_subplots(lines, columns, shared_xaxes="all", shared_yaxes="all", subplot_titles=plotly_texts(names),
+                           horizontal_spacing=0.03, vertical_spacing=min(0.12, 0.24 / lines),
+                           x_title=across, y_title=up)
+    for number, pattern in enumerate(weights):
+        figure.add_trace(go.Heatmap(
+            z=pattern, x=plotly_names(keys), y=plotly_names(queries), zmin=0, zmax=float(weights.max()) or 1.0,
+            hovertemplate=_tip(up, across, unit), showscale=number == 0, name="", colorbar={
+                "thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right"}}, **_scale(theme)),
+            number // columns + 1, number % columns + 1)
+    figure.update_xaxes(type="category", showgrid=False, tickangle=-60, tickfont={"size": 10})
+    figure.update_yaxes(type="category", showgrid=False, autorange="reversed", tickfont={"size": 10})
+    # the titles of the axes are notes that plotly puts over the names of the tokens
+    figure.update_annotations(font_size=13)
+    figure.update_annotations(selector={"text": across}, yshift=-72)
+    figure.update_annotations(selector={"text": up}, xshift=-84)
+    figure.update_layout(height=120 + 280 * lines, margin={"l": 100, "r": 12, "t": 48, "b": 104}, dragmode="zoom",
+                         hovermode="closest")
     return _themed(figure, theme)
 
 
@@ -149,7 +194,12 @@ def _names(tokens: Sequence[str]) -> list[str]:
 
 def plotly_names(tokens: Sequence[str]) -> list[str]:
     """Returns one label per token, escaped so that plotly does not interpret tags, entities or TeX."""
-    return [html.escape(name, quote=False).replace("$", "&#36;") for name in _names(tokens)]
+    return plotly_texts(_names(tokens))
+
+
+def plotly_texts(texts: Sequence[str]) -> list[str]:
+    """Returns texts escaped so that plotly does not interpret tags, entities or TeX."""
+    return [html.escape(text, quote=False).replace("$", "&#36;") for text in texts]
 
 
 def _tip(up: str, across: str, unit: str) -> str:

@@ -56,6 +56,37 @@ def test_the_selected_head_under_the_plan(name: str):
     assert [box.label for box in app.expander] == (["Mask F over time, in 3-D"] if name == "stories-selective" else [])
 
 
+def test_several_selected_heads_are_small_multiples():
+    """The four heads of the selection have one scale, common axes and a file with all weights."""
+    plan = models.HeadPlan().constant("self", 1, 2)
+    app = opened(model="stories-selective", open="zoom", text=TYPED, at="1.2.and.0.3.1.1.3.7", plan=str(plan))
+    assert not app.exception
+    trace = models.run(models.load("stories-selective"), TYPED, plan)
+    (chart,) = charts(app)
+    heads = [(0, 3), (1, 1), (1, 2), (3, 7)]
+    assert [note["text"] for note in chart["layout"]["annotations"][:4]] == [
+        f"{layer + 1}.{head + 1}" for layer, head in heads]
+    weights = numpy.stack([trace.weights["self"][head] for head in heads])
+    for number, data in enumerate(chart["data"]):
+        assert (values({"data": [data]}) == weights[number].astype(numpy.float64)).all()
+        assert data["zmax"] == float(weights.max()) and data.get("showscale", True) == (number == 0)
+    for letter in "xy":  # each axis follows one axis
+        axes = {chart["layout"][f"{letter}axis{number}"].get("matches", f"{letter}{number}") for number in (2, 3, 4)}
+        assert axes == {f"{letter}3"} and chart["layout"][f"{letter}axis"]["matches"] == f"{letter}3"
+    assert [button.label for button in app.get("download_button")] == ["Patterns as CSV"]
+    names = [f"layer {layer + 1}, head {head + 1}" for layer, head in heads]
+    tokens = list(trace.tokens)
+    table = list(csv.reader(io.StringIO(zoom.all_to_csv(weights, names, tokens, tokens).decode("utf-8-sig"))))
+    starts = [table.index([name]) for name in names]
+    assert [float(table[start + 4][2]) for start in starts] == pytest.approx(weights[:, 2, 1].tolist(), rel=1e-6)
+
+
+def test_at_most_sixteen_heads_are_drawn():
+    app = opened(model="stories-softmax", open="zoom", text=TYPED, at="1.2.all")
+    assert len(charts(app)[0]["data"]) == 16
+    assert any("first 16 of 32" in caption.value for caption in app.caption)
+
+
 def test_the_mask_in_3d():
     app = opened(model="stories-selective", open="zoom", text=TYPED, at="2.0")
     app.session_state[session.SURFACE] = True
@@ -77,7 +108,7 @@ def test_a_long_text_has_a_file_of_its_pattern():
 
 def test_the_file_of_a_pattern():
     weights = numpy.array([[1, 0], [0.25, 0.75]], numpy.float32)
-    table = list(csv.reader(io.StringIO(zoom.to_csv(weights, ["=a", "b,c"], ["=a", "b\n"]).decode())))
+    table = list(csv.reader(io.StringIO(zoom.to_csv(weights, ["=a", "b,c"], ["=a", "b\n"]).decode("utf-8-sig"))))
     assert table == [["query token", "1 =a", "2 b\n"], ["1 =a", "1", "0"], ["2 b,c", "0.25", "0.75"]]
 
 

@@ -64,6 +64,20 @@ def test_plotly_reads_no_markup_in_tokens():
         assert "%{x}" in figure.data[0].hovertemplate and "script" not in figure.data[0].hovertemplate
 
 
+def test_small_multiples_have_one_scale_and_plain_titles():
+    weights = numpy.random.default_rng(0).random((5, 3, 4), numpy.float32)
+    figure = figures.head_patterns(weights, [f"<b>{i}</b>$" for i in range(5)], ["a", "b", "c"], ["a", "b", "c", "d"])
+    assert len(figure.data) == 5 and {data.zmax for data in figure.data} == {float(weights.max())}
+    assert [figure.data[i].z.tolist() for i in range(5)] == weights.tolist()
+    assert figure.layout.annotations[1].text == "&lt;b&gt;1&lt;/b&gt;&#36;"
+    assert [data.xaxis for data in figure.data] == ["x", "x2", "x3", "x4", "x5"]  # four in a row
+    for heads, names in ((17, 17), (2, 3), (0, 0)):
+        with pytest.raises(ValueError, match="expected 1 to 16 heads"):
+            figures.head_patterns(numpy.zeros((heads, 2, 2)), ["x"] * names, ["a", "b"], ["a", "b"])
+    with pytest.raises(ValueError, match="expected 1 to 128"):
+        figures.head_patterns(numpy.zeros((1, 129, 2)), ["x"], ["a"] * 129, ["a", "b"])
+
+
 def test_equal_tokens_are_different_rows():
     names = figures.attention_pattern(numpy.eye(3), ["a", "a", "a"], ["a", "a", "a"]).data[0].x
     assert len(set(names)) == 3

@@ -14,12 +14,23 @@ from numpy import ndarray
 
 from app import compute, exports
 from app.compute import AnyTrace
+from app.panels.answer.writers import head_name
 from app.panels.prompt.heads import selected
 from app.state import session
 from app.state.lab_state import LabState
 from app.texts import _, spelt
 from components import figure, spec_of
-from figures.pattern import MOST, MOST_SQUARES, attention_pattern, mask_surface, pattern_squares, strongest
+from figures.pattern import (
+    MOST,
+    MOST_HEADS,
+    MOST_SIDE,
+    MOST_SQUARES,
+    attention_pattern,
+    head_patterns,
+    mask_surface,
+    pattern_squares,
+    strongest,
+)
 from models import Lab, Trace
 
 # Streamlit replaces these names by chartSequentialColors of .streamlit/config.toml in the page's theme.
@@ -27,13 +38,18 @@ PAGE_SCALE = [[place / 9, f"#{number:06d}"] for place, number in enumerate(range
 
 
 def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
-    """Displays the pattern of the selected head with zoom and pan; for selective attention also the selective mask F.
+    """Displays the patterns of the selected heads with zoom and pan.
+
+    If one head is selected, its pattern has files, and for selective attention there is also the selective mask F.
 
     Args:
         lab: the model.
         state: the visitor's state.
         trace: the trace under the plan.
     """
+    if len(state.selection.heads(lab.shape)) > 1:
+        _heads(lab, state, trace)
+        return
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = (spelt(trace.rows[row])[:MOST] for row in (kind.query_row, kind.key_row))
@@ -56,6 +72,32 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
     selections = lab.selected(maps.scores)
     if selections is not None:
         _surface(lab, trace, layer, selections, keys)
+
+
+def _heads(lab: Lab, state: LabState, trace: AnyTrace) -> None:
+    """Displays the patterns of all selected heads as small multiples with common axes and one colour scale."""
+    chosen = state.selection.heads(lab.shape)
+    shown = chosen[:MOST_HEADS]
+    kind = lab.kind(state.selection.kind)
+    queries, keys = (spelt(trace.rows[row])[:MOST_SIDE] for row in (kind.query_row, kind.key_row))
+    maps = {layer: compute.layer_of(lab, trace, state.plan, kind.name, layer) for layer in {at[1] for at in shown}}
+    weights = numpy.stack([maps[layer].weights[head][:MOST_SIDE, :MOST_SIDE] for _kind, layer, head in shown])
+    st.markdown(_("**Attention patterns of {n} selected heads**, under your plan, with one colour scale. Drag a "
+                  "rectangle in one pattern to zoom into all; double-click to see the whole patterns. A title "
+                  "is the number of the layer, then of the head.", n=len(shown)))
+    if len(shown) < len(chosen):
+        st.caption(_("Only the first {most} of {all} selected heads are drawn.", most=MOST_HEADS, all=len(chosen)))
+    if max(len(trace.rows[row]) for row in (kind.query_row, kind.key_row)) > MOST_SIDE:
+        st.caption(_("Only the first {most} queries and keys are drawn.", most=MOST_SIDE))
+    names = [head_name(lab, *address) for address in shown]
+    titles = [f"{layer + 1}.{head + 1}" for _kind, layer, head in shown]
+    chart = head_patterns(weights, titles, queries, keys, _("key token"), _("query token"), _("attention weight"),
+                          theme=None)
+    alt = " ".join(_(strongest(pattern, queries, keys, name)) for pattern, name in zip(weights, names, strict=True))
+    _plot(lab, chart, session.PATTERN, alt, "patterns")
+    st.download_button(_("Patterns as CSV"), partial(all_to_csv, weights, names, queries, keys),
+                       exports.file_name(lab.name, "patterns", "csv"), "text/csv", on_click="ignore",
+                       icon=":material/download:")
 
 
 def _surface(lab: Lab, trace: AnyTrace, layer: int, selections: ndarray, tokens: Sequence[str]) -> None:
@@ -90,11 +132,25 @@ def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
 def to_csv(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> bytes:
     """Returns a pattern as CSV: one row per query, one column per key. Numbers before the tokens make names unique."""
     file = io.StringIO()
-    writer = csv.writer(file)
+    _write(csv.writer(file), weights, queries, keys)
+    return file.getvalue().encode("utf-8-sig")  # without a byte order mark Excel assumes another encoding
+
+
+def _write(writer: Any, weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
     writer.writerow([_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))])
     writer.writerows([f"{number} {query}", *(f"{value:.{exports.DIGITS}g}" for value in line)]
                      for number, (query, line) in enumerate(zip(queries, weights.tolist(), strict=True), 1))
-    return file.getvalue().encode()
+
+
+def all_to_csv(weights: ndarray, names: Sequence[str], queries: Sequence[str], keys: Sequence[str]) -> bytes:
+    """Returns the tables of `to_csv` of several heads, each below a line with the name of the head."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    for name, pattern in zip(names, weights, strict=True):
+        writer.writerow([name])
+        _write(writer, pattern, queries, keys)
+        writer.writerow([])
+    return file.getvalue().encode("utf-8-sig")
 
 
 def _plot(lab: Lab, chart: Any, key: str, alt: str, what: str) -> None:
