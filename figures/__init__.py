@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from figures.claims import dots, learning_curves, seed_lines
+    from figures.claims import dots, learning_curves, seed_lines, statements
     from figures.constants import drop_curves, loss_by_score, task_curves
     from figures.export import save
     from figures.heads import HeadPoint, head_points, head_scatter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from figures.squares import Field, correlations, gate_squares, group_squares, head_squares, pair_squares
 
 _MODULES = {name: module for module, names in {
-    "figures.claims": "dots learning_curves seed_lines",
+    "figures.claims": "dots learning_curves seed_lines statements",
     "figures.constants": "drop_curves loss_by_score task_curves",
     "figures.export": "save",
     "figures.heads": "HeadPoint head_points head_scatter",
@@ -39,7 +39,8 @@ __all__ = ["Field", "HeadPoint", "Layout", "Panel", "Point", "Rule", "Series", "
            "dots", "drop_curves", "entropy_of_heads", "entropy_of_queries", "gate_squares", "group_squares",
            "head_patterns", "head_points", "head_scatter", "head_squares", "learning_curves", "length_curves",
            "line_chart", "loss_by_score", "mask_surface", "memory_curves", "minimal_heads_curve", "of_model",
-           "pair_squares", "pattern_squares", "pruning_curves", "save", "seed_lines", "task_curves"]
+           "pair_squares", "pattern_squares", "pruning_curves", "save", "seed_lines", "statements",
+           "task_curves"]
 
 
 def __getattr__(name: str) -> Any:

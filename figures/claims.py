@@ -1,19 +1,87 @@
-"""Charts of the Results page: the numbers of the paper beside our numbers, and learning curves."""
+"""Charts of the Results page: all statements, the numbers of the paper beside our numbers, and learning curves."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
 from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
-from figures.tables import Column, Parts, charted, format_value, sentence
-from figures.theme import Theme
+from figures.tables import Column, Narrow, Parts, charted, format_value, sentence
+from figures.theme import Look, Theme
 from models.messages import message
 
 SOURCE = "source"  # value of `which` for the numbers of the paper
 _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
+
+ROW, LINE, SPACE = 21, 16, 8  # height in px of a row of all statements, of a line in a narrow picture, of a gap
+NARROW = 760  # width of the page in px below which the picture has no columns of numbers
+CHARACTERS = 46  # in a line of the narrow picture; a Chinese character counts twice
+
+
+@charted
+def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str, Look], words: Mapping[str, str],
+               theme: Theme = "light") -> Parts:
+    """Returns a picture of all statements, one row each: the mark of the verdict, the source's number and ours.
+
+    On a page that is narrower than NARROW the picture has the marks and the statements, in several lines. A click on a
+    row selects its `key`, see usermeta.picks in components/figure.
+
+    Args:
+        rows: claim (title), short (its title for narrow pages), key, text, source, ours, verdict and meaning (of the
+            verdict, for the tooltip) of each statement, in the reader's language and in the order of the picture.
+        title: title of the picture.
+        looks: verdict in the reader's language -> its mark, in the order of the legend.
+        words: text, source, ours and verdict -> title of this column in the reader's language.
+        theme: see figures.theme.
+    """
+    counts = {word: sum(row["verdict"] == word for row in rows) for word in looks}
+    labels = {word: f"{word} ({count})" for word, count in counts.items() if count}
+    placed: list[dict[str, Any]] = []
+    heads: list[dict[str, Any]] = []
+    wide, narrow = ROW, 0  # the wide picture begins with the titles of its columns
+    for row in rows:
+        if not heads or heads[-1]["text"] != row["claim"]:
+            heads.append({"text": row["claim"], "short": row["short"], "wide_middle": wide + SPACE + ROW / 2,
+                          "narrow_middle": narrow + SPACE + ROW / 2})
+            wide, narrow = wide + SPACE + ROW, narrow + SPACE + ROW
+        lines = _lines(row["text"])
+        height = LINE * len(lines) + SPACE
+        placed.append({**row, "label": labels[row["verdict"]], "lines": "\n".join(lines),
+                       "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + ROW,
+                       "narrow_top": narrow, "narrow_middle": narrow + height / 2, "narrow_bottom": narrow + height})
+        wide, narrow = wide + ROW, narrow + height
+    shown = {label: looks[word] for word, label in labels.items()}
+    hints = [(field if field != "verdict" else "meaning", word) for field, word in words.items()]
+
+    def build(form: str = "wide", height: int = wide) -> Any:
+        from figures.plots import statement_rows  # imports altair
+
+        return statement_rows(shown, words, hints, height, form, theme)
+
+    counted = [message("{verdict}: {count}", verdict=word, count=count) for word, count in counts.items() if count]
+    return Parts(("statements", tuple(shown.items()), tuple(words.items()), wide, narrow, theme), build,
+                 {"rows0": placed, "heads0": heads},
+                 [Column("short", message("claim")), *(Column(field, word) for field, word in words.items())], title,
+                 sentence(title, "", counted), theme, {"picks": "key", "width": 1080},
+                 Narrow(NARROW, lambda: build("narrow", narrow)))
+
+
+def _lines(text: str) -> list[str]:
+    """Returns the lines of a text for the narrow picture; between Chinese characters a line can end anywhere."""
+    lines, room = [""], CHARACTERS
+    for word in re.findall(r"[^\s\u2e80-\uffee]+\s*|[\u2e80-\uffee]\s*", text):
+        width = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in word.rstrip())
+        # no line begins with a punctuation mark
+        if width > room and lines[-1] and unicodedata.category(word[0])[0] != "P":
+            lines[-1], room = lines[-1].rstrip(), CHARACTERS
+            lines.append("")
+        lines[-1] += word
+        room -= width + len(word) - len(word.rstrip())
+    return lines
 
 
 @charted

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import altair as alt
 
+from figures.claims import LINE
 from figures.lines import Layout, Outline, Series
-from figures.theme import DASHES, SHAPES, Theme, colour
+from figures.theme import DASHES, SHAPES, Look, Theme, colour
 from models.messages import message
 
 
@@ -64,6 +65,61 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         tooltip=[alt.Tooltip("name:N", title=message("of")), alt.Tooltip("which:N", title=message("from")),
                  alt.Tooltip("shown:N", title=title)]).add_params(picked))
     return alt.layer(*layers).properties(width=480, height=alt.Step(26))
+
+
+MARK, WORD = 24, 138  # width in px of the column of marks, and of the column of their words
+STARTS = {"text": 0.0, "source": 0.45, "ours": 0.72}  # column of the wide picture -> where it begins, share of the rest
+
+
+def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: Sequence[tuple[str, str]], height: int,
+                   form: str, theme: Theme) -> Any:
+    """Returns the chart of figures.claims.statements without its datasets.
+
+    Args:
+        looks: verdict in the legend -> its mark.
+        titles: field of a row -> title of its column: verdict and the fields of STARTS.
+        hints: field of a row and its name in the tooltip.
+        height: height of the picture in px.
+        form: `wide`, with columns of numbers, or `narrow`, with the statements alone, in several lines.
+        theme: see figures.claims.statements.
+    """
+    picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
+    pointed = alt.selection_point(name="pointed", fields=["key"], on="pointerover", clear="pointerout", empty=False)
+    opacity = alt.condition(picked, alt.value(1), alt.value(0.15))
+    top, middle = (alt.Y(f"{form}_{place}:Q", scale=None, axis=None) for place in ("top", "middle"))
+    rows = alt.Chart(alt.NamedData(name="rows0")).encode(
+        tooltip=[alt.Tooltip(f"{field}:N", title=title) for field, title in hints])
+    # The rectangle makes the whole row clickable. It is drawn first, because it would cover the text.
+    layers: list[Any] = [rows.mark_rect(cursor="pointer", fill=colour("accent", theme)).encode(
+        x=alt.value(0), x2=alt.value("width"), y=top, y2=f"{form}_bottom:Q",
+        opacity=alt.condition(pointed, alt.value(0.12), alt.value(0.001))).add_params(picked, pointed)]
+    ranges = {"stroke": [colour(look.colour, theme) for look in looks.values()],
+              "fill": [colour(look.colour, theme) if look.is_filled else "transparent" for look in looks.values()],
+              "shape": [look.shape for look in looks.values()]}
+    legend = alt.Legend(title=None, symbolSize=105, offset=12)
+    stroke, fill, shape = (channel("label:N", legend=legend, scale=alt.Scale(domain=list(looks), range=ranges[name]))
+                           for name, channel in (("stroke", alt.Stroke), ("fill", alt.Fill), ("shape", alt.Shape)))
+    layers.append(rows.mark_point(size=105, strokeWidth=2.2, strokeCap="round", cursor="pointer").encode(
+        x=alt.value(MARK / 2 - 3), y=middle, opacity=opacity, stroke=stroke, fill=fill, shape=shape))
+    text: dict[str, Any] = {"align": "left", "fontSize": 12.5, "cursor": "pointer"}
+    if form == "narrow":
+        layers.append(rows.mark_text(**text, baseline="top", lineBreak="\n", lineHeight=LINE, dy=4).encode(
+            x=alt.value(MARK), y=top, text="lines:N", opacity=opacity))
+    rest = f"(width - {MARK + WORD})"
+    starts = [("verdict", f"{MARK}", f"{WORD}"), *((
+        field, f"{MARK + WORD} + {start} * {rest}", f"{after - start:.2f} * {rest}")
+        for (field, start), after in zip(STARTS.items(), [*STARTS.values(), 1.0][1:], strict=True))]
+    for field, left, room in starts if form == "wide" else ():
+        place = {"x": alt.value(alt.ExprRef(left))}
+        layers.append(rows.mark_text(**text, baseline="middle", limit=alt.ExprRef(f"{room} - 10")).encode(
+            **place, y=middle, text=f"{field}:N", opacity=opacity))
+        layers.append(alt.Chart(alt.InlineData(values=[{"title": titles[field]}])).mark_text(
+            align="left", baseline="top", fontSize=12, fill=colour("faint", theme)).encode(
+            **place, y=alt.value(0), text="title:N"))
+    layers.append(alt.Chart(alt.NamedData(name="heads0")).mark_text(
+        align="left", baseline="middle", fontSize=13, fontWeight=600, limit=alt.ExprRef("width")).encode(
+        x=alt.value(0), y=middle, text="text:N" if form == "wide" else "short:N"))
+    return alt.layer(*layers).properties(width=1000, height=height)
 
 
 class _Drawing:

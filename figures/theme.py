@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Theme = Literal["light", "dark", "print"]
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
@@ -13,6 +13,20 @@ ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that belong to n
 # lengths in px of dashes and gaps, alternating
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])
 SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down")
+
+
+class Look(NamedTuple):
+    """A mark that differs from others not only in its colour.
+
+    Attributes:
+        colour: index of a model's colour, or one of ROLES.
+        shape: shape of Vega, or a path of SVG.
+        is_filled: False for an outline.
+    """
+
+    colour: int | str
+    shape: str
+    is_filled: bool
 
 
 @cache

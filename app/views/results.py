@@ -16,10 +16,11 @@ from app.panels.page import frame
 from app.server import caches, serving
 from app.state import session
 from app.state.handlers import events
-from app.texts import _
+from app.texts import _, ngettext
 from components import figure, spec_of
 from components.figure import Spec
 from figures import claims as claim_charts
+from figures.theme import Look
 from models.storage.damage import CheckpointError
 from models.studies import claims, series
 from models.studies.claims import (
@@ -46,6 +47,12 @@ BADGES: dict[str, tuple[Colour, str]] = {
     BUILT: ("gray", ":material/functions:"),
     UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
+# verdict -> mark in the picture of all statements; the shapes resemble the icons of BADGES
+CROSS = "M-.8,-.8L.8,.8M.8,-.8L-.8,.8"
+LOOKS = {HOLDS: Look(2, "circle", True), ONCE: Look(2, "circle", False), FADES: Look(1, "triangle-down", True),
+         PART: Look(1, "triangle-down", False), BUILT: Look("faint", "square", True), UNSURE: Look(0, "diamond", False),
+         FAILS: Look(6, CROSS, False), OPEN: Look("faint", "square", False)}
+
 
 def page() -> None:
     frame.in_one_column(_claims, "stretch")
@@ -61,7 +68,8 @@ def _claims() -> None:
     except CheckpointError as error:
         st.error(plain(_(str(error))))
         return
-    titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
+    _overview(stamp)
+    titles = {key: _short_title(claim) for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
     key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
@@ -74,7 +82,7 @@ def _claims() -> None:
         st.caption(_("These models will be trained again, because a better learning rate was found. Until then their "
                      "weights are not compared with others. Results over several seeds are of models that were trained "
                      "at the better rate. {names}", names=literal(", ".join(claim.waiting))))
-    statements = sorted(claim.statements, key=lambda its: [*BADGES].index(its.verdict.word))
+    statements = _ordered(claim)
     _summary(statements)
     specs = _specs(claim.key, stamp)
     shown: list[Statement] = []
@@ -86,6 +94,37 @@ def _claims() -> None:
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("Methods")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))
+
+
+def _short_title(claim: Claim) -> str:
+    return re.split("[:：]", _(claim.title))[0]
+
+
+def _overview(stamp: int) -> None:
+    """Displays the picture of all statements; a click on a statement shows its details."""
+    if any(claim.statements for claim in _found(stamp).values()):
+        spec, title = _overview_spec(stamp)
+        figure(key="overview", spec=spec, title=title, models=["results"], what="statements",
+               about=[_("A verdict is about these models and this training, not about the paper.")],
+               on_event=events.on_statement)
+
+
+@caches.remembered(2, worded=True)
+def _overview_spec(stamp: int) -> tuple[Spec, str]:
+    """Returns the specification and the title of the picture of all statements."""
+    rows = [{"claim": _(claim.title), "short": _short_title(claim), "key": its.key, "text": _(its.text),
+             "source": _(its.sourced), "ours": _unbroken(_(its.ours)), "verdict": _(its.verdict.word),
+             "meaning": _("{verdict}: {meaning}", verdict=_(its.verdict.word), meaning=_(WORDS[its.verdict.word]))}
+            for claim in _found(stamp).values() for its in _ordered(claim)]
+    title = ngettext("The verdict on {n} statement", "The verdicts on {n} statements", len(rows))
+    words = {"text": _("statement"), "source": _("source"), "ours": _("here"), "verdict": _("verdict")}
+    looks = {_(word): look for word, look in LOOKS.items()}
+    return spec_of(claim_charts.statements.spec(rows, title, looks, words)), title
+
+
+def _ordered(claim: Claim) -> list[Statement]:
+    """Returns the statements in the order of the page: by verdict."""
+    return sorted(claim.statements, key=lambda its: [*BADGES].index(its.verdict.word))
 
 
 def _summary(statements: Sequence[Statement]) -> None:

@@ -1,12 +1,13 @@
 // A chart on the page, drawn by Vega, with a table of the chart's numbers and a download menu.
 
 import { formatFigure } from '../core/csv.js';
-import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
+import { fitSpec, picksOf, positions, tableOf } from '../core/figure/spec.js';
 import { visibleText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { groupPosition, moveGroup } from '../runtime/group.js';
+import { revealElement } from '../runtime/reveal.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { figureFiles } from './files.js';
@@ -98,7 +99,7 @@ async function draw(state) {
   const theme = dark ? 'dark' : 'light';
   const { themes, recolouring } = pageData.figures;
   const font = getComputedStyle(state.root).fontFamily;
-  const chooses = Boolean(data.spec.usermeta?.chooses);
+  const { chooses = false, picks } = data.spec.usermeta ?? {};
   const fit = narrower =>
     fitSpec(data.spec, {
       width,
@@ -130,6 +131,7 @@ async function draw(state) {
     if (!chooses) plot.removeAttribute('tabindex');
     state.problem.hidden = true;
     if (chooses) result.view.addEventListener('click', (_event, item) => choose(state, positionOf(item)));
+    if (picks) result.view.addEventListener('click', (_event, item) => pick(state, datumOf(item)?.[picks]));
   } catch {
     if (turn !== state.turn) return;
     state.width = 0;
@@ -142,8 +144,19 @@ async function draw(state) {
 const widthOf = place =>
   Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
 
-/** Returns the horizontal position of a mark's datum, or of the datum of the nearest mark. */
-const positionOf = item => (item?.datum?.datum ?? item?.datum)?.x;
+/** Returns the datum of a mark, or of the nearest mark. */
+const datumOf = item => item?.datum?.datum ?? item?.datum;
+
+/** Returns the horizontal position of a mark's datum. */
+const positionOf = item => datumOf(item)?.x;
+
+/** Chooses a row of the chart: sends its value, and shows the element of the page that has the value as its id. */
+function pick(state, value) {
+  if (value === undefined) return;
+  state.send({ type: 'pick', value });
+  state.reveal?.abort();
+  state.reveal = revealElement(value);
+}
 
 /** Chooses a position; the mark moves immediately. */
 function choose(state, x) {
@@ -174,11 +187,21 @@ function showTable(state, shown) {
   setAttribute(state.switcher, 'aria-expanded', shown);
   if (!shown) return state.table.replaceChildren();
   const { columns, rows } = tableOf(state.data.spec);
-  const cell = value =>
-    make('td', { textContent: typeof value === 'number' ? formatFigure(value) : visibleText(value) });
+  const picks = picksOf(state.data.spec);
+  state.table.classList.toggle('sentences', picks.length > 0);
+  const textOf = value => (typeof value === 'number' ? formatFigure(value) : visibleText(value));
+  const cell = (value, row, column) =>
+    // the second column of a chart whose rows can be chosen has the name of the row
+    picks.length && column === 1
+      ? make('td', {}, make('button', { textContent: textOf(value), onclick: () => pick(state, picks[row]) }))
+      : make('td', { textContent: textOf(value) });
   state.table.replaceChildren(
     make('thead', {}, make('tr', {}, ...columns.map(textContent => make('th', { textContent, scope: 'col' })))),
-    make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(cell)))),
+    make(
+      'tbody',
+      {},
+      ...rows.map((row, index) => make('tr', {}, ...row.map((value, column) => cell(value, index, column)))),
+    ),
   );
 }
 
@@ -193,7 +216,8 @@ export const figure = defineComponent({
   create,
   update,
   parts: [],
-  destroy: ({ observer, take, result }) => {
+  destroy: ({ observer, take, result, reveal }) => {
+    reveal?.abort();
     result?.finalize();
     observer.disconnect();
     take.close();

@@ -6,14 +6,14 @@ import { _, currentLanguage } from '../core/texts.js';
 import { make } from '../widgets/dom.js';
 import { embed, vegaAddress } from './vega.js';
 
-const WIDTH = 720; // width in px of a chart in a file
+const WIDTH = 720; // width in px of a chart in a file, if the chart does not name another
 
 /** Returns the specification for a file, with title, explanation, citation and link. */
-const framed = (spec, at, frame) =>
-  frameSpec(fitSpec(spec, { width: WIDTH, config: pageData.figures.themes.print, ...(at !== undefined && { at }) }), {
-    ...frame,
-    width: WIDTH,
-  });
+function framed(spec, at, frame) {
+  const width = spec.usermeta?.width ?? WIDTH;
+  const config = pageData.figures.themes.print;
+  return frameSpec(fitSpec(spec, { width, config, ...(at !== undefined && { at }) }), { ...frame, width });
+}
 
 /** Calls `work` with a Vega view of the framed chart; the view is not on the page. */
 async function withView(spec, work) {

@@ -1,7 +1,7 @@
 // Listens to the page around the components: keys, and the stops of the tab key.
 
 import { onHeadKey } from '../heads/heads.js';
-import { mainElement } from './streamlit.js';
+import { mainElement, watchTables } from './streamlit.js';
 
 /** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
@@ -10,4 +10,5 @@ export function listenToPage() {
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
+  watchTables(signal);
 }

@@ -10,6 +10,7 @@ const MENU = 'stMainMenu';
 const THEME_ENTRY = 'stMainMenuItem-theme-'; // data-testid of a theme's entry in that menu, before the theme's name
 // key of the local storage under which Streamlit stores the chosen theme's name
 const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
+const TABLE = 'stTable'; // data-testid of a table; its only child scrolls
 const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
 const MENU_TIME = 5000; // ms within which the menu must open
 
@@ -42,6 +43,23 @@ export function chosenTheme() {
   } catch {
     return 'System'; // no theme is stored, or the browser forbids storage
   }
+}
+
+/** Makes each table that is wider than its place a stop of the tab key, so that the arrow keys can scroll it. */
+export function watchTables(signal) {
+  let frame = 0;
+  const check = () => {
+    frame = 0;
+    for (const place of document.querySelectorAll(`[data-testid="${TABLE}"] > div`)) {
+      if (place.scrollWidth > place.clientWidth) place.setAttribute('tabindex', '0');
+      else place.removeAttribute('tabindex');
+    }
+  };
+  const later = () => (frame ||= requestAnimationFrame(check));
+  const observer = new MutationObserver(later);
+  observer.observe(document.body, { childList: true, subtree: true });
+  window.addEventListener('resize', later, { signal });
+  signal.addEventListener('abort', () => observer.disconnect());
 }
 
 /** Calls `look` in each frame and returns the first truthy result; null after MENU_TIME. */

@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.state import session
+from app.state import session, visit
 from app.views import results
 from models import catalogue
 from models.studies.claims import (
@@ -101,6 +101,25 @@ def test_claims_have_the_keys_that_links_name():
     assert [claim.key for claim in read()] == list(KEYS)
 
 
+def test_the_picture_has_every_statement_with_its_numbers_and_its_verdict():
+    header = next(header for header, _ in all_sent(opened(), "figure") if header["what"] == "statements")
+    shown = header["spec"]["datasets"]["rows0"]
+    assert {row["key"]: (row["text"], row["source"], level(row["ours"]), row["verdict"]) for row in shown} == {
+        its.key: (its.text, its.sourced, level(its.ours), its.verdict.word) for claim in read()
+        for its in claim.statements}
+    assert {row["verdict"] for row in shown} <= set(results.LOOKS)
+    assert len({(look.shape, look.is_filled) for look in results.LOOKS.values()}) == len(results.LOOKS)
+    assert str(len(shown)) in header["title"]
+
+
+def test_a_statement_of_the_picture_opens_its_claim():
+    app = opened()
+    with visit.use(app.session_state["visit"]) as now:
+        for value in ("nobody-knows", 7, None, "gated-"):  # a forged event changes nothing else
+            now.channel.receive([("overview", {"type": "pick", "value": value, "sequence": now.channel.newest + 1})])
+    assert app.run().button_group(key=session.CLAIM).value == "gated"
+
+
 def test_a_link_opens_its_claim():
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     app.query_params["claim"] = "normalisation"
@@ -128,7 +147,8 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
-    assert not all_sent(app, "figure")
+    ((header, _arrays),) = all_sent(app, "figure")  # the picture of all statements; no other chart has data
+    assert header["what"] == "statements" and {row["verdict"] for row in header["spec"]["datasets"]["rows0"]} == {OPEN}
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},

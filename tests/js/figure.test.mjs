@@ -7,6 +7,7 @@ import {
   fitSpec,
   frameSpec,
   panelsBeside,
+  picksOf,
   positions,
   recolour,
   tableOf,
@@ -109,6 +110,36 @@ test('a table has the rows of all panels, without empty columns', () => {
       ['b', 0],
     ],
   });
+});
+
+test('rows that can be chosen have a value for each row of the table', () => {
+  const rows = { rows0: [{ key: 'a-b', text: 'A' }], heads0: [{ text: 'H' }], rows1: [{ key: 'c-d', text: 'C' }] };
+  const picks = { table: [['text', 'Text']], picks: 'key' };
+  assert.deepEqual(picksOf({ datasets: rows, usermeta: picks }), ['a-b', 'c-d']);
+  assert.deepEqual(tableOf({ datasets: rows, usermeta: picks }).rows, [['A'], ['C']]);
+  assert.deepEqual(picksOf(spec()), []);
+});
+
+test('a chart has its other form on a page that is narrower than the form says', () => {
+  const frame = { layer: [{ mark: '#0068a8' }], height: 7 };
+  const given = spec(1, { description: 'words', usermeta: { narrow: { below: 500, frame }, picks: 'key' } });
+  const colours = { '#0068a8': '#fff' };
+  const [narrow, wide] = [499, 500].map(width => fitSpec(given, { width, config: CONFIG, colours }));
+  assert.deepEqual([narrow.layer[0].mark, narrow.height, narrow.width], ['#fff', 7, 499]);
+  assert.deepEqual([wide.layer[0].mark, wide.height], ['line', undefined]);
+  for (const form of [narrow, wide]) {
+    assert.equal(form.datasets, given.datasets);
+    assert.deepEqual([form.description, form.usermeta], ['words', { picks: 'key' }]);
+  }
+});
+
+test('as many columns of the legend as its longest label allows, by stroke as well as by colour', () => {
+  const columns = (channel, names) => {
+    const layer = [{ encoding: { [channel]: { legend: {}, scale: { domain: names } } } }];
+    return fitSpec(spec(1, { layer }), { width: 400, config: CONFIG }).config.legend.columns;
+  };
+  assert.deepEqual([columns('color', ['ab', 'abcdefgh']), columns('stroke', ['ab', 'abcdefgh'])], [3, 3]);
+  assert.equal(columns('stroke', ['一二三四五六七八九十']), 2); // a Chinese character is twice as wide
 });
 
 test('no text of a file ends its script or begins an element', () => {

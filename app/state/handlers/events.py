@@ -207,6 +207,18 @@ def on_claim() -> None:
         history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
 
 
+def on_statement(event: dict[str, Any]) -> None:
+    """Handles the choice of a statement in the picture of all statements: shows its claim.
+
+    Args:
+        event: the component's event, untrusted; the browser scrolls to the statement.
+    """
+    statement = event.get("value")
+    claim = statement.partition("-")[0] if isinstance(statement, str) else ""
+    if event.get("type") == "pick" and claim in CLAIMS:
+        history().do(replace(history().present, claim=claim), merge="viewing")
+
+
 @session.exclusive
 def set_budgets(budgets: tuple[int, ...]) -> None:
     """Changes the memory budgets of the continuation.

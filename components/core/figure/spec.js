@@ -1,11 +1,11 @@
 // Adapts Vega-Lite specifications of figures/: fits a specification to a width and a theme, adds title and citation for
 // a file, and returns the table of a chart.
 
-import { wrapText } from '../picture/svg.js';
+import { textWidth, wrapText } from '../picture/svg.js';
 
 const GAP = 20; // gap in px between two panels
 const BESIDE = 64; // width in px of a panel's vertical axis and of its right edge
-const LABEL = 7.5; // approximate width in px of a character in the legend
+const LABEL = 12; // size in px of the text in the legend
 const SAMPLE = 56; // width in px of a legend's sample and of the space after its label
 const LINE = 17; // height in px of a line below a chart in a file
 
@@ -26,7 +26,7 @@ export function recolour(value, colours) {
 function legendNames(spec) {
   const parts = [spec, ...(spec.layer ?? []), ...(spec.concat ?? [])];
   for (const part of parts) {
-    const encoding = part.encoding?.color;
+    const encoding = part.encoding?.color ?? part.encoding?.stroke;
     if (encoding?.legend && encoding.scale?.domain) return encoding.scale.domain;
     if (part !== spec) {
       const names = legendNames(part);
@@ -47,19 +47,26 @@ export const panelsBeside = ({ usermeta = {}, concat = [] }, width) =>
     Math.min(usermeta.columns ?? 1, concat.length || 1, Math.floor((width + GAP) / ((usermeta.least ?? 320) + GAP))),
   );
 
+/** Returns the form of a specification for a width in px: some charts have another form for narrow pages. */
+function formFor(spec, width) {
+  const { datasets, usermeta: { narrow, ...usermeta } = {}, ...rest } = spec;
+  if (!narrow) return spec;
+  return { ...(width < narrow.below ? narrow.frame : rest), datasets, usermeta, description: spec.description };
+}
+
 /**
  * Returns a specification for a width and a theme.
- * @param {any} spec a specification of figures/, in the colours of the light theme
+ * @param {any} given a specification of figures/, in the colours of the light theme
  * @param {{width: number, config: any, colours?: Record<string, string>, at?: number | null, narrower?: number}} how
  *   `config` and `colours` belong to the theme; `at` is the value of the parameter `at`; each panel gets `narrower` px
  *   less
  */
-export function fitSpec(spec, { width, config, colours = {}, at, narrower = 0 }) {
-  const { datasets, ...rest } = spec;
+export function fitSpec(given, { width, config, colours = {}, at, narrower = 0 }) {
+  const { datasets, ...rest } = formFor(given, width);
   const fitted = { ...recolour(rest, colours), datasets };
   const names = legendNames(fitted);
-  const longest = Math.max(0, ...names.map(name => String(name).length));
-  const columns = Math.max(1, Math.floor(width / (LABEL * longest + SAMPLE)));
+  const longest = Math.max(0, ...names.map(name => textWidth(String(name), LABEL)));
+  const columns = Math.max(1, Math.floor(width / (longest + SAMPLE)));
   const legend = { ...config.legend, columns, labelLimit: Math.max(80, width - SAMPLE) };
   fitted.config = { ...config, legend };
   if (at !== undefined) {
@@ -144,7 +151,7 @@ export function frameSpec(spec, { title, about, citation, link, width }) {
  * @param {any} spec
  */
 export function tableOf({ datasets = {}, usermeta = {} }) {
-  const rows = Object.entries(datasets).flatMap(([name, its]) => (name.startsWith('rows') ? its : []));
+  const rows = rowsOf(datasets);
   const columns = (usermeta.table ?? []).filter(([field]) =>
     rows.some(row => row[field] !== undefined && row[field] !== null && row[field] !== ''),
   );
@@ -155,12 +162,27 @@ export function tableOf({ datasets = {}, usermeta = {} }) {
 }
 
 /**
+ * Returns the value of each row of the table that a click on the row chooses; empty if rows cannot be chosen.
+ * @param {any} spec
+ */
+export const picksOf = ({ datasets = {}, usermeta = {} }) =>
+  usermeta.picks ? rowsOf(datasets).map(row => row[usermeta.picks]) : [];
+
+/** Returns the rows of a chart's table: those of all datasets whose names begin with `rows`. */
+const rowsOf = datasets => Object.entries(datasets).flatMap(([name, its]) => (name.startsWith('rows') ? its : []));
+
+/**
  * Returns the horizontal positions of the points on a chart's lines, in increasing order.
  * @param {any} spec
  */
 export function positions({ datasets = {} }) {
-  const rows = Object.entries(datasets).flatMap(([name, its]) => (name.startsWith('rows') ? its : []));
-  return [...new Set(rows.filter(({ form }) => form === 'line').map(({ x }) => x))].sort((a, b) => a - b);
+  return [
+    ...new Set(
+      rowsOf(datasets)
+        .filter(({ form }) => form === 'line')
+        .map(({ x }) => x),
+    ),
+  ].sort((a, b) => a - b);
 }
 
 const STYLE = `

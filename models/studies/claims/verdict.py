@@ -312,7 +312,8 @@ def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
     rows = []
     for check in checks:
         if check.value is not None and check.limit is not None:
-            interval = "–" if check.low is None or check.high is None else f"{check.low:.3g} to {check.high:.3g}"
+            interval = "–" if check.low is None or check.high is None else message(
+                "{low:.3g} to {high:.3g}", low=check.low, high=check.high)
             rows.append({N_("part"): check.what, N_("value"): f"{check.value:.3g}", N_("limits"): interval,
                          N_("compared with"): f"{check.limit:.3g}",
                          N_("after the longest training"): "–" if check.later is None else f"{check.later:.3g}",

@@ -78,8 +78,9 @@ def _own_sense(evidence: Evidence) -> Statement:
         "disagreement-own", message("Each term makes heads differ in its own sense."),
         message("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
                 "(outputs)"),
-        message("exp(D), D = disagreement term: {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
-            by_name[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
+        message("exp(D), D = disagreement term: {values}", values=tables.each([
+            (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
+                            high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
         message("notes on the paper; its term of positions is a sum over the text, ours is a mean over queries"),
         message("each regularised model has a higher exp(D) of its own term than the plain model. exp(D) is a mean "

@@ -302,9 +302,9 @@ def _speed(evidence: Evidence) -> Statement:
     return Statement(
         "synthesizer-speed", message("Random needs no product of queries and keys, and is faster."),
         message("random 4.26 training steps per second, dynamic convolution 2.65; no number for softmax"),
-        message("{values} (time of random / softmax's)", values=tables.each([(other, "{:.2f} to {:.2f}".format(
-            *(pick(row["median"] for row in rows if row["against"] == other) for pick in (min, max))))
-            for other in AGAINST if any(row["against"] == other for row in rows)])),
+        message("{values} (time of random / softmax's)", values=tables.each([
+            (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
+            for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
         message("two notes on the paper, about training; here one forward pass is measured, so only the direction can "
                 "agree"),
         message("the median over interleaved blocks is below 1 (significant, sign test), for the attention layer and "

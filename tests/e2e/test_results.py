@@ -1,0 +1,76 @@
+"""The picture of all statements in Chromium: its rows and its table lead to the details of a statement.
+
+pytest tests/e2e/test_results.py
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from models.studies.claims import KEYS, Statement, read
+from tests.e2e.test_accessibility import violations
+from tests.e2e.test_explore import query
+
+pytestmark = pytest.mark.browser
+
+CLAIMS = {claim.key: claim.statements for claim in read()}
+FIRST, OTHER = CLAIMS[KEYS[0]][-1], CLAIMS[KEYS[-1]][-1]
+ALL = sum(map(len, CLAIMS.values()))
+
+
+def picture(page: Page) -> Locator:
+    """Returns the drawn picture, which is the first chart of the page."""
+    plot = page.locator('[data-part="figure"] .plot').first
+    plot.locator("svg").wait_for(timeout=60_000)
+    return plot
+
+
+def row(page: Page, statement: Statement) -> Locator:
+    """Returns the text of a statement in the picture, whose end can be cut off."""
+    return picture(page).locator("svg text").filter(has_text=statement.text[:24]).first
+
+
+def expect_details(page: Page, statement: Statement) -> None:
+    """Expects that the statement is at the top of the screen, with its details unfolded and in focus."""
+    heading = page.locator(f"#{statement.key}")
+    expect(heading).to_be_in_viewport()
+    box = page.locator(f'[class*="st-key-claim-"][class*="-{statement.key}"]')
+    expect(box.locator("details")).to_have_attribute("open", "")
+    expect(box.locator("summary")).to_be_focused()
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool):
+    page = visit(page="results", wait=False, phone=phone)
+    assert picture(page).locator("svg .mark-symbol path[aria-roledescription=point]").count() == ALL
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    # the tap reaches the rectangle of the row, through the gap between two lines of text
+    row(page, OTHER).click(force=phone)  # of a claim that is not shown yet
+    expect_details(page, OTHER)
+    assert query(page)["claim"] == KEYS[-1]
+    row(page, FIRST).click(force=phone)
+    expect_details(page, FIRST)
+    assert "claim" not in query(page)  # the first claim is the default
+
+
+def test_the_table_of_the_picture_leads_to_a_statement_by_keyboard(visit):
+    page = visit(page="results", wait=False)
+    picture(page)
+    page.get_by_role("button", name="Table: The verdicts on", exact=False).focus()
+    page.keyboard.press("Enter")
+    buttons = page.locator("table.sentences button")
+    expect(buttons).to_have_count(ALL)
+    buttons.filter(has_text=OTHER.text).focus()
+    page.keyboard.press("Enter")
+    expect_details(page, OTHER)
+
+
+@pytest.mark.parametrize(("language", "dark"), [("en", True), ("zh", False)])
+def test_no_violation_with_the_table_on_a_phone(visit, language: str, dark: bool):
+    page = visit(page="results", lang=language, wait=False, phone=True, dark=dark)
+    picture(page)
+    page.locator('[data-part="figure"] .switch').first.click()
+    expect(page.locator("table.sentences button")).to_have_count(ALL)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not violations(page)
