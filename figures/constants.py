@@ -45,7 +45,8 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
     """
     ways = _measured(curves)
     panel = Panel(title, _points(curves, ways), percent=True, rules=[
-        Rule(message("paper: average of all heads constant"), y=average), Rule(message("paper: most"), y=most)])
+        Rule(message("paper: average drop with all heads constant"), y=average), Rule(message("paper: largest drop"),
+                                                                                      y=most)])
     return line_parts(_series(ways), [panel], Layout(message("heads changed"), height=250, chooses=True, at=count),
                       title, theme)
 
@@ -81,6 +82,6 @@ def loss_by_score(points: Sequence[tuple[str, float, float, float, str]], styles
     lines = [Point(names.index(name), round(x, 4), round(y, 5), round(spread, 5) or None, note)
              for name, x, y, spread, note in points]
     return line_parts([Series.of_style(name, styles[name]) for name in names],
-                      [Panel(message("lost with all heads constant"), lines, percent=True)],
+                      [Panel(message("relative drop with all heads constant"), lines, percent=True)],
                       Layout(message("mean score without changes"), zero=True, height=230),
-                      message("Lost with all heads constant"), theme)
+                      message("Relative drop with all heads constant"), theme)

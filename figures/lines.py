@@ -153,7 +153,7 @@ class Layout:
         columns: the largest number of panels in a row.
         width, height: size of one panel in px; the app fits the width to the page.
         least: smallest width of a panel in px, in the app.
-        ringed: True to show rings for rows that are added to the datasets later.
+        ringed: True if rows for rings (values of the input text) may be added to the datasets later.
         chooses: True to mark a position. The parameter `at` moves the position, and a click on a value selects it.
         at: the marked position.
         beside: width in px of a panel's axis and margin, for the app.

@@ -127,7 +127,7 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
 
     Args:
         rows: rows with kind (attention block), layer and head (from 1), group, and the gates kept and removed (0 to 1),
-            fitted while gates are pushed open and while they are pushed closed.
+            fitted with a penalty on closed gates and with a penalty on open gates.
         order: order of the groups.
         by_kind: True for one picture per attention block.
         theme: see figures.theme.
@@ -152,8 +152,8 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
                 color=alt.Color("group:N", scale=scale, legend=alt.Legend(title=None, symbolType="square")),
                 tooltip=[alt.Tooltip("layer:O", title=message("layer")), alt.Tooltip("head:O", title=message("head")),
                          alt.Tooltip("group:N", title=message("group")),
-                         alt.Tooltip("kept:Q", title=message("gate, pushed open")),
-                         alt.Tooltip("removed:Q", title=message("gate, pushed closed"))])
+                         alt.Tooltip("kept:Q", title=message("gate, closed gates penalised")),
+                         alt.Tooltip("removed:Q", title=message("gate, open gates penalised"))])
             text = base.mark_text(fontSize=12).encode(text="letters:N", color=alt.value(colour("ground", theme)))
             plots.append(alt.layer(squares, text).properties(
                 width=32 * heads, height=SIDE * layers,
@@ -163,7 +163,8 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
     parts = [message("layer {layer}, head {head}: {group}", **row) for row in rows]
     columns = [Column("kind", message("attention block")), Column("layer", message("layer")),
                Column("head", message("head")), Column("group", message("group")),
-               Column("kept", message("gate, pushed open")), Column("removed", message("gate, pushed closed"))]
+               Column("kept", message("gate, closed gates penalised")), Column("removed",
+                                                                               message("gate, open gates penalised"))]
     widest = 32 * max(heads for _kind, _layers, heads in shapes)
     return Parts(("groups", shapes, tuple(order), theme), build, datasets, columns, title, sentence(title, "", parts),
                  theme, _natural(widest))

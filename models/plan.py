@@ -121,7 +121,7 @@ class HeadPlan:
             gate = _check_gate(state.gate)
             _check_address(*address)
             if state.patch not in PATCHES.values():
-                raise ValueError(message("a patch is of the output or the pattern, not {value}",
+                raise ValueError(message("a patch replaces the output or the pattern, not {value}",
                                          value=_cut(str(state.patch))))
             if state.constant or state.patch or gate != 1:
                 clean[address] = HeadState(bool(state.constant), gate, state.patch)
@@ -208,7 +208,7 @@ class HeadPlan:
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside
-        outside.append(message("a scale of {scale} means nothing to this model's attention", scale=self.scale))
+        outside.append(message("a scale of {scale} has no effect on this model's attention", scale=self.scale))
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
@@ -274,7 +274,7 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     layer, first = int(match[1]), int(match[2])
     last = first if match[3] is None else int(match[3])
     if last < first:
-        raise ValueError(message("“{entry}” counts heads backwards", entry=_cut(entry)))
+        raise ValueError(message("“{entry}” is a range of heads in reverse order", entry=_cut(entry)))
     _check_address(kind, layer, last)
     gate = 1.0
     if match[6] is not None:

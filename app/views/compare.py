@@ -60,14 +60,14 @@ class Compared:
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     there = _readable(_read_all(reading, state))
     return (tuple(one.lab.identity for one in there), state.part, state.hides_answer,
             [translation.is_offered(one.before) for one in there])
 
 
 def later(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the content of the chart of entropies; see frame.Direct."""
+    """Returns a key that changes with the content of the chart of entropies; see frame.Direct.later."""
     return state.part == "entropy" and (state, reading.shown)
 
 
@@ -172,7 +172,7 @@ def _name(one: Compared) -> None:
 def _entropies(there: Sequence[Compared]) -> None:
     rows = {one.lab.name: entropies(one) for one in there}
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
-    st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
+    st.markdown(_("**Entropy of each row** of the selected head after your changes: {heads}.",
                   heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
     causal = heads.selected(there[0].lab, there[0].state)[0].causal
     series = [Series.of_style(model_label(name), style(name)) for name in rows]
@@ -191,7 +191,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.omitted:
-        return _("This text has {tokens} tokens; {attention} has weights for {limit} and no rule for more.",
+        return _("This text has {tokens} tokens; {attention} has weights for {limit} tokens only.",
                  tokens=len(prompt.ids) + prompt.omitted, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
     fitting = state.for_model(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))

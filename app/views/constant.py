@@ -43,7 +43,7 @@ ABOUT = N_("The encoder is frozen. Constant matrices are means over the training
            "of constant heads, new probes that read all layers are trained until their validation loss stops falling "
            "(PAPA, arXiv 2211.03495). Bars: ± one standard deviation over three probes, for the random order over "
            "three orders.")
-RULE = N_("A task counts towards the mean if each of the three probes on the unmodified model scores above all three "
+RULE = N_("A task is counted in the mean if each of the three probes on the unmodified model scores above all three "
           "probes on the model with all heads pruned, and above a constant answer (the most frequent label). This "
           "rule replaces a limit of 0.1 on the score. Both were set after the first scores were known.")
 
@@ -58,7 +58,7 @@ def has_box(lab: Lab, state: LabState) -> bool:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     studies = _whole(_studies())
     if not studies:
         return None
@@ -68,7 +68,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the content of the button below the labels; see frame.Direct."""
+    """Returns a key that changes with the content of the button below the labels; see frame.Direct.later."""
     studies = _whole(_studies())
     return bool(studies) and _setting(studies, lab, state.constant)[-1] > 0
 
@@ -258,11 +258,11 @@ def _curves(study: Study, count: int) -> list[Part]:
 
 
 def _left_out(study: Study) -> str:
-    """Returns the names of the tasks that do not count."""
+    """Returns the names of the tasks that are not counted in the mean."""
     titles = [_(study.tasks[key].title) for key in study.excluded]
     if not titles:
-        return _("All tasks count.")
-    return _("Tasks that do not count here: {tasks}.", tasks=", ".join(titles))
+        return _("All tasks are counted in the mean.")
+    return _("Tasks that are not counted in the mean: {tasks}.", tasks=", ".join(titles))
 
 
 @caches.remembered(worded=True)
@@ -298,7 +298,7 @@ def _verdict(study: Study, count: int) -> str:
     drops = study.drops(LEARNED, count)
     mean = study.mean_drop(LEARNED, count)
     if not study.drops(LEARNED, 0):
-        return _("No task counts for this model: its probes score as well with all heads pruned.")
+        return _("No task is counted for this model: its probes score as well with all heads pruned.")
     if mean is None or not drops:
         return _("This number of heads has not been measured.")
     key = max(drops, key=drops.__getitem__)

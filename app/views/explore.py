@@ -30,14 +30,14 @@ def page() -> None:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     before, after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
     return (sections.present(lab, state, after), state.hides_answer, state.offers_sections,
             translation.is_offered(before), visit.current().download)
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the content of the section, the continuation and their settings; see frame.Direct."""
+    """Returns a key that changes with the content of section, continuation and settings; see frame.Direct.later."""
     now = visit.current()
     after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)[1]
     is_drawn = sections.present(lab, state, after) not in ("", *sections.LIVE)  # by Streamlit

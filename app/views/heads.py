@@ -40,12 +40,12 @@ def page() -> None:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     return state.hides_answer
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the content of the charts, roles and pairs of heads; see frame.Direct."""
+    """Returns a key that changes with the content of the charts, roles and pairs of heads; see frame.Direct.later."""
     state = state.for_model(lab.name)
     at = state.selection
     return (at.kind, at.layer, at.head), frozenset(state.plan.heads), reading.prompt, state.heads, state.term
@@ -95,7 +95,8 @@ def _example(lab: Lab, found: dict[str, Any]) -> None:
     addresses = [address for kind in lab.kinds for address in kind.addresses]
     kind, layer, head = addresses[int(numpy.nanargmax(losses))]
     name = f"{layer + 1}.{head + 1}" if len(lab.kinds) == 1 else f"{_(lab.kind(kind).title)} {layer + 1}.{head + 1}"
-    st.button(_("Example: prune head {head}, which costs most when pruned alone ({loss} nats)", head=name,
+    st.button(_("Example: prune head {head}, which increases the loss most when pruned alone (by {loss} nats)",
+                head=name,
                 loss=number(float(numpy.nanmax(losses)), "+.3f")), key="example-head",
               on_click=head_events.prune_alone, args=((kind, layer, head),))
 

@@ -54,7 +54,8 @@ class Quantity:
 
 
 ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nats"))
-QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share right"), True),
+QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share of right "
+                                                                                                "answers"), True),
               ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
 TRAINED = "trained"
 GROUP = "length"  # the slider and the chart show the same position
@@ -136,13 +137,13 @@ def _shown(lab: Lab, reading: Reading, state: LabState) -> Shown:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     shown = _shown(lab, reading, state)
     return state.models, tuple(shown.damaged), shown.curves
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the sentences about models that do not read the whole text; see frame.Direct."""
+    """Returns a key that changes with the sentences about texts that are not read whole; see frame.Direct.later."""
     return tuple(_shown(lab, reading, state).unread)
 
 
@@ -158,8 +159,8 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
         key="length charts", spec=_with_rings(_spec(curves, trained), curves, shown.points), at=length, group=GROUP,
         title=_("Effect of text length"), about=[_about(curves, trained)], models=models, what="length",
         alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
-    told = [_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the last "
-              "query.", length=n, most=math.log(n)) for n in shown.lengths]
+    told = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
+              "{most:.2f}.", length=n, most=math.log(n)) for n in shown.lengths]
     slider = dial.part(key="length", group=GROUP, places=shown.lengths, at=length, label=_("Length, tokens"),
                        term="token", told=told, on_event=events.on_length)
     heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,

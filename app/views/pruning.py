@@ -44,7 +44,7 @@ def page() -> None:
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the arrangement of the page; see frame.Direct."""
+    """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     before = _traces(lab, reading, state)[0]
     chosen = pruning.choice(lab, state.pruning, before)
     return (state.hides_answer, translation.is_offered(before), tuple(chosen.orders), chosen.name, chosen.scope,
@@ -52,7 +52,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of the content of the example button; see frame.Direct."""
+    """Returns a key that changes with the content of the example button; see frame.Direct.later."""
     chosen = pruning.choice(lab, state.pruning, _traces(lab, reading, state)[0])
     return left_of(state.for_model(lab.name).plan, chosen.addresses) < len(chosen.addresses)
 

@@ -60,8 +60,8 @@ def page() -> None:
 
 def _claims() -> None:
     with st.container(key="about-claims"):
-        st.markdown(_("Compare what papers say of attention with what our small models show. A verdict is about these "
-                      "models and this training, not about the paper."))
+        st.markdown(_("Compare statements of papers about attention with the results of our small models. A verdict "
+                      "is about these models and this training, not about the paper."))
     stamp = _stamp()
     try:
         found = _found(stamp)
@@ -80,8 +80,8 @@ def _claims() -> None:
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     if claim.waiting:
         st.caption(_("These models will be trained again, because a better learning rate was found. Until then their "
-                     "weights are not compared with others. Results over several seeds are of models that were trained "
-                     "at the better rate. {names}", names=literal(", ".join(claim.waiting))))
+                     "weights are not compared with others. Results over several seeds come from models that were "
+                     "trained at the better rate. {names}", names=literal(", ".join(claim.waiting))))
     statements = _ordered(claim)
     _summary(statements)
     specs = _specs(claim.key, stamp)
@@ -141,7 +141,7 @@ def _summary(statements: Sequence[Statement]) -> None:
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
     """Displays training data, steps, seeds and learning curves of the claim's models."""
-    with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
+    with st.expander(_("Training steps, seeds and evaluation texts of the models of this claim")):
         _table(claim.trainings)
         if spec is None:
             st.caption(_("These weights were trained before learning curves were stored."))
@@ -149,7 +149,7 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
             figure(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves")
         if claim.rates:
-            st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
+            st.markdown(_("**Learning rates that were tried**: loss after a short training, on the validation split."))
             _table(claim.rates)
 
 
@@ -211,7 +211,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         st.markdown(_("**Effect sizes** with 95% limits on each side, and one-sided p-values:"))
         _table(statement.parts)
     if above is not None:
-        st.markdown(_("Its numbers are those of the table above: [{statement}](#{key})",
+        st.markdown(_("The numbers of this statement are in the table above: [{statement}](#{key})",
                       statement=plain(_(above.text)), key=above.key))
     else:
         _table(statement.table)

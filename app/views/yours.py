@@ -84,10 +84,10 @@ def _take(name: str) -> None:
 
 
 def _about() -> None:
-    st.markdown(_("Open a model of `transformers` and do to its heads what you do to ours: encoders (BERT, RoBERTa, "
-                  "ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, Mistral, "
-                  "Phi-3, Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers (ViT). Only "
-                  "safetensors are read, and no code of a model is ever run."))
+    st.markdown(_("Open a model of `transformers` and change its heads like those of our models: encoders (BERT, "
+                  "RoBERTa, ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, "
+                  "Mistral, Phi-3, Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers "
+                  "(ViT). Only safetensors are read, and no code of a model is ever run."))
 
 
 def _forms() -> Lab | None:
@@ -202,7 +202,7 @@ def _opened(lab: Lab) -> None:
     with st.container(border=True):
         st.markdown(f"**{literal(lab.name)}** · {literal(_(lab.task.title))}")
         st.table([{_("attention"): _(kind.title), _("layers"): kind.layers, _("heads"): kind.heads,
-                   _("between"): f"{_(ROWS[kind.query_row])} → {_(ROWS[kind.key_row])}",
+                   _("direction"): f"{_(ROWS[kind.query_row])} → {_(ROWS[kind.key_row])}",
                    _("causal"): _("yes") if kind.causal else _("no")}
                   for kind in lab.kinds], hide_index=True)
         st.markdown(_("{size:,.0f} MB in memory; a text may have {limit} tokens.", size=lab.nbytes / 1e6,

@@ -59,7 +59,7 @@ export function createLegend() {
 const word = text => make('span', { textContent: text });
 
 const ENDS = {
-  difference: [N_('← live is higher'), N_('constant is higher →')],
+  difference: [N_('← live weights are higher'), N_('constant weights are higher →')],
   change: [N_('← less than before'), N_('more than before →')],
 };
 

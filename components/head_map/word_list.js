@@ -97,7 +97,7 @@ export function createWordList(onPoint) {
       const isSink = i === own.length;
       const mark = isSink || marked.has(i) || isSpecialToken(own, i);
       const spaced = gaps[i + 1] || (sink && i === own.length - 1);
-      const note = isSink ? _('Attention sink: the part of the row that no word has') : (notes.get(i) ?? '');
+      const note = isSink ? _('Attention sink: the part of the row that goes to no word') : (notes.get(i) ?? '');
       return { ...wordOf(token, spaced, mark, narrow[i], note), leftward };
     });
     spans.push(...words);

@@ -141,7 +141,7 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded && !isFramed;
   const warns = !embedded && isFramed;
-  setText(state.line.firstChild, warns ? _('Files may not pass the frame of another site.') : '');
+  setText(state.line.firstChild, warns ? _('In a frame of another site, uploads and downloads may be blocked.') : '');
   setText(state.link, warns ? _('Open in a window of its own ↗') : _('Open this in Attention Lab ↗'));
   showLanguages(state, languages);
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus

@@ -64,7 +64,7 @@ const MAKE = {
     const blob = await inTime(figure ? figure.png(frame) : rasterised(framed()));
     if (blob) return save(blob, 'image/png', name('png'));
     // browsers that protect visitors from fingerprinting may refuse to read pixels
-    say(_('This browser made no PNG. The picture was saved as SVG.'));
+    say(_('This browser could not make a PNG. The picture was saved as SVG.'));
     return saveSvg(offer);
   },
   csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),

@@ -24,7 +24,7 @@ def by_values(addresses: Sequence[Address], values: Sequence[float] | ndarray) -
 
 
 def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
-    """Returns the random pruning order with number `draw`; it is the same for all models with as many heads."""
+    """Returns the random pruning order with number `draw`, the same for all models with the same number of heads."""
     return tuple(addresses[i] for i in numpy.random.default_rng((SEED, draw)).permutation(len(addresses)))
 
 

@@ -242,7 +242,7 @@ class MaskedMetric(Metric):
     @override
     def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_length"]
-        return message("hidden tokens guessed right at {shares}", shares=listed(
+        return message("hidden tokens predicted right at {shares}", shares=listed(
             message("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
     def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:

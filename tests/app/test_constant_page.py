@@ -79,13 +79,14 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     assert said.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
-    assert "All tasks count." in words(app)
+    assert "All tasks are counted in the mean." in words(app)
     headers = {header["what"]: header for header, _ in all_sent(app, "figure")}
     charts = {what: header["spec"] for what, header in headers.items()}
     assert headers["constant"]["at"] == headers["constant-tasks"]["at"] == 32
     line = table(charts["constant"])["constant, in the learned order"]
     assert [round(y, 4) for _, y in line] == [0, 0.0124, 0.0248, 0.0373, 0.0497]
-    assert labels(charts["constant"]) == ["paper: average of all heads constant", "paper: most"]
+    assert labels(charts["constant"]) == ["paper: average drop with all heads constant",
+                                           "paper: largest drop"]
     assert len(panels(charts["constant-tasks"])) == 7
     assert len(looks(charts["constant-loss"])) == 2
     assert "needs 3 trainings, and the current version of this study has measured 2" in words(app)
@@ -107,19 +108,19 @@ def test_another_number_of_heads_is_another_verdict(measured: Path):
 
 
 def test_tasks_that_do_not_count_are_named(measured: Path):
-    """The page names the tasks that its rule excludes. If no task counts, it shows no mean."""
+    """The page names the tasks that its rule excludes. If no task is counted, it shows no mean."""
     path = measured / "masked-softmax.papa.json"
     found = json.loads(path.read_text())
     found["tasks"]["pos"]["constant_answer"] = 0.9
     path.write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
-    assert "Tasks that do not count here: Parts of speech." in words(app) and shown(app)[1][0][3] == "–"
+    assert "Tasks that are not counted in the mean: Parts of speech." in words(app) and shown(app)[1][0][3] == "–"
     assert "mean relative drop 5.0%" in shown(app)[0] and "set after the first scores were known" in words(app)
     for its in found["tasks"].values():
         its["constant_answer"] = 0.9
     path.write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
-    assert not app.exception and shown(app)[0].startswith("No task counts for this model")
+    assert not app.exception and shown(app)[0].startswith("No task is counted for this model")
 
 
 def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):

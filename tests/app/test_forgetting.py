@@ -68,7 +68,7 @@ def test_nothing_in_a_text_is_markdown():
 def test_counts_in_words():
     assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
     some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
-    assert forgetting.counts(some) == "Kept of 5 tokens: layer 1 2 · layer 2 3 · layer 3 4"
+    assert forgetting.counts(some) == "Tokens kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
 
 
 def written(**link: str):

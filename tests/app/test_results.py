@@ -85,7 +85,7 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
     parts = sum(bool(its.parts) for its in claim.statements)
     assert len(app.table) == len(distinct) + parts + bool(claim.trainings) + bool(claim.rates)
-    assert shown.count("those of the table above") == len(tables) - len(distinct)
+    assert shown.count("in the table above") == len(tables) - len(distinct)
     assert len(app.get("download_button")) == len(claim.statements)
     drawn = [header for header, _ in all_sent(app, "figure")]
     assert {header["models"][0] for header in drawn if header["what"] == "results"} == \

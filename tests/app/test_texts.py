@@ -293,8 +293,9 @@ CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")
 def test_another_script_gets_a_note():
     for text, is_told in (("今天天气很好。", True), ("Жил-был маленький дракон", True), ("Once upon a time", False),
                        ("Café naïve, the “Kōan” 3 × 4", False), ("12 34", False)):
-        assert ("这个模型只读过英文" in sent(opened(lang="zh", text=text), "notice")[0]["status"]) is is_told, text
-    assert "this model has only read English" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
+        status = sent(opened(lang="zh", text=text), "notice")[0]["status"]
+        assert ("这个模型只用英文文本训练过" in status) is is_told, text
+    assert "this model was trained on English texts only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
 
 
 @pytest.mark.parametrize("language", OTHERS)

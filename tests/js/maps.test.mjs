@@ -49,7 +49,7 @@ test('differences have their own scale; a pruned head is faded and crossed out',
   const both = { value: (i, j) => j - i };
   const difference = mapPicture(map(['a', 'b'], ['a', 'b'], false, { ...both, view: 'difference' })).nodes;
   assert.equal(cells(difference)[1][1].fill, hexColour(false, 'diverging', 255));
-  assert.ok(texts(difference).includes('constant is higher'));
+  assert.ok(texts(difference).includes('constant weights are higher'));
   const pruned = mapPicture(map(['a'], ['a'], true, { pruned: true, opacity: 0.22 })).nodes;
   // a pruned head has two strokes, because a single stroke would look like the diagonal of a causal map
   assert.deepEqual(

@@ -293,9 +293,9 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
 
 
 def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
-    """If the oldest tokens are dropped, budgets are searched separately.
+    """The budgets for dropping the oldest tokens have a search of their own.
 
-    Here this search finds that another layer needs the most memory.
+    In this test, this search gives the most memory to another layer than the search for dropping tokens by F.
     """
     needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
 

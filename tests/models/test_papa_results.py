@@ -138,15 +138,16 @@ def test_better_models_are_ranked(tmp_path: Path):
     more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
     better = papa.claim(write(tmp_path / "m", *more)).statements[4]
     assert better.verdict.word == HOLDS and better.table[-1]["mean score without changes"] == "1.00"
-    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # one of 5! = 120 orders
+    assert better.table[-1]["relative drop with all heads constant"] == "p = 0.01"  # one of 5! = 120 orders
     less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
     assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
     assert papa.claim(write(tmp_path / "o", *more[:3])).statements[4].verdict.word == UNSURE
 
 
 def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
-    """Returns the measurement of a checkpoint stored during training: scores with no and with all heads constant or
-    pruned.
+    """Returns the measurement of a checkpoint that was stored during training.
+
+    It has the scores without changes, with all heads constant, and with all heads pruned.
     """
     found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():

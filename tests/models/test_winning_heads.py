@@ -38,7 +38,7 @@ def random_toy(seed: int, count: int = 9) -> Gating:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_as_few_as_an_exhaustive_search(seed: int):
-    """For every token, no smaller set of heads wins than the search finds, up to sets of two heads; else at most one.
+    """If a set of at most two heads wins, the search finds a smallest winning set; else it has at most one head more.
 
     The margin of the result is that of the gated predictions, and a token that wins already needs no head.
     """

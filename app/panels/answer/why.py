@@ -58,18 +58,18 @@ def _about(found: ScoreParts) -> tuple[str, list[tuple[str, str]]]:
     """Returns the text above the bars, and the splits of this score, each with its name."""
     dimensions = (DIMENSIONS, _("head dimensions"))
     if not found.key_names:
-        return _("The score is q·k × {factor:.3f} and what the model adds to it.", factor=found.factor), [dimensions]
-    about = _("The score is q·k × {factor:.3f}. The norm before the layer is held at its present scale.",
+        return _("The score is q·k × {factor:.3f}, plus what the model adds to it.", factor=found.factor), [dimensions]
+    about = _("The score is q·k × {factor:.3f}. The scale of the norm before the layer is treated as a constant.",
               factor=found.factor)
-    splits = [(KEY, _("what wrote the key")), (QUERY, _("what wrote the query")), dimensions]
+    splits = [(KEY, _("sources of the key")), (QUERY, _("sources of the query")), dimensions]
     if found.rotates:
         return about, [*splits, (POSITION, _("content and distance"))]
-    return about + " " + _("Cross-attention has no RoPE, so that the distance adds nothing."), splits
+    return about + " " + _("Cross-attention has no RoPE, so the distance adds nothing to the score."), splits
 
 
 def _bars(lab: Lab, split: str, found: ScoreParts) -> list[dict[str, Any]]:
     if split == POSITION:
-        return [{"label": _("content, as if both were at one place"), "value": found.content},
+        return [{"label": _("content, as if query and key had the same position"), "value": found.content},
                 {"label": _("distance (RoPE)"), "value": found.position}]
     if split == DIMENSIONS:
         half = len(found.dimensions)

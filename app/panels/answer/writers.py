@@ -21,10 +21,10 @@ from models.plan import Address
 CHOICES = 10  # number of most probable tokens that can be chosen
 MEASURE_NAMES = {DIRECT: N_("direct contribution"), HEADS: N_("gradient × input of heads"),
                  TOKENS: N_("gradient × input of tokens")}
-RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, gates and norm scales are constants. A "
-               "head counts with everything that later layers make of it, at all positions. The values equal "
-               "layer-wise relevance propagation (LRP) with the epsilon rule. The authors of LXT, a library for LRP, "
-               "write that LRP is patented and free only for personal and scientific use.")
+RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, gates and norm scales are constants. "
+               "The value of a head includes its effect through all later layers, summed over all positions. The "
+               "values equal layer-wise relevance propagation (LRP) with the epsilon rule. The authors of LXT, a "
+               "library for LRP, write that LRP is patented and free only for personal and scientific use.")
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
@@ -41,8 +41,8 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     if found.against is not None:
         total = _("Logit of {token} minus logit of {other}: {value:+.2f}, the sum of all bars.", token=word,
                   other=_quoted(output, found.against), value=found.total)
-    about = _("How much each part adds to the logit directly, with the final norm held fixed. What a head does through "
-              "later layers is not counted.")
+    about = _("The direct contribution of each part to the logit, with the scale of the final norm held constant. The "
+              "effect of a head through later layers is not included.")
     if isinstance(found, HeadRelevance):
         about, total = _(RELEVANCE), _arrived(output, found)
     choices = [choice("token", _("Answer"), output, found.token, False),

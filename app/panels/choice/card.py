@@ -38,13 +38,13 @@ def draw(card: Mapping[str, Any]) -> None:
     facts, training, attention = card["model"], card["training"], card["attention"]
     st.markdown(linked(f"**{plain(card['name'])}** · {plain(_(attention['title']))} · {plain(attention['source'])}"))
     st.code(_(attention["formula"]), language=None, wrap_lines=True)
-    st.markdown(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, {vocabulary:,} "
-                  "tokens; a typed text may have {longest}.", parameters=facts["parameters"],
+    st.markdown(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, vocabulary of "
+                  "{vocabulary:,} tokens; a text may have at most {longest} tokens.", parameters=facts["parameters"],
                   layers=facts["layers"], heads=facts["heads"], width=facts["width"], vocabulary=facts["vocabulary"],
                   longest=facts["longest_text"]))
     st.table(costs(card))
     if "alpha" in card:
-        st.markdown(_("What the mixture learned, α of each part by layer:"))
+        st.markdown(_("Learned weight α of each part of the mixture, by layer:"))
         st.table([{_("layer"): layer, **dict(zip(card["alpha"]["parts"], (f"{a:.3f}" for a in row), strict=True))}
                   for layer, row in enumerate(card["alpha"]["by_layer"], 1)])
     st.markdown(_("**Numbers**, on held-out data: {numbers}.", numbers=plain(_(headline(card)))))
@@ -60,7 +60,7 @@ def draw(card: Mapping[str, Any]) -> None:
     if "strength" in training:
         left = ", ".join(_("{kind} {n}", kind=_(its.title), n=training["heads_left"][its.name])
                          for its in catalogue.find(card["name"]).kinds if its.name in training["heads_left"])
-        st.markdown(_("From {start}, with learned gates of strength {strength}. Heads left: {left}.",
+        st.markdown(_("Trained further from {start}, with learned gates of strength {strength}. Heads left: {left}.",
                       start=plain(training["start"]), strength=training["strength"], left=left))
     if "lengths" in training:
         st.markdown(_("Lengths of the texts: {lengths}.", lengths=", ".join(map(str, training["lengths"]))))
@@ -80,8 +80,9 @@ def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
         Rows of a table.
     """
     cost, rows = card["cost"], []
-    for key, what in (("score_parameters", N_("parameters of the scores")),
-                      ("score_multiplications", N_("multiplications of the scores, one text of the trained length"))):
+    for key, what in (("score_parameters", N_("parameters that compute the scores")),
+                      ("score_multiplications", N_("multiplications to compute the scores of one text of the trained "
+                                                   "length"))):
         here, there = cost[key], cost[f"softmax_{key}"]
         rows.append({"": _(what), _("here"): f"{here:,}", _("softmax attention"): f"{there:,}",
                      _("ratio"): f"{here / there:.2f}"})

@@ -52,8 +52,8 @@ def offer(first: str) -> None:
         return
     steps = next(entry.steps for entry in family if entry.name == first)
     st.markdown("##### " + _("Compared models"))
-    st.markdown(_("The same text and the same changes, in another kind of attention; one training of each, so some "
-                  "of what differs is chance. Choose one here, or up to three above."))
+    st.markdown(_("The same text and the same changes, with another attention type. Each model was trained once, so "
+                  "some of the differences are random. Choose one model here, or up to three above."))
     for entry in found:
         button, line = st.columns([1, 2], vertical_alignment="center")
         button.button(_("Add {model}", model=model_label(entry.name)), key=f"beside {entry.name}",

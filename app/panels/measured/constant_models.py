@@ -65,7 +65,8 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     if ranked.trainings >= results.MODELS:
         caption = [] if math.isnan(ranked.rank) else [_(
             "Spearman's rank correlation over the last checkpoints of {n} trainings: {rank:.2f}. {chance:.1%} of "
-            "random orders reach it.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
+            "random orders have a correlation at least as high.", n=ranked.trainings, rank=ranked.rank,
+            chance=ranked.chance)]
     if any(study.moment for study, *_numbers in ranked.points):
         caption.append(_("A line joins the checkpoints of one training. masked-small, masked-middle and masked-large "
                          "(2, 4 and 5 layers) were trained only for this chart: {command}", command=f"`{ENCODERS}`"))

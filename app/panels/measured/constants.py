@@ -28,10 +28,11 @@ def draw(lab: Lab) -> None:
     """
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
-        st.markdown(_("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for "
-                      "this model yet: choose texts, and they are made here and kept while your visit lasts."))
+        st.markdown(_("The attention pattern of a constant head is its mean over many texts (PAPA). These means have "
+                      "not been computed for this model yet. Choose texts to compute them here; they are kept until "
+                      "your visit ends."))
     else:
-        st.markdown(_("The matrices are made: *Constant* works on every page. Other texts make other means."))
+        st.markdown(_("The matrices are ready: *Constant* works on every page. Other texts give other means."))
     source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
                                   format_func=_)
     text = ""

@@ -51,8 +51,8 @@ def draw(lab: Lab, state: LabState) -> None:
                    help=tip("entropy"))
         _texts(found["texts"], examples, "entropy", "{:.2f}")
     with tokens:
-        st.caption(_("The tokens with the largest share of the head's weight over all {n} texts, and how many times "
-                     "as much as under uniform attention.", n=found["count"]))
+        st.caption(_("The tokens with the largest share of the head's weight over all {n} texts. The last column "
+                     "divides this share by the share under uniform attention.", n=found["count"]))
         st.table([{_("Token"): _visible(lab, token), _("Share of the weight"): f"{share:.1%}",
                    _("Times uniform"): f"{times:.1f}"}
                   for token, share, times in zip(examples["keys"], examples["shares"], examples["times"], strict=True)])

@@ -127,8 +127,8 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     roles = shown(lab, found)
     names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
     if not found:
-        st.caption(_("Roles are measured over a corpus. That was not done for this model, so this page shows measures"
-                     " of this text only."))
+        st.caption(_("Roles are measured over a corpus. They were not measured for this model, so this page shows "
+                     "only measures of this text."))
         return
     if not roles:
         st.caption(_("No head of this model has a role by the rules below."))
@@ -167,13 +167,13 @@ def of_head(lab: Lab, found: dict[str, Any], address: Address) -> None:
         st.markdown(_(RULES))
 
 
-RULES = N_("A query looks at the token with its largest weight; tokens around the text do not count. **Position**: at"
-           " least 90% of the queries look at one distance. **Subject, object, adjective, adverb**: between two words"
-           " of a relation in the gold trees of an English treebank, the head finds the other word at least 10 "
-           "percentage points more often than the best fixed distance does. **Rarest word**: at least half of the "
-           "queries look at the rarest token of the text, and 10 points more than any fixed distance does. After "
-           "Voita et al. 2019. If a query sees no later token, only pairs in that order count. A role that more than "
-           "80% of a model's heads have is not shown.")
+RULES = N_("A query looks at the token with its largest weight; tokens that are added before and after the text are "
+           "ignored. **Position**: at least 90% of the queries look at one distance. **Subject, object, adjective, "
+           "adverb**: between two words of a relation in the gold trees of an English treebank, the head finds the "
+           "other word at least 10 percentage points more often than the best fixed distance does. **Rarest word**: "
+           "at least half of the queries look at the rarest token of the text, and 10 points more than any fixed "
+           "distance does. After Voita et al. 2019. If a query sees no later tokens, only pairs in that order are "
+           "counted. A role that more than 80% of a model's heads have is not shown.")
 
 
 def _marked(example: dict[str, Any]) -> str:

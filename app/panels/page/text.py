@@ -172,9 +172,9 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
     messages = [*map(_, problems)] + _left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
-        known.append(_("this model has only read English"))
+        known.append(_("this model was trained on English texts only"))
     if lab.task.only_english and is_capitals(text):
-        known.append(_("this model has read hardly any text in capitals"))
+        known.append(_("hardly any text in the training of this model was in capitals"))
     if prompt.template:
         known[0] += " " + _("({n} of the chat template)", n=len(prompt.template))
     status = "" if messages else " · ".join(known)
@@ -198,7 +198,8 @@ def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
         found.append({"name": events.TRIM, "label": _("Remove the space")})
     if lab.task.chats:
         found.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
-            "The model reads the text as a user's message, with the tokens that it was trained to see around it.")})
+            "The model reads the text as a user's message. The template adds the tokens that surrounded such messages "
+            "in training.")})
     return found
 
 

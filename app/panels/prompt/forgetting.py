@@ -26,7 +26,8 @@ BUDGETS = (64, 32, 16, 8, 4)  # choices for the number of tokens that each layer
 # window in tokens -> the softmax model with which generation with limited memory is compared
 CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
-         "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
+         "chosen-oldest": N_("chosen budgets, oldest token dropped"), "equal-oldest": N_("equal budgets, oldest token "
+                                                                                    "dropped")}
 _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
     {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # without the selective mask F
 
@@ -46,7 +47,7 @@ def choose(lab: Lab, state: LabState) -> None:
         offered[_("Keep {budgets} tokens while writing, by layer", budgets=by_layer)] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
     st.selectbox(_("Tokens kept while writing"), list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 width=300, help=_("How many tokens each layer keeps while the text is read and written on"),
+                 width=300, help=_("How many tokens each layer keeps while the model reads and continues the text"),
                  on_change=_on_memory, args=(offered,))
 
 
@@ -91,7 +92,7 @@ def counts(steps: Sequence[Step]) -> str:
     if len(set(kept)) == 1:
         return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
     by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
-    return _("Kept of {count} tokens: {by_layer}", count=len(steps), by_layer=by_layer)
+    return _("Tokens kept of {count}: {by_layer}", count=len(steps), by_layer=by_layer)
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:
@@ -137,14 +138,15 @@ def section(lab: Lab) -> None:
         return
     control = _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
-                  "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
-                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"]),
+                  "books. At 8, the layers together keep an eighth of all tokens. The tokens with the largest F are "
+                  "dropped or, for comparison, the oldest tokens except the first.", windows=result["windows"],
+                  window=result["window"]),
                 help=tip("perplexity"))
     verdict = _verdict(result, control)
     if verdict:
         st.markdown(verdict)
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
-    budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
+    budgets = _("Chosen budgets: the share of each layer was chosen on {windows} other windows.",
                 windows=result["validation_windows"])
     spec = memory_curves.spec(points(result, control))
     figure(key="memory chart", spec=spec_of(spec), models=[lab.name], what="memory",

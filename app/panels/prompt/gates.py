@@ -46,8 +46,9 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
     gates = trace.gates[kind.name]
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(_("**Gates**, of every token and head: closed is empty, open is full. The model computes them from "
-                      "the token; a bar or a key of yours multiplies them."))
+        st.markdown(_("**Gates** of every token and head: an empty bar is a closed gate, a full bar an open gate. The "
+                      "model computes the gates from the token. If you set a gate of a head, its gates are multiplied "
+                      "by your value."))
         mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
                          for number, values in enumerate(gates, 1))
         tokens = spelt(trace.rows[kind.query_row])

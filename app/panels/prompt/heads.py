@@ -103,14 +103,14 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
         found.append(_("These weights are a table: they are the same for every text, so no query can look for a word, "
                        "and making the head constant changes nothing. Type, and see that the map stays the same."))
     if kind.attention.has_sink:
-        found.append(_("The last column is the attention sink: a learned score of every head that takes its part of "
-                       "each row and has no value. Rows sum to 1 with it."))
+        found.append(_("The last column is the attention sink: a learned score of each head, which receives a part of "
+                       "each row's weight but has no value vector. With this column, each row sums to 1."))
     elif not kind.attention.is_distribution:
         found.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
                        "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
         found.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
-                       "output of a head, so its votes still count.", layer=layer + 1))
+                       "output of a head, so its votes remain in effect.", layer=layer + 1))
     return found
 
 
@@ -122,8 +122,8 @@ def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:
     """
     others = [_("{n} ({type})", n=i, type=name.replace("_", " ")) for i, (name, has) in enumerate(types, 1) if not has]
     rows = [str(i) for i, (_name, has) in enumerate(types, 1) if has]
-    return _("This model has {n} layers. The rows of the grid are its layers {rows}. These have no attention map: "
-             "{others}.", n=len(types), rows=", ".join(rows), others=", ".join(others))
+    return _("This model has {n} layers. The rows of the grid are its layers {rows}. These layers have no attention "
+             "map: {others}.", n=len(types), rows=", ".join(rows), others=", ".join(others))
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:

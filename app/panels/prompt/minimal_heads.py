@@ -49,11 +49,13 @@ BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confi
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
          UNDECIDED: N_("undecided")}
 MEANINGS = {
-    FACILITATING: N_("**Facilitating** ({n}): open under both pushes. Without them the loss is {loss:.3f}."),
-    INTERFERING: N_("**Interfering** ({n}): closed under both pushes. Without them the loss is {loss:.3f}."),
-    IRRELEVANT: N_("**Irrelevant** ({n}): they go where they are pushed. Without them the loss is {loss:.3f}."),
-    UNDECIDED: N_("**Undecided** ({n}): closed when pushed open, and open when pushed shut; the two fits found "
-                  "different ways. Without them the loss is {loss:.3f}.")}
+    FACILITATING: N_("**Facilitating** ({n}): gates that stay open with both penalties. Without these heads the loss "
+                     "is {loss:.3f}."),
+    INTERFERING: N_("**Interfering** ({n}): gates that close with both penalties. Without these heads the loss is "
+                    "{loss:.3f}."),
+    IRRELEVANT: N_("**Irrelevant** ({n}): gates that follow the penalty. Without these heads the loss is {loss:.3f}."),
+    UNDECIDED: N_("**Undecided** ({n}): gates that close although closed gates are penalised, and open although open "
+                  "gates are; the two fits found different solutions. Without these heads the loss is {loss:.3f}.")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +129,9 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
     """
     search = state.search
     if search.wanted != WINNING or not before.outputs:
-        st.markdown(_("**Minimal heads** are those that the answer cannot do without. Gates are learned for this text "
-                      "alone, in seconds; the model's weights do not change. Apply the result to see it on the grid "
-                      "and to share it as a link."))
+        st.markdown(_("**Minimal heads** are the heads that the answer needs. Gates are learned for this text alone, "
+                      "in seconds; the model's weights do not change. Apply the result to see it on the grid and to "
+                      "share it as a link."))
     if not before.outputs:
         st.caption(_("This text has no prediction, so there are no minimal heads to search for.")
                    if before.vectors is None else _("This model makes no predictions, so there are no minimal heads to "
@@ -251,11 +253,11 @@ def _told(found: Grouped) -> str:
 
 def _groups(lab: Lab, found: Grouped) -> None:
     losses, untouched = found.groups.losses, found.groups.loss
-    st.markdown(_("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the right answers, once pushed "
-                  "open and once pushed shut.",
+    st.markdown(_("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the right answers, once with "
+                  "a penalty on closed gates and once with a penalty on open gates.",
                   loss=untouched) if found.known else
                 _("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the model's own answers, once "
-                  "pushed open and once pushed shut.", loss=untouched))
+                  "with a penalty on closed gates and once with a penalty on open gates.", loss=untouched))
     titles = {kind.name: _(kind.title) for kind in lab.kinds}
     rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),
              "kept": round(kept, 3), "removed": round(removed, 3)}

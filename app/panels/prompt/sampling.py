@@ -29,7 +29,7 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
         said = _("Drawn with seed {seed}", seed=sampling.seed)
     place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
-              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other random numbers"))
+              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with another random seed"))
     if place.open:  # the content of a closed dialog is not sent with every click
         with place:
             _details(state)
@@ -44,10 +44,10 @@ def _details(state: LabState) -> None:
         st.session_state[session.TOP_P] = sampling.top_p
         st.session_state[session.SEED] = sampling.seed
         st.slider(_("Temperature"), 0.05, MAX_TEMPERATURE, step=0.05, key=session.TEMPERATURE,
-                  on_change=events.on_sampling, help=_("Below 1 likely tokens come more often than the model expects "
-                                                       "them, above 1 less often"))
+                  on_change=events.on_sampling, help=_("Below 1, likely tokens are drawn more often than their "
+                                                       "probability; above 1, less often"))
         st.slider(_("Top-p"), MIN_TOP_P, 1.0, step=0.05, key=session.TOP_P, on_change=events.on_sampling,
-                  help=_("Only the likeliest tokens that have this probability together are drawn from"))
+                  help=_("Only the likeliest tokens are drawn, until their probabilities sum to this value"))
         st.number_input(_("Seed"), 0, MAX_SEED, key=session.SEED, on_change=events.on_sampling)
     st.caption(_("Both texts are drawn with the same random numbers, so with the same seed they differ only because of "
                  "your changes."))

@@ -57,8 +57,8 @@ class AnswerView:
     def toggled(self, token: int) -> AnswerView:
         """Returns the settings after a click on a token.
 
-        The first clicked token is explained, the second is compared with the first. A click on a chosen token releases
-        it.
+        The first clicked token is explained, the second is compared with the first. A click on a chosen token
+        deselects this token.
         """
         if token == self.token:
             return replace(self, token=self.against, against=NONE)

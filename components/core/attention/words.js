@@ -119,12 +119,12 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
     return list ? _('For query {word}, F masks {list}', values) : _('For query {word}, F masks nothing', values);
   if (what === 'change' && view === 'change')
     return list
-      ? _('{word}, after your changes against before, in points: {list}', values)
+      ? _('{word}, weights after minus before your changes, in percentage points: {list}', values)
       : _('{word}: the same as before your changes', values);
   if (what === 'change')
     return list
-      ? _('{word}, constant against live, in points: {list}', values)
-      : _('{word}: constant and live are the same', values);
+      ? _('{word}, constant minus live weights, in percentage points: {list}', values)
+      : _('{word}: constant and live weights are the same', values);
   if (what === 'seen')
     return list ? _('{word} is attended to by {list}', values) : _('No word attends to {word}', values);
   if (!row.some(value => value > 0)) return _('{word} attends to nothing', values);

@@ -15,7 +15,7 @@ const TILE = 88; // side of a head's tile in px
 const GAP = 8;
 
 const ENDS = {
-  difference: [N_('live is higher'), N_('constant is higher')],
+  difference: [N_('live weights are higher'), N_('constant weights are higher')],
   change: [N_('less than before'), N_('more than before')],
 };
 

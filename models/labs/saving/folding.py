@@ -129,8 +129,8 @@ def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
     if model is None:
         model, removed = _checked(lab, config, found.state, found), 0
     if model is None:
-        raise StructureError(message("the gates of this model cannot be multiplied into its weights: more than a "
-                                     "linear map reads its heads"))
+        raise StructureError(message("the gates of this model cannot be multiplied into its weights, because more "
+                                     "than one linear map reads the outputs of its heads"))
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     written = {path.name for path in folder.iterdir()}
@@ -159,7 +159,8 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         found = next(iter(exact or [its for its in maps if its.given.shape[-1] == size]), None)
         name = None if found is None else names.get((found.weight.data_ptr(), found.weight.shape))
         if found is None or name is None:
-            raise StructureError(message("no linear map of this model's layers reads the heads' outputs alone"))
+            raise StructureError(message("the layers of this model have no linear map that reads only the outputs of "
+                                         "the heads"))
         yield Site(kind, layer, module, name, found.dim, record.outputs.shape[-1])
 
 

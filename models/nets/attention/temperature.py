@@ -23,7 +23,7 @@ class Temperature(Softmax):
 
     title = N_("Constant temperature")
     label, colour, dash = N_("constant temperature"), 6, 3
-    line = N_("Softmax, flatter by one constant: the control for log n.")
+    line = N_("Softmax with scores times one constant: the control for log n.")
     formula = N_("A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)")
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""

@@ -47,7 +47,7 @@ from models.tasks.stories import CONTEXT, StoriesCorpus
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # number of greedy steps from one factor to the next; with 4 there would be no choice between layers
-OLDEST = "-oldest"  # suffix that marks the controls' ways
+OLDEST = "-oldest"  # suffix of the names of the controls, which drop the oldest tokens
 # number of windows of 256 tokens to report, and to choose budgets on; fewer windows if they are longer
 WINDOWS, VALIDATION = 64, 24
 SEED = 7  # random seed of the choice of windows, which is the same for every model

@@ -35,7 +35,8 @@ HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len",
              "max_encoder_position_embeddings")
 
-TRAITS = Traits(N_("Softmax, as the model has it"), "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
+TRAITS = Traits(N_("Softmax, in the variant of this model"), "A = softmax(q kᵀ · scale + bias)", policies=("trained",
+                                                                                                           "logn"))
 
 
 def read_config(folder: Path) -> Any:

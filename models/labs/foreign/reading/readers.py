@@ -119,8 +119,9 @@ class TextReader(Reader):
         for i in kept:
             if encoded.ids[i] >= self.vocabulary:
                 start, stop = encoded.starts[i], encoded.stops[i]
-                raise InputError(message("“{word}” is token {id} of the tokenizer, and the model has only {rows} rows: "
-                                         "leave the word out", word=encoded.text[start:stop], id=encoded.ids[i],
+                raise InputError(message("“{word}” is token {id} of the tokenizer, but the model has embeddings of "
+                                         "only {rows} tokens: remove the word", word=encoded.text[start:stop],
+                                         id=encoded.ids[i],
                                          rows=self.vocabulary), start, max(stop, start + 1))
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any,
             made = last if norm is None else _applied(norm, last)
             if made is not None and made.shape == expected.shape and close(made, expected):
                 return Head(model, inputs, output, norm)
-    raise StructureError(message("what this model's head reads is no norm of its last layer's output"))
+    raise StructureError(message("the output head of this model does not read a normalised output of its last layer"))
 
 
 def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
@@ -199,14 +199,15 @@ def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
     found = next((its for its in linears if its.given.shape[-1] == len(joined) and torch.equal(its.given[0], joined)),
                  None)
     if found is None:
-        raise StructureError(message("no linear map of this model's layers reads the heads' outputs alone"))
+        raise StructureError(message("the layers of this model have no linear map that reads only the outputs of the "
+                                     "heads"))
     weight = found.module.weight if isinstance(found.module, Conv1D) else found.module.weight.T  # shape (inner, C)
     assert isinstance(weight, Tensor)
     heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
     mlp = after - state - found.returned[0]
     if not close(linears[-1].returned[0], mlp) or linears[-1] is found:
         raise StructureError(message("the layers of this model do not only add to a residual stream: a norm or a "
-                                     "factor stands after the sum, so that no part has a share of its own"))
+                                     "factor follows the sum, so the contributions of the parts cannot be separated"))
     bias: Any = found.module.bias
     return heads, bias, mlp
 

@@ -290,14 +290,15 @@ def _better(studies: Sequence[Study]) -> Statement:
                       p_true=p, p_false=1 - p)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
              N_("mean score without changes"): f"{quality:.3f}",
-             N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
+             N_("relative drop with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in ranking.points]
     if check.outcome != UNKNOWN:
         rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
                      "parameters": tables.NOTHING, "mean score without changes": f"{ranking.rank:.2f}",
-                     "lost with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
+                     "relative drop with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
-                              for study, quality, drop in ranking.points], message("lost with all heads constant"),
+                              for study, quality, drop in ranking.points], message("relative drop with all heads "
+                                                                                   "constant"),
                   message("mean score without changes"), alt=listed((
                       message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
                       for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None

@@ -224,7 +224,7 @@ CORPORA = {corpus.key: corpus for corpus in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),
     Corpus("ner-twitter", N_("Names in tweets"), "f1", True, _twitter, "tweets"),
     Corpus("ner-emerging", N_("New names"), "f1", True, _emerging, "emerging"),
-    Corpus("slots", N_("Slots of an order"), "f1", True, _slots, "orders"),
-    Corpus("intent-snips", N_("Intent of an order"), "accuracy", False, _intents, "orders"),
-    Corpus("intent-banking", N_("What a customer wants"), "accuracy", False, _banking, "banking"),
-    Corpus("acceptability", N_("Is it grammatical"), "matthews", False, _acceptability, "sentences"))}
+    Corpus("slots", N_("Slots of a command"), "f1", True, _slots, "orders"),
+    Corpus("intent-snips", N_("Intent of a command"), "accuracy", False, _intents, "orders"),
+    Corpus("intent-banking", N_("Intent of a bank customer"), "accuracy", False, _banking, "banking"),
+    Corpus("acceptability", N_("Grammatical or not"), "matthews", False, _acceptability, "sentences"))}
