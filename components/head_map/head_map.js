@@ -43,7 +43,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
   if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
   if (gate === 0) return _('This head is pruned: its pattern has no effect.');
   if (gate < 1)
-    return _('The colours are faded, because the gate passes on {share}% of this head\'s output.', {
+    return _("The colours are faded, because the gate passes on {share}% of this head's output.", {
       share: Math.round(100 * gate),
     });
   if (constant) return _('The pattern after your changes to this head.');
@@ -131,7 +131,13 @@ function update(state, data) {
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
   setText(state.title, `${name} · ${stateName(data.constant, data.gate, data.patched).replaceAll(', ', ' · ')}`);
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
-  showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is computed from the patterns after your changes') : '');
+  showTabs(
+    state.tabs,
+    VIEWS,
+    views,
+    state.view,
+    isMean ? _('The mean is computed from the patterns after your changes') : '',
+  );
   const words = form === 'words';
   setText(state.note, noteOf(state.view, words ? mean : 'head', data));
   showRemarks(state.remarks, data.remarks);
