@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "models"))
 from foreign_tiny import lab_of  # noqa: E402  # the path of tests/models has to be added first
 
 from models.labs.foreign.refusals import REFUSALS, version  # noqa: E402
-from tests.models.foreign_architectures import ARCHITECTURES  # noqa: E402
+from tests.models.foreign_architectures import ARCHITECTURES, HYBRIDS  # noqa: E402
 
 HEAD = """# Architectures
 
@@ -27,14 +27,30 @@ every model passes when it is opened.
 """
 
 
+MIXED = """## Hybrids
+
+Some layers of these models have no softmax over keys and therefore no attention maps. The other layers are shown, and
+the grid names the layers that are missing. `conv` is a short convolution (`tests/models/test_foreign_hybrids.py`).
+
+| architecture | opens as | layers without maps |
+|---|---|---|
+"""
+
+
 def document() -> str:
-    """Returns the documentation page with the tested architectures and the table of refusals."""
+    """Returns the documentation page with the tested architectures, the hybrids and the table of refusals."""
     rows = []
     for name, (_config, model, _numbers, _make) in ARCHITECTURES.items():
         lab = lab_of(name)
         rows.append(f"| {model} | {lab.task.title} | {', '.join(kind.title.lower() for kind in lab.kinds)} |")
+    hybrids = []
+    for name, (_config, model, _numbers, _make) in HYBRIDS.items():
+        lab = lab_of(name)
+        others = sorted({spelt.replace("_", " ") for spelt, is_shown in lab.layer_types if not is_shown})
+        hybrids.append(f"| {model} | {lab.task.title} | {', '.join(others) or 'none: each has attention and a state space'} |")
     refusals = [f"| {row.reason} | {row.remedy} |" for row in REFUSALS.values()]
-    return "\n".join([HEAD.format(version=version()) + "\n".join(dict.fromkeys(rows)), "", "## Refusals", "",
+    return "\n".join([HEAD.format(version=version()) + "\n".join(dict.fromkeys(rows)), "",
+                      MIXED + "\n".join(hybrids), "", "## Refusals", "",
                       "| reason | what to do |", "|---|---|", *refusals, ""])
 
 

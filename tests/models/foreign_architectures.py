@@ -129,6 +129,7 @@ PICTURES = {name for name, (_, _, _, make) in ARCHITECTURES.items() if not make}
 
 _LINEAR = {**SHARED, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
            "linear_key_head_dim": 8, "linear_value_head_dim": 8}
+_STATES = {"num_hidden_layers": 2, "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_chunk_size": 16}
 HYBRIDS: dict[str, tuple[str, str, dict[str, Any], str]] = {  # models in which some layers have no attention maps
     "qwen3_next": ("Qwen3NextConfig", "Qwen3NextForCausalLM",
                    {**_LINEAR, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16,
@@ -138,4 +139,24 @@ HYBRIDS: dict[str, tuple[str, str, dict[str, Any], str]] = {  # models in which 
                 {**SHARED, "num_local_experts": 2, "num_experts_per_tok": 1, "block_size": 16}, "bytes"),
     "lfm2": ("Lfm2Config", "Lfm2ForCausalLM",
              {**SMALL, "num_key_value_heads": 2, "num_hidden_layers": 3, "full_attn_idxs": [1]}, "bytes"),
+    # every layer of Falcon-H1 has attention beside a state space
+    "falcon_h1": ("FalconH1Config", "FalconH1ForCausalLM",
+                  {**SHARED, **_STATES, "mamba_d_ssm": 64, "mamba_n_groups": 1}, "bytes"),
+    "jamba": ("JambaConfig", "JambaForCausalLM",
+              {**SHARED, "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2,
+               "expert_layer_period": 2, "expert_layer_offset": 1, "num_experts_per_tok": 1, "mamba_d_state": 8,
+               "use_mamba_kernels": False}, "bytes"),
+    "bamba": ("BambaConfig", "BambaForCausalLM", {**SHARED, **_STATES, "attn_layer_indices": [1]}, "bytes"),
+    "granitemoehybrid": ("GraniteMoeHybridConfig", "GraniteMoeHybridForCausalLM",
+                         {**SHARED, **_STATES, "layer_types": ["mamba", "attention"], "num_local_experts": 2,
+                          "num_experts_per_tok": 1, "shared_intermediate_size": 32}, "bytes"),
+    "recurrent_gemma": ("RecurrentGemmaConfig", "RecurrentGemmaForCausalLM",
+                        {**SHARED, "num_hidden_layers": 3, "lru_width": 32}, "bytes"),
+    "olmo_hybrid": ("OlmoHybridConfig", "OlmoHybridForCausalLM", _LINEAR, "bytes"),
+    "nemotron_h": ("NemotronHConfig", "NemotronHForCausalLM",
+                   {**SHARED, "num_hidden_layers": 3, "hybrid_override_pattern": "M*-", "mamba_num_heads": 8,
+                    "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 1, "chunk_size": 16, "head_dim": 8}, "bytes"),
+    "zamba2": ("Zamba2Config", "Zamba2ForCausalLM",
+               {**SHARED, "num_hidden_layers": 3, "mamba_d_state": 8, "n_mamba_heads": 8, "mamba_headdim": 8,
+                "chunk_size": 16, "layers_block_type": ["mamba", "hybrid", "mamba"], "hybrid_layer_ids": [1]}, "bytes"),
 }

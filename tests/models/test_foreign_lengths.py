@@ -180,7 +180,9 @@ def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: in
 
 @pytest.mark.parametrize(("name", "others"), [("qwen3_next", "1 (linear attention), 2 (linear attention), 3"),
                                               ("qwen3_5", "1 (linear attention), 2 (linear attention), 3"),
-                                              ("minimax", "(linear attention)"), ("lfm2", "1 (conv), 3 (conv)")])
+                                              ("minimax", "(linear attention)"), ("lfm2", "1 (conv), 3 (conv)"),
+                                              ("nemotron_h", "1 (linear attention), 3 (mlp)"),
+                                              ("zamba2", "1 (linear attention), 3 (linear attention)")])
 def test_a_hybrid_opens_with_its_softmax_layers_and_names_the_others(name: str, others: str):
     lab = lab_of(name)
     (row,) = (i for i, (_, has) in enumerate(lab.layer_types, 1) if has)

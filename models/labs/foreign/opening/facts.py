@@ -27,7 +27,7 @@ HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's 
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
 APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # model types without a softmax over all tokens
-NO_SOFTMAX = {"conv", "linear_attention", "moe"}  # layer types of hybrid models that have no attention maps
+NO_SOFTMAX = {"conv", "linear_attention", "mlp", "moe"}  # layer types of hybrid models that have no attention maps
 
 # names that configs of different architectures use for the same number
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
