@@ -47,7 +47,8 @@ def document() -> str:
     for name, (_config, model, _numbers, _make) in HYBRIDS.items():
         lab = lab_of(name)
         others = sorted({spelt.replace("_", " ") for spelt, is_shown in lab.layer_types if not is_shown})
-        hybrids.append(f"| {model} | {lab.task.title} | {', '.join(others) or 'none: each has attention and a state space'} |")
+        without = ", ".join(others) or "none: each has attention and a state space"
+        hybrids.append(f"| {model} | {lab.task.title} | {without} |")
     refusals = [f"| {row.reason} | {row.remedy} |" for row in REFUSALS.values()]
     return "\n".join([HEAD.format(version=version()) + "\n".join(dict.fromkeys(rows)), "",
                       MIXED + "\n".join(hybrids), "", "## Refusals", "",
