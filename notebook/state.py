@@ -11,7 +11,8 @@ from app.state.shared import VIEWS
 from models.kind import Shape
 from models.plan import MAX_BASE, MIN_BASE, POLICIES, HeadPlan
 
-CHOICES = {"view": VIEWS, "form": ("words", "matrix"), "mean": ("head", "layer", "all")}
+CHOICES = {"view": VIEWS, "form": ("words", "matrix"), "mean": ("head", "layer", "all"),
+           "shading": ("root", "linear")}
 LAST = -1
 
 
@@ -22,7 +23,7 @@ class Choices:
     Attributes:
         plan: interventions on heads, for all models of the widget.
         selection: the head that the large map shows, and the heads that the controls change.
-        view, form, mean: settings of the large map, see CHOICES.
+        view, form, mean, shading: settings of the maps, see CHOICES.
         asked: index of the prediction in the effect panel, or LAST.
     """
 
@@ -31,6 +32,7 @@ class Choices:
     view: str = VIEWS[0]
     form: str = "words"
     mean: str = "head"
+    shading: str = "root"
     asked: int = LAST
 
     def after(self, event: Mapping[str, Any], shape: Shape) -> Choices:

@@ -149,9 +149,9 @@ class HeadsWidget(anywidget.AnyWidget):
         parts = [
             heads.part(key=f"heads-{index}", led=not index, on_event=self._on_event, selection={
                 "kind": selection.kind, "layer": selection.layer, "head": selection.head, "scope": selection.scope},
-                **content.grids(lab, plan, after)),
+                shading=choices.shading, **content.grids(lab, plan, after)),
             head_map.part(key=f"map-{index}", view=choices.view, form=choices.form, mean=choices.mean, changed=changed,
-                          on_event=self._on_event,
+                          shading=choices.shading, on_event=self._on_event,
                           **content.head_map(lab, plan, after, maps, address, base, asked)),
             effect.part(key=f"effect-{index}", index=known, on_event=self._on_event,
                         **effect_content.content(lab, plan, before, after))]

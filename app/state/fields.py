@@ -19,6 +19,7 @@ from app.state.lab_state import (
     PAGES,
     PARTS,
     SECTIONS,
+    SHADINGS,
     SHOWN,
     TERMS,
     LabState,
@@ -291,6 +292,8 @@ FIELDS = (
     Field("mean", "mean", _one_of(N_("The link has an unknown choice of heads for the mean, “{text}”. The default is "
                                      "used."),
                                   dict.fromkeys(MEANS))),
+    Field("shade", "shading", _one_of(N_("The link has an unknown colour scale, “{text}”. The default is used."),
+                                      dict.fromkeys(SHADINGS))),
     Field("ask", "asked", carry=_kept_in_family, parse=_number(
         N_("The link has an unknown prediction, “{text}” (it must be "
            "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),

@@ -38,6 +38,8 @@ FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("
 FORMS = ("words", "matrix")  # forms of the large attention map
 # the words are tinted by the head's pattern, or by the mean of its layer or of all heads
 MEANS = ("head", "layer", "all")
+# how weights become colours: in proportion to their square root, so that small weights are visible, or to the weights
+SHADINGS = ("root", "linear")
 # the disagreement terms (Li et al. 2018), which measure how heads differ
 TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
 # parts of the Compare page below the heads; all models show the same part
@@ -125,6 +127,7 @@ class LabState:
         page: the open page, a key of PAGES.
         form: the form of the large map, one of FORMS.
         mean: the heads whose (mean) pattern tints the words, one of MEANS.
+        shading: how the weights in maps and thumbnails become colours, one of SHADINGS.
         sampling: temperature, top-p and seed of the continuation.
         lesson: the open step of a lesson; None outside lessons.
         answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
@@ -160,6 +163,7 @@ class LabState:
     language: str = ENGLISH
     form: str = FORMS[0]
     mean: str = MEANS[0]
+    shading: str = SHADINGS[0]
     search: Search = Search()
     heads: HeadsView = HeadsView()
     constant: ConstantView = ConstantView()

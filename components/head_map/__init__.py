@@ -15,9 +15,9 @@ from components.payload import lower_triangle
 def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kind_title: str = "", layer: int,
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
-             form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
-             patched: bool = False, gate: float = 1.0, changed: bool = False, base: ndarray | None = None,
-             causal: bool = True, has_sink: bool = False, is_distribution: bool = True,
+             form: str = "words", mean: str = "head", shading: str = "root", at: int | None = None,
+             is_constant: bool = False, patched: bool = False, gate: float = 1.0, changed: bool = False,
+             base: ndarray | None = None, causal: bool = True, has_sink: bool = False, is_distribution: bool = True,
              template: Sequence[int] = (), parts: Mapping[int, str] | None = None, model: str = "",
              remarks: Sequence[str] = (), explains: bool = False, on_event: OnEvent | None = None) -> Content:
     """Displays the attention map of a head. Rows of the matrix are queries, columns are keys.
@@ -41,6 +41,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         form: `words`, the text with tinted words, or `matrix`.
         mean: the pattern that tints the words: that of the `head`, the mean over its `layer`, or the mean over `all`
             heads of the block. The browser computes the means from the thumbnails of the grids beside the map.
+        shading: how weights become colours: `root`, in proportion to the square root of the weight, or `linear`.
         at: the query whose attention tints the words while the pointer is on no word; None for the last query.
         is_constant: whether the head is constant, for the title.
         patched: whether the head takes its output or pattern from a second prompt, for the title.
@@ -58,8 +59,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         model: title of the model, for downloads.
         remarks: sentences below the map; names of controls between asterisks become bold.
         explains: True if a click on a cell of the matrix opens the parts of its score.
-        on_event: called with {type: view, view, sequence} when another view is chosen. For `form` and `mean`, the
-            events have the same format. A click on a cell sends {type: cell, row, column, sequence}.
+        on_event: called with {type: view, view, sequence} when another view is chosen. For `form`, `mean` and
+            `shading`, the events have the same format. A click on a cell sends {type: cell, row, column, sequence}.
 
     Raises:
         ValueError: a matrix has another shape than queries x keys.
@@ -98,6 +99,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
               "remarks": list(remarks)}
     if changed:
         header |= {"changed": True, "base": named}
+    if shading != "root":
+        header["shading"] = shading
     if keys is not None:
         header["columns"] = keys
     if at is not None:

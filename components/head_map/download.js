@@ -28,6 +28,7 @@ export function mapOffer(state) {
     value: cellValues(data, view),
     most,
     view,
+    shading: state.shading,
     opacity: view === 'used' ? gateOpacity(data.gate) : 1,
     pruned: view === 'used' && data.gate === 0,
   };

@@ -8,7 +8,7 @@ import {
   isDifference,
   largestWeight,
 } from '../core/attention/pattern.js';
-import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
+import { colourTable, differenceStep, scaleName, weightStep } from '../core/attention/scales.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
 import { _, N_ } from '../core/texts.js';
@@ -19,7 +19,7 @@ import { addTip } from '../widgets/tip.js';
 import { mapOffer, VIEWS } from './download.js';
 import { createMaskingPlayer } from './masking_player.js';
 import { createMatrix } from './matrix.js';
-import { cellReading, createLegend, createReadout, weightLegend } from './readout.js';
+import { cellReading, createLegend, createReadout, createShading, weightLegend } from './readout.js';
 import { pointTogether } from './shared_pointer.js';
 import { createWordsPanel } from './words_panel.js';
 
@@ -57,6 +57,10 @@ function create(state) {
   const tabs = tabList(state, 'view', _('View of the head'));
   forms.classList.add('forms');
   const [readout, legend] = [createReadout(), createLegend()];
+  const shadings = createShading(shading => {
+    state.send({ type: 'shading', shading });
+    state.refresh();
+  });
   const matrix = createMatrix(
     (i, j) => {
       readout.say(...cellReading(state, i, j));
@@ -66,7 +70,8 @@ function create(state) {
   );
   const take = createDownloadMenu(() => mapOffer(state), _('Download: this head'));
   const words = createWordsPanel(state, readout, legend);
-  const map = make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
+  const below = make('div', { className: 'below' }, legend.element, shadings.element);
+  const map = make('div', { className: 'map' }, words.element, matrix.element, readout.element, below);
   const player = createMaskingPlayer();
   const attributes = { role: 'tabpanel', 'aria-labelledby': 'title' };
   const panel = make('div', { id: 'panel', className: 'panel', attributes }, map, player.element);
@@ -85,6 +90,7 @@ function create(state) {
     words,
     readout,
     legend,
+    shadings,
     map,
     player,
     panel,
@@ -126,6 +132,8 @@ function update(state, data) {
   const known = view => views.includes(view) && (view !== 'change' || data.base);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
   const isMean = form === 'words' && mean !== 'head'; // a mean is available only for the patterns after the plan
+  state.shading = chosen(state, 'shading') ?? 'root';
+  state.shadings.show(state.shading);
   Object.assign(state, { form, mean, view: known(view) && !isMean ? view : 'used' });
   state.most = largestWeight(data);
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
@@ -146,6 +154,7 @@ function update(state, data) {
   state.player.element.hidden = !player;
   state.words.element.hidden = !words;
   state.matrix.element.hidden = words;
+  state.shadings.element.hidden = state.view === 'mask'; // the fraction that F masks has one scale
   state.panel.classList.toggle('roomy', Boolean(data.arrays.selected) && !words);
   if (player) return state.player.show(data, state.dark);
   state.player.pause();
@@ -164,11 +173,11 @@ function showMatrix(state, data, name) {
   state.matrix.element.classList.toggle('explains', Boolean(data.explains));
   state.values = cellValues(data, state.view);
   state.matrix.show(drawing(state, data));
-  state.legend.show({ dark: state.dark, ...weightLegend(state.most, state.view) });
+  state.legend.show({ dark: state.dark, ...weightLegend(state.most, state.view, state.shading) });
   state.readout.say(...cellReading(state, ...(state.matrix.at() ?? [null])));
 }
 
-function drawing({ dark, view, values: value, most }, data) {
+function drawing({ dark, view, shading, values: value, most }, data) {
   const { rows, columns, causal, sink, own, template, gate } = data;
   const hidden = hiddenCells(data);
   const difference = isDifference(view);
@@ -182,7 +191,7 @@ function drawing({ dark, view, values: value, most }, data) {
     template,
     pruned: view === 'used' && gate === 0,
     opacity: view === 'used' ? gateOpacity(gate) : 1,
-    table: colourTable(dark, difference ? 'diverging' : 'sequential'),
+    table: colourTable(dark, scaleName(difference, shading)),
     step: (i, j) => (hidden(i, j) ? undefined : step(value(i, j), most)),
   };
 }

@@ -1,11 +1,12 @@
 // The lines below the picture of a head: two lines about the cell under the pointer, and the colour scale.
 
 import { cellValues, isDifference, rowStatistics, seenKeys } from '../core/attention/pattern.js';
-import { colourTicks, cssGradient } from '../core/attention/scales.js';
+import { colourTicks, cssGradient, scaleName } from '../core/attention/scales.js';
 import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
+import { SHADINGS } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
-import { termElement } from '../widgets/tip.js';
+import { addTip, termElement } from '../widgets/tip.js';
 
 // The second line below the picture while the pointer is on no cell.
 const LOOKS = {
@@ -31,6 +32,23 @@ export function createReadout() {
       if (text !== said) first.replaceChildren(...parts);
       said = text;
       setText(second, two);
+    },
+  };
+}
+
+/** Creates the choice of how weights become colours: {element, show(shading)}. Calls `choose` with root or linear. */
+export function createShading(choose) {
+  const element = make(
+    'select',
+    { className: 'shading', attributes: { 'aria-label': _('Colour scale') } },
+    ...Object.entries(SHADINGS).map(([value, text]) => make('option', { value, textContent: _(text) })),
+  );
+  element.onchange = () => choose(element.value);
+  addTip(element, 'colour-scale');
+  return {
+    element,
+    show(shading) {
+      element.value = shading;
     },
   };
 }
@@ -64,14 +82,11 @@ const ENDS = {
 };
 
 /** Returns the legend's content for the weights of a view, up to `most`. */
-export function weightLegend(most, view) {
+export function weightLegend(most, view, shading) {
   const [difference, ends] = [isDifference(view), ENDS[view]?.map(text => word(_(text)))];
-  const ticks = colourTicks(Number(most.toPrecision(2)), difference);
-  const [before, after] = ends ?? [
-    termElement('weight', _('weight')),
-    termElement('square-root', _('square-root scale')),
-  ];
-  return { scale: difference ? 'diverging' : 'sequential', ticks, before, after };
+  const ticks = colourTicks(Number(most.toPrecision(2)), difference, shading);
+  const [before, after] = ends ?? [termElement('weight', _('weight')), ''];
+  return { scale: scaleName(difference, shading), ticks, before, after };
 }
 
 /** Returns the two lines about the cell (i, j) of a matrix, or about no cell. */

@@ -1,6 +1,6 @@
 // The text as flowing words: the word under the pointer is framed, the words that it attends to are tinted.
 
-import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { contrastColour, cssColour, emptyStep, isLinear } from '../core/attention/scales.js';
 import { flowsLeftward, isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -146,12 +146,13 @@ export function createWordList(onPoint) {
     paint({ dark, scale, steps, numbers, opacity, unseen }) {
       const now = at();
       spans.forEach((word, index) => {
-        const step = Math.round((steps.get(index) ?? 0) * opacity);
+        // a linear scale squares the step
+        const step = Math.round((steps.get(index) ?? 0) * (isLinear(scale) ? Math.sqrt(opacity) : opacity));
         const key = `${dark} ${scale} ${step}`;
         if (word.key !== key) {
           word.key = key;
           // A word whose step has the page's background colour stays transparent.
-          const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
+          const bare = step === emptyStep(scale) || !steps.has(index);
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
           word.span.style.color = bare ? '' : contrastColour(dark, scale, step / 255);
         }

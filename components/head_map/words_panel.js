@@ -1,6 +1,7 @@
 // The form Words of the large map: tinted words, the choice of heads, and the sentence about the tint.
 
 import { accumulateMask, cellValues, gateOpacity, isDifference, seenKeys } from '../core/attention/pattern.js';
+import { scaleName } from '../core/attention/scales.js';
 import {
   fitsThumbnails,
   labelledNumbers,
@@ -41,7 +42,7 @@ export function createWordsPanel(state, readout, legend) {
     const gate = state.mean === 'head' && state.view === 'used' ? data.gate : 1;
     const pruned = gate === 0;
     const tint = {
-      scale: what === 'change' ? 'diverging' : 'sequential',
+      scale: scaleName(what === 'change', what === 'taken' ? 'root' : state.shading),
       steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
     };
@@ -85,7 +86,7 @@ export function createWordsPanel(state, readout, legend) {
       legend.show(
         view === 'mask'
           ? { dark, scale: 'sequential', ticks: TAKEN, before: _('masked'), after: '' }
-          : { dark, ...weightLegend(1, view) },
+          : { dark, ...weightLegend(1, view, state.shading) },
       );
     },
     refresh: () => {

@@ -9,7 +9,7 @@ const PATIENCE = 30_000; // ms to wait for the server's file
 
 /** Returns the content of the grids' download menu. */
 export function gridOffer(state) {
-  const { grids, arrays, model, files } = state.data;
+  const { grids, arrays, model, files, shading } = state.data;
   return {
     title: _('{model}, all heads', { model }),
     about: [
@@ -18,7 +18,7 @@ export function gridOffer(state) {
     ],
     models: [model],
     what: 'all-heads',
-    picture: () => gridPicture(grids, kind => arrays[`tiles ${kind}`].data),
+    picture: () => gridPicture(grids, kind => arrays[`tiles ${kind}`].data, shading),
     others: [
       ...Object.entries(files ? FILES : {}).map(([what, text]) => ({ text: _(text), act: () => fetch(state, what) })),
       ...savedModel(state),

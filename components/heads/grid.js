@@ -1,6 +1,6 @@
 // The heads of one attention block as a table of tiles, layers down and heads across.
 
-import { colourTable, tileSteps } from '../core/attention/scales.js';
+import { colourTable, scaleName, tileSteps } from '../core/attention/scales.js';
 import { inScope, stateName } from '../core/head_state.js';
 import { sameBytes } from '../core/payload.js';
 import { _ } from '../core/texts.js';
@@ -106,11 +106,11 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     element,
     tiles,
     /** Draws the thumbnails; `model` names the grid for screen readers. */
-    paint(data, packed, dark, model) {
+    paint(data, packed, { dark, shading, model }) {
       const whose = [model, title].filter(Boolean).join(', ');
       setAttribute(table, 'aria-label', whose ? _('Heads: {title}', { title: whose }) : _('Heads'));
-      const colours = colourTable(dark, 'sequential');
-      const shape = JSON.stringify([data.rows, data.columns, data.causal, dark]);
+      const colours = colourTable(dark, scaleName(false, shading));
+      const shape = JSON.stringify([data.rows, data.columns, data.causal, dark, shading]);
       const old = painted?.shape === shape ? painted.packed : null;
       const size = packed.length / (layers * heads);
       tiles.flat().forEach(({ canvas }, index) => {

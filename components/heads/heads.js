@@ -101,9 +101,10 @@ function update(state, data) {
   const isNew = state.shape !== shape;
   if (isNew) build(state, data.grids);
   state.shape = shape;
+  const look = { dark: state.dark, shading: data.shading, model: data.model };
   if (state.fresh || isNew)
     state.grids.forEach((grid, index) =>
-      grid.paint(data.grids[index], data.arrays[`tiles ${data.grids[index].kind}`].data, state.dark, data.model),
+      grid.paint(data.grids[index], data.arrays[`tiles ${data.grids[index].kind}`].data, look),
     );
   state.now = pendingState(data, state.waiting());
   state.now.selection = clampSelection(state.now.selection, data.grids);

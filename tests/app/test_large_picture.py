@@ -12,7 +12,8 @@ import pytest
 
 import models
 from app.content.heads import log_n_note, scale_of
-from app.state.lab_state import FORMS, MEANS, LabState
+from app.state import visit
+from app.state.lab_state import FORMS, MEANS, SHADINGS, LabState
 from app.state.link import query_of, read_query
 from models import HeadPlan
 from models.plan import Scale
@@ -20,6 +21,20 @@ from models.trace import row_entropy
 from tests.app.test_pages import opened, sent
 
 TEXT = "y=7; x=1; x=3; z=5; x=?"
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+def test_the_colour_scale_is_in_the_link_and_in_maps_and_thumbnails(shading: str):
+    link = dict(parse_qsl(query_of(LabState("assignment-selective", TEXT, shading=shading))))
+    assert link.get("shade", "root") == shading
+    app = opened(**link)
+    assert [sent(app, name)[0].get("shading", "root") for name in ("heads", "head_map")] == [shading, shading]
+    with visit.use(app.session_state["visit"]) as now:
+        for value in ("log", 7, [], "linear"):  # a forged event changes nothing
+            now.channel.receive([("map", {"type": "shading", "shading": value, "sequence": now.channel.newest + 1})])
+    app.run()
+    assert app.session_state["visit"].history.present.shading == "linear"
+    assert sent(app, "heads")[0]["shading"] == "linear"
 
 
 @pytest.mark.parametrize(("form", "mean"), [(form, mean) for form in FORMS for mean in MEANS])

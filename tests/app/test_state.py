@@ -13,7 +13,19 @@ from hypothesis import strategies as st
 import models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
-from app.state.lab_state import CLAIMS, FINDS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
+from app.state.lab_state import (
+    CLAIMS,
+    FINDS,
+    FORMS,
+    MAX_COMPARED,
+    MEANS,
+    PAGES,
+    PARTS,
+    SECTIONS,
+    SHADINGS,
+    TERMS,
+    LabState,
+)
 from app.state.link import query_of, read_query
 from app.state.pages.answer_view import MEASURES as LOGIT_PARTS
 from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS, AnswerView
@@ -71,7 +83,8 @@ def states(draw) -> LabState:
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
-                    mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
+                    mean=draw(st.sampled_from(MEANS)), shading=draw(st.sampled_from(SHADINGS)), search=draw(SEARCHES),
+                    heads=draw(HEADS_VIEWS),
                     constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
                     sampling=draw(SAMPLINGS), find=draw(st.sampled_from([*FINDS])),
                     part=draw(st.sampled_from(list(PARTS))), source=draw(TEXTS), asking=draw(ANSWER_VIEWS))
@@ -141,6 +154,7 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     ({"plan": "x" * 10_000}, "10,000 characters"),
     ({"open": "sesame"}, "sesame"),
     ({"as": "a picture"}, "a picture"),
+    ({"shade": "log"}, "log"),
     ({"mean": "everything"}, "everything"),
     ({"claim": "the earth is flat"}, "the earth is flat"),
     ({"page": "nowhere"}, "nowhere"),

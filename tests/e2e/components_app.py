@@ -152,7 +152,7 @@ def draw_map(case: str, state: dict[str, Any]) -> None:
              kind_title=kind.title if len(CASES[case]) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=weights(case, name)[layer, head], weights=used(case, name, state)[layer, head],
              constant=weights(case, name, constant=True)[layer, head] if kind.can_constant else None,
-             view=state["view"], form=state["form"], mean=state["mean"],
+             view=state["view"], form=state["form"], mean=state["mean"], shading=state.get("shading", "root"),
              is_constant=state["constant"][name][layer][head],
              gate=state["gates"][name][layer][head], on_event=on_map)
 

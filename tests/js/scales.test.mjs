@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  coloursOf,
   colourTable,
   colourTicks,
   contrastColour,
   cssColour,
+  cssGradient,
   differenceStep,
+  emptyStep,
+  isLinear,
   matrixPixels,
+  scaleName,
   tileSteps,
   weightStep,
 } from '../../components/core/attention/scales.js';
@@ -41,11 +46,41 @@ test('the colour of each step, in both themes', () => {
   }
 });
 
+test('a linear scale has the colours in proportion to the weights', () => {
+  for (const difference of [false, true]) {
+    const [root, linear] = ['root', 'linear'].map(shading => scaleName(difference, shading));
+    for (const weight of difference ? [-1, -0.5, -0.1, 0, 0.3, 1] : [0, 0.02, 0.25, 0.5, 1]) {
+      const step = difference ? differenceStep(weight) : weightStep(weight);
+      const part = difference ? (weight + 1) / 2 : weight; // the place of the weight on the colours
+      const channelsOf = css => css.match(/\d+/g).map(Number);
+      const found = channelsOf(cssColour(true, linear, step / 255));
+      const expected = channelsOf(cssColour(true, root, part));
+      found.forEach((value, c) => assert.ok(Math.abs(value - expected[c]) <= 3, `${linear} ${weight}: ${found}`));
+    }
+    assert.equal(coloursOf(linear), root);
+    assert.equal(cssGradient(true, linear), cssGradient(true, root)); // the bar has the colours, the ticks differ
+    assert.equal(emptyStep(linear), difference ? 128 : 0);
+    assert.deepEqual([root, linear].map(isLinear), [false, true]);
+  }
+});
+
 test('ink reads on every colour', () => {
   const luminance = ([r, g, b]) =>
     [r, g, b]
       .map(v => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4))
       .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  for (const dark of [false, true])
+    for (let step = 0; step < 256; step += 1) {
+      for (const scale of ['sequential-linear', 'diverging-linear']) {
+        const ground = luminance(
+          cssColour(dark, scale, step / 255)
+            .match(/\d+/g)
+            .map(Number),
+        );
+        const white = contrastColour(dark, scale, step / 255) === '#fff';
+        assert.ok((white ? 1.05 / (ground + 0.05) : (ground + 0.05) / 0.05) >= 4.5, `${scale} ${step}`);
+      }
+    }
   for (const [name, expected] of Object.entries(scales.colours)) {
     const [theme, scale] = name.split(' ');
     expected.forEach((channels, step) => {
@@ -77,5 +112,10 @@ test('ticks stand where their numbers are on the scale', () => {
       assert.ok(Math.abs(weightStep(Number(label), most) - 255 * at) < 4, `${most} ${label}`);
     for (const { at, label } of colourTicks(most, true))
       assert.ok(Math.abs(differenceStep(Number(label.replace('−', '-')), most) - 255 * at) < 4, `${most} ${label}`);
+    for (const difference of [false, true])
+      for (const { at, label } of colourTicks(most, difference, 'linear')) {
+        const part = Number(label.replace('−', '-')) / most;
+        assert.ok(Math.abs((difference ? (part + 1) / 2 : part) - at) < 0.015, `${most} ${label} ${at}`);
+      }
   }
 });

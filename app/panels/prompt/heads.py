@@ -41,7 +41,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         key=key, selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                             "scope": selection.scope},
         bare=bare, led=led, files=files, find=find, sentence=state.text[:SENTENCE] if files else "",
-        unsaved=saved_model.refusal(lab, state.plan) if files else None,
+        unsaved=saved_model.refusal(lab, state.plan) if files else None, shading=state.shading,
         on_event=head_events.on_heads,
         **content.grids(lab, state.plan, trace, notes))
 
@@ -66,7 +66,7 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     return head_map.part(
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed, remarks=remarks(lab, state),
         explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
-        on_event=head_events.on_map,
+        shading=state.shading, on_event=head_events.on_map,
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _asked(trace, state)))
 
 

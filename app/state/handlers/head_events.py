@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.state import session, visit
-from app.state.lab_state import FINDS, FORMS, MEANS, TERMS
+from app.state.lab_state import FINDS, FORMS, MEANS, SHADINGS, TERMS
 from app.state.pages.answer_view import MOST_PLACES
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.pages.pruning_view import ALL, ORDERS
@@ -62,13 +62,13 @@ def on_heads(event: dict[str, Any]) -> None:
 
 
 def on_map(event: dict[str, Any]) -> None:
-    """Handles a change of the large map: its view, its form, the heads whose mean tints the words, or a chosen cell.
+    """Handles a change of the large map: its view, form or colours, the heads whose mean tints the words, or a cell.
 
     Args:
         event: the component's event, untrusted.
     """
     present, name = history().present, event.get("type")
-    offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS}
+    offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS, "shading": SHADINGS}
     if name == "cell" and is_index(event.get("row"), MOST_PLACES) and is_index(event.get("column"), MOST_PLACES):
         history().do(replace(present, section="why",
                              asking=replace(present.asking, query=event["row"], key=event["column"])))

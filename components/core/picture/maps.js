@@ -1,7 +1,7 @@
 // Pictures and tables for download: one head's map, and the grids of all heads.
 
 import { gateOpacity, hiddenCells, isDifference } from '../attention/pattern.js';
-import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
+import { colourTicks, differenceStep, hexColour, scaleName, tileSteps, weightStep } from '../attention/scales.js';
 import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
 import { stateName } from '../head_state.js';
 import { pageData } from '../page_data.js';
@@ -13,6 +13,9 @@ const WHOLE = 560; // side of a map in px, within the limits of CELL
 const LABEL = 190; // width of the longest token label in px
 const TILE = 88; // side of a head's tile in px
 const GAP = 8;
+
+/** How weights become colours: in proportion to their square root, so that small ones are visible, or to them. */
+export const SHADINGS = { root: N_('square-root scale'), linear: N_('linear scale') };
 
 const ENDS = {
   difference: [N_('live weights are higher'), N_('constant weights are higher')],
@@ -46,9 +49,10 @@ const shown = (token, size) => {
 /**
  * Returns one head's map: a rectangle per cell, a text per token, and the colour scale.
  * @param {{rows: string[], columns: string[], causal: boolean, sink?: boolean,
- *   value: (i: number, j: number) => number, most: number, view: string, pruned: boolean, opacity: number}} map
+ *   value: (i: number, j: number) => number, most: number, view: string, pruned: boolean, opacity: number,
+ *   shading?: string}} map
  */
-export function mapPicture({ rows, columns, causal, sink, value, most, view, pruned, opacity }) {
+export function mapPicture({ rows, columns, causal, sink, value, most, view, pruned, opacity, shading = 'root' }) {
   const hidden = hiddenCells({ causal, sink, columns });
   const difference = isDifference(view);
   const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));
@@ -57,7 +61,7 @@ export function mapPicture({ rows, columns, causal, sink, value, most, view, pru
   const room = labels => Math.ceil(Math.max(...labels.map(label => textWidth(label, size)))) + 10;
   const [left, top] = [Math.max(60, room(down)), Math.max(34, room(across))];
   const [width, height] = [cell * columns.length, cell * rows.length];
-  const scale = difference ? 'diverging' : 'sequential';
+  const scale = scaleName(difference, shading);
   const step = difference ? differenceStep : weightStep;
   const cells = [];
   rows.forEach((_, i) =>
@@ -104,9 +108,9 @@ export function mapPicture({ rows, columns, causal, sink, value, most, view, pru
       y: top + height + 16,
       width: Math.max(160, Math.min(300, width - 160)),
       scale,
-      ticks: colourTicks(Number(most.toPrecision(2)), difference).filter(({ fine }) => !fine),
+      ticks: colourTicks(Number(most.toPrecision(2)), difference, shading).filter(({ fine }) => !fine),
       before: ENDS[view] ? _(ENDS[view][0]) : _('weight'),
-      after: ENDS[view] ? _(ENDS[view][1]) : _('square-root scale'),
+      after: ENDS[view] ? _(ENDS[view][1]) : _(SHADINGS[shading]),
     }),
   ];
   return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
@@ -125,7 +129,7 @@ export function mapTable({ rows, columns, causal, sink, value, name }) {
 }
 
 /** Returns the non-zero cells of one thumbnail as one SVG path per colour. */
-function paths(tiles, index, grid) {
+function paths(tiles, index, grid, scale) {
   const step = tileSteps(tiles, index, grid);
   const drawn = new Map();
   for (let i = 0; i < grid.rows; i += 1) {
@@ -137,11 +141,11 @@ function paths(tiles, index, grid) {
       j = end;
     }
   }
-  return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, 'sequential', value) }]);
+  return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, scale, value) }]);
 }
 
 /** Returns a picture of all heads with their states: one grid per attention block, layers down and heads across. */
-export function gridPicture(grids, tilesOf) {
+export function gridPicture(grids, tilesOf, shading = 'root') {
   const { ink, faint, line, panel } = PAPER;
   const nodes = [];
   let [y, width] = [0, 0];
@@ -167,7 +171,7 @@ export function gridPicture(grids, tilesOf) {
         const [constant, gate] = [grid.constant[layer][head], grid.gates[layer][head]];
         const patched = Boolean(grid.patched?.[layer]?.[head]);
         const badge = `${constant ? 'C' : ''}${patched ? 'P' : ''}`;
-        const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid);
+        const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid, scaleName(false, shading));
         const scale = `scale(${toPx(TILE / columns)} ${toPx(TILE / rows)})`;
         const border = badge ? { stroke: pageData.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
         nodes.push([
@@ -208,10 +212,10 @@ export function gridPicture(grids, tilesOf) {
       x: 130,
       y,
       width: 260,
-      scale: 'sequential',
-      ticks: colourTicks(1, false).filter(({ fine }) => !fine),
+      scale: scaleName(false, shading),
+      ticks: colourTicks(1, false, shading).filter(({ fine }) => !fine),
       before: _('weight'),
-      after: _('square-root scale'),
+      after: _(SHADINGS[shading]),
     }),
   );
   return { width, height: y + 32, nodes };

@@ -1,6 +1,7 @@
 // SVG pictures as trees: [tag, attributes, ...children]; a string is text. The page draws the trees, and files contain
 // them as XML.
 
+import { coloursOf } from '../attention/scales.js';
 import { truncate } from '../format.js';
 import { pageData } from '../page_data.js';
 
@@ -128,7 +129,7 @@ export function framePicture({ title, about, picture, citation, link }) {
  *   texts beside the bar
  */
 export function colourBar({ x, y, width, scale, ticks, before, after, theme = PAPER }) {
-  const stops = pageData.colours[theme.dark ? 'dark' : 'light'][scale];
+  const stops = pageData.colours[theme.dark ? 'dark' : 'light'][coloursOf(scale)];
   const id = `bar-${scale}`;
   const word = (text, at, anchor) =>
     text

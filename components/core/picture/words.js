@@ -1,6 +1,6 @@
 // The downloads of the form Words: a picture of the text with tinted words and their numbers, and a table.
 
-import { contrastColour, hexColour } from '../attention/scales.js';
+import { contrastColour, emptyStep, hexColour } from '../attention/scales.js';
 import { flowsLeftward, wordGaps } from '../attention/words.js';
 import { tokenText } from '../format.js';
 import { PAPER, textWidth } from './svg.js';
@@ -45,7 +45,7 @@ export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
 
   function wordNodes({ x, y: top, width, text }, index) {
     const step = steps.get(index);
-    const bare = step === undefined || step === (scale === 'diverging' ? 128 : 0);
+    const bare = step === undefined || step === emptyStep(scale);
     const fill = bare ? 'none' : hexColour(false, scale, step);
     const frame = index === at ? { stroke: PAPER.ink, 'stroke-width': 2 } : {};
     const ink = bare ? PAPER.ink : contrastColour(false, scale, step / 255);
