@@ -26,8 +26,8 @@ STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the
     "disagreement": "corpus.disagreement", "examples": "corpus.examples", "forgetting": "corpus.forgetting",
     "heads": "corpus.heads", "lengths": "corpus.lengths", "minimal-heads": "corpus.minimal_heads", "papa": "papa",
     "patching": "corpus.patching", "pictures": "corpus.pictures", "prune-heads": "prune_heads",
-    "pruning": "corpus.pruning", "seeds": "seeds", "sentences": "generated.sentences", "sinks": "corpus.sinks",
-    "stale": "stale", "summaries": "generated.summaries", "transfer": "transfer.transfer_study",
+    "pruning": "corpus.pruning", "rouge": "generated.rouge", "seeds": "seeds", "sentences": "generated.sentences",
+    "sinks": "corpus.sinks", "stale": "stale", "transfer": "transfer.transfer_study",
     "word-pieces": "corpus.word_pieces"}.items()}
 SERVER, EVALUATION, FIGURE = "deploy.__main__", "models.training.evaluate", "attention_lab.figure"
 

@@ -159,6 +159,7 @@ class _Papa(TypedDict):
 class _Rouge(TypedDict):
     rougeL: float
     texts: _Several
+    conversations: NotRequired[list[int]]
 
 
 @_OPEN

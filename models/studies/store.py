@@ -91,7 +91,7 @@ def read_undamaged(name: str, kind: str) -> dict[str, Any] | None:
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "zero_shot.blimp",
     "choices": "zero_shot.choices", "sink": "corpus.sinks", "memory": "corpus.forgetting",
-    "pieces": "corpus.word_pieces", "sentences": "generated.sentences", "rouge": "generated.summaries",
+    "pieces": "corpus.word_pieces", "sentences": "generated.sentences", "rouge": "generated.rouge",
     "disagreement": "corpus.disagreement", "heads": "corpus.heads", "pruning": "corpus.pruning",
     "needs": "corpus.minimal_heads", "patching": "corpus.patching", "papa": "papa",
     "examples": "corpus.examples"}.items()}

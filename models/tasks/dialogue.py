@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,14 @@ class DialogueCorpus(PairCorpus):
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data, split)
 
+    def replies_per_conversation(self) -> list[int]:
+        """Returns the number of texts of `test` in each conversation; the texts of one conversation are adjacent."""
+        first: dict[str, int] = {}
+        for number, pairs in enumerate(read_conversations(self._data, "test")):
+            for text, _ in pairs:
+                first.setdefault(text, number)
+        return list(Counter(first.values()).values())
+
 
 class DialogueMetric(PairMetric):
     """BLEU and ROUGE of replies."""
@@ -124,9 +133,18 @@ class DialogueMetric(PairMetric):
                        longest=metric["rougeL"])
 
 
-@functools.cache
 def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
     """Returns the cleaned pairs (profile and turns, reply) of a split, in the order of the file.
+
+    Raises:
+        FileNotFoundError: the data set is missing.
+    """
+    return [pair for pairs in read_conversations(data, split) for pair in pairs]
+
+
+@functools.cache
+def read_conversations(data: Path, split: str) -> list[list[tuple[str, str]]]:
+    """Returns the cleaned pairs (profile and turns, reply) of each conversation of a split, in the order of the file.
 
     The first turn of a conversation is not a reply.
 
@@ -134,14 +152,14 @@ def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
         FileNotFoundError: the data set is missing.
     """
     path, = files(data, f"synthetic_persona_chat/{split}.jsonl.gz")
-    pairs = []
+    conversations = []
     for line in gzip.decompress(path.read_bytes()).decode().splitlines():
         conversation = json.loads(line)
         profiles = [" ".join(map(clean, conversation[name])) for name in ("persona_1", "persona_2")]
         turns = [clean(turn) for turn in conversation["turns"]]
-        pairs += [(f" {BAR} ".join((profiles[count % 2], *turns[:count])), turns[count])
-                  for count in range(1, len(turns))]
-    return pairs
+        conversations.append([(f" {BAR} ".join((profiles[count % 2], *turns[:count])), turns[count])
+                              for count in range(1, len(turns))])
+    return conversations
 
 
 def train_tokenizer(data: Path = DATA) -> Tokenizer:

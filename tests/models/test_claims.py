@@ -23,6 +23,7 @@ from tests.models.made_claims import (
     blocks,
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
+    replies,
 )
 
 
@@ -60,10 +61,10 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
     assert {key for key, word in words.items() if word == BUILT} == {
         "normalisation-entropy", "normalisation-relu2", "disagreement-own"}
     assert {key for key, word in words.items() if word == ONCE} == {
-        "synthesizer-transfer", "synthesizer-together", "synthesizer-summaries", "selective-memory",
-        "selective-memory-512", "selective-blimp", "selective-choices", "selective-pieces", "papa-average", "papa-most",
-        "papa-half", "papa-order", "heads-few", "heads-roles", "heads-agree", "heads-order", "gated-sink",
-        "gated-sparse", "gated-token", "gated-longer"}
+        "synthesizer-transfer", "synthesizer-together", "synthesizer-summaries", "synthesizer-dialogues",
+        "selective-memory", "selective-memory-512", "selective-blimp", "selective-choices", "selective-pieces",
+        "papa-average", "papa-most", "papa-half", "papa-order", "heads-few", "heads-roles", "heads-agree",
+        "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
     assert set(words.values()) == {HOLDS, ONCE, BUILT}
     for claim in judge(made.evidence):
         for statement in claim.statements:
@@ -71,6 +72,24 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
             assert all(math.isfinite(point["value"]) for point in statement.chart.points)
             assert all(isinstance(cell, str) for row in statement.table for cell in row.values())
             assert len({tuple(row) for row in statement.table}) == 1  # every row has the same columns
+
+
+def test_replies_of_a_conversation_are_resampled_together(made: Made):
+    """The same gains are clear if they are spread over all conversations, and not if they differ by conversation."""
+    as_the_sources_have_it(made)
+    for name in ("random", "dense"):
+        replies(made, name, [5.0 if i // 10 % 3 else -6.5 for i in range(240)], each=10)
+    replies(made, "softmax", [0.0] * 240, each=10)
+    judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
+    assert judged.verdict.word == UNSURE and "Cannot be told: random above softmax" in str(judged.verdict.why)
+    for name in ("random", "dense"):
+        replies(made, name, [5.0 if i % 3 else -6.5 for i in range(240)], each=10)
+    judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
+    assert judged.verdict.word == ONCE
+    path = made.folder / "measurements/dialogue-dense.rouge.json"
+    damaged = json.loads(path.read_text()) | {"texts": [31.0] * 239}
+    made.measured("dialogue-dense.rouge.json", damaged)  # of other replies than softmax's
+    assert made.verdicts()["synthesizer-dialogues"] == OPEN
 
 
 def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: Made):

@@ -107,6 +107,15 @@ def test_a_reply_follows_its_turns():
     assert second[1] == "How are you?" or second[1] == "How old are you?"
 
 
+def test_replies_are_counted_per_conversation():
+    """The test texts of one conversation are adjacent: each continues the text before by one turn."""
+    counts, (texts, _) = DIALOGUE_TASK.corpus.replies_per_conversation(), DIALOGUE_TASK.corpus.test()
+    assert sum(counts) == len(texts)
+    first = texts[:counts[0]]
+    assert [text.count(" | ") for text in first] == list(range(1, counts[0] + 1))
+    assert texts[counts[0]].count(" | ") == 1
+
+
 @BOTH
 def test_pairs_of_every_shape(task: Task):
     """Each pair is in the first batch shape that is large enough.

@@ -11,7 +11,7 @@ from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.sources.synthesizer import summaries, transfer, translated
+from models.studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
     Samples,
@@ -80,6 +80,7 @@ def claim(evidence: Evidence) -> Claim:
                   _alike(evidence, over), _mixtures(evidence, over),
                   translated.best(evidence, TITLES, BLEU, over), _speed(evidence),
                   translated.statement(evidence, TITLES, BLEU), summaries.statement(evidence, TITLES),
+                  dialogues.statement(evidence, TITLES),
                   *transfer.statements(evidence, TITLES)])
 
 

@@ -29,7 +29,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
     rouge = {name: values for name in SUMMARISED
              if len(values := array(evidence.study(f"summary-{name}", "rouge").get("texts", ()), float))}
     errors = {name: INTERVAL * error(values, values * 0 + 1) for name, values in rouge.items()}
-    checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind(rouge, name))
+    checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), behind(rouge, name))
               for name in MIXED]
     rows = [{N_("attention"): titles[name], N_("source"): "35.95" if name == "random-softmax" else tables.NOTHING,
              N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
@@ -51,13 +51,18 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
                 "reports, which the test resamples; each model was trained once. ± is the 95% interval by the choice "
                 "of reports. Random and dense are shown for comparison and do not affect the verdict"),
         conclude(checks), rows, chart if points else None,
-        f"python -m models.studies.generated.summaries {' '.join(f'summary-{name}' for name in SUMMARISED)}",
+        f"python -m models.studies.generated.rouge {' '.join(f'summary-{name}' for name in SUMMARISED)}",
         message("The causes of accidents have a fixed form, and cross-attention, which is softmax in all models, finds "
                 "the words to copy."), verified=False)
 
 
-def _behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
-    """Returns for each report ROUGE-L of softmax minus that of a mixture; None if not measured on the same reports."""
+def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
+    """Returns for each text ROUGE-L of softmax minus that of another type; None if not measured on the same texts.
+
+    Args:
+        rouge: attention type -> (T,) ROUGE-L of each text.
+        name: the other attention type.
+    """
     if name not in rouge or "softmax" not in rouge or len(rouge[name]) != len(rouge["softmax"]):
         return None
     difference = rouge["softmax"] - rouge[name]
