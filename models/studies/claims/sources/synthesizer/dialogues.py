@@ -33,14 +33,14 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
               for name, values in rouge.items()}
     checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
         rouge, name, replies)) for name in ALONE]
-    rows = []
+    rows, here = [], N_("here, ROUGE-L")
     for name in SUMMARISED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
         rows.append({
             N_("attention"): titles[name], N_("source, BLEU-1 / BLEU-4"): " / ".join(SCORES[name][:2]),
             N_("source, ROUGE-L"): SCORES[name][2],
             N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
-            N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
+            here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
             else tables.NOTHING})
     points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
@@ -53,7 +53,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         message("ROUGE-L on PersonaChat: {values}", values=tables.each([
             (titles[name], SCORES[name][2]) for name in SUMMARISED])),
         message("ROUGE-L: {values}", values=tables.each([
-            (titles[name], f"{values.mean():.1f} ± {errors[name]:.1f}") for name, values in rouge.items()])),
+            (titles[name], row[here]) for name, row in zip(SUMMARISED, rows, strict=True)])),
         message("tables, in a copy of the paper"),
         message("ROUGE-L of random and of dense is above softmax's (significant when the conversations of the 2,731 "
                 "replies, the same for all models, are resampled); one training of each. ± is the 95% interval by the "
