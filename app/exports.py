@@ -149,7 +149,7 @@ def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, map
 def _predictions(result: PassResult) -> list[list[dict[str, Any]]]:
     """Returns the ten most probable tokens of each prediction."""
     return [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
-             for i in output.order[:10]] for output in result.outputs]
+             for i in output.top(10)] for output in result.outputs]
 
 
 def _divergences(before: PassResult, result: PassResult) -> list[float]:

@@ -39,6 +39,18 @@ class Output:
         """The ids (V,), the most probable first."""
         return numpy.argsort(-self.distribution, kind="stable")
 
+    def top(self, count: int = 1) -> ndarray:
+        """Returns the first ids of `order` without sorting and keeping all V ids.
+
+        Args:
+            count: number of ids, or V if V is smaller.
+        """
+        if count >= len(self.distribution):
+            return self.order
+        least = -numpy.partition(-self.distribution, count - 1)[count - 1]
+        ids = numpy.flatnonzero(~(self.distribution < least))
+        return ids[numpy.argsort(-self.distribution[ids], kind="stable")][:count]
+
     @property
     def labels(self) -> list[str]:
         """The V tokens as strings, the most probable first."""

@@ -227,7 +227,7 @@ def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
 
 def answer(before: Output, after: Output) -> Answer:
     """Returns the top-1 labels without and with the plan, and whether each label is right, if this is known."""
-    first, now = before.order[0], after.order[0]
+    first, now = before.top()[0], after.top()[0]
     known = before.target >= 0
     return {"before": before.names[first], "p_before": float(before.distribution[first]),
             "right_before": bool(first == before.target) if known else None,

@@ -59,12 +59,12 @@ class Question:
         if index is not None:
             output = before.outputs[index if -len(before.outputs) <= index < len(before.outputs) else -1]
             known = output.target >= 0
-            return cls((output.position,), (output.target if known else int(output.order[0]),), known, *sizes)
+            return cls((output.position,), (output.target if known else int(output.top()[0]),), known, *sizes)
         targets = {place: target for place, target in enumerate(before.prompt.targets) if target >= 0}
         if before.outputs[0].row == TEXT and targets:
             return cls(tuple(targets), tuple(targets.values()), True, *sizes)
         return cls(tuple(output.position for output in before.outputs),
-                   tuple(int(output.order[0]) for output in before.outputs), False, *sizes)
+                   tuple(int(output.top()[0]) for output in before.outputs), False, *sizes)
 
 
 class Gating:

@@ -23,7 +23,7 @@ from app.content import effect
 from models.analysis import head_groups, head_measures, minimal_heads
 from models.analysis.answer import head_attribution, head_patching, logit_lens
 from models.analysis.gated_predictions import Gating, Question
-from models.errors import CancelledError
+from models.errors import CancelledError, InputError, StructureError
 from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
 from models.prompt import Prompt
 
@@ -47,7 +47,8 @@ def main() -> None:
 def peak_of(run: Callable[[], object]) -> int:
     """Returns the largest resident memory while a function runs, in MB."""
     Path("/proc/self/clear_refs").write_text("5")  # begins a new peak
-    run()
+    with contextlib.suppress(InputError, StructureError):  # refused at the end, or by the structure
+        run()
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024
 
@@ -81,6 +82,7 @@ def features(lab: models.Lab, prompt: Prompt) -> dict[str, Callable[[], object]]
         "pruning": lambda: gating.prune_each(gating.divergence),
         "three groups": groups,
         "files": files,
+        "why here": lambda: lab.score_parts(prompt, plan, (kind, 0, 1), 9, 3),
     }
     if lab.task.writes or isinstance(lab.task, Seq2SeqReader):
         found["continuation"] = lambda: list(lab.generate(prompt, plan, 2))

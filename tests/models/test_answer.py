@@ -212,7 +212,7 @@ def test_refusals():
     with pytest.raises(StructureError, match="encoder and a decoder"):
         models.logit_lens(lab_of("t5"), sentence)
     for name in ("bert", "gemma3_text"):
-        with pytest.raises(StructureError, match="no part has a share of its own"):
+        with pytest.raises(StructureError, match="cannot be separated"):
             models.head_attribution(lab_of(name), sentence)
     with pytest.raises(InputError, match=r"\[brackets\]"):
         models.logit_lens(lab_of("bert"), "The cat sat on the mat.")

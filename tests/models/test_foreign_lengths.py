@@ -29,7 +29,7 @@ from models.lab import run_prompt
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
-from tests.models.foreign_architectures import ENCODER, HYBRIDS, SEQUENCE, SHARED
+from tests.models.foreign_architectures import ARCHITECTURES, ENCODER, HYBRIDS, SEQUENCE, SHARED
 
 NTK = {**SHARED, "max_position_embeddings": 16,
        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}
@@ -160,17 +160,19 @@ def test_kl_of_no_change_is_zero():
     assert float(gating.in_parts(gating.divergence, near).min()) >= 0
 
 
-# The smaller vocabulary needs less memory in every feature, so only `make verify` measures it.
-@pytest.mark.parametrize("vocabulary", [pytest.param(50_257, marks=pytest.mark.verify), 262_144])
-def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: int):
+# `make verify` measures the smaller vocabulary, which needs less memory in every feature, and the other families.
+@pytest.mark.parametrize(("name", "vocabulary"), [
+    pytest.param("gpt2", 50_257, marks=pytest.mark.verify), ("gpt2", 262_144),
+    *(pytest.param(name, 262_144, marks=pytest.mark.verify) for name in ("bert", "t5", "bart"))])
+def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, name: str, vocabulary: int):
     """Every feature stays below 1,200 MB beside the model, at 512 tokens (tests/models/foreign_memory.py).
 
     Only the logits of predictions in use are computed. All logits of 512 tokens at 262,144 entries are 537 MB, and
     gates would need several copies.
     """
-    numbers = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512, "bos_token_id": 3, "eos_token_id": 3,
-               "vocab_size": vocabulary}
-    folder = made(tmp_path, "GPT2Config", "GPT2LMHeadModel", numbers, "bytes")
+    config, model, numbers, make = ARCHITECTURES[name]
+    length = {"gpt2": "n_positions", "t5": "n_positions"}.get(name, "max_position_embeddings")
+    folder = made(tmp_path, config, model, {**numbers, length: 512, "vocab_size": vocabulary}, make)
     done = subprocess.run([sys.executable, "-m", "tests.models.foreign_memory", folder, "512"], cwd=root,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -211,3 +211,9 @@ def test_entropy_of_a_uniform_row(n: int):
 def test_entropy_of_a_certain_row():
     """The first row of a causal head has entropy 0 and not -0.0, which a page would display as "-0.00"."""
     assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"
+
+
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3]), min_size=1, max_size=12), st.integers(1, 14))
+def test_the_first_ids_are_those_of_the_whole_order(probabilities: list[float], count: int):
+    """Equal probabilities keep the order of their ids."""
+    assert output(*probabilities).top(count).tolist() == output(*probabilities).order[:count].tolist()

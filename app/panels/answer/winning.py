@@ -61,7 +61,7 @@ def _index(state: LabState, before: AnyTrace) -> int:
 def wanted(state: LabState, output: Output) -> int:
     """Returns the id of the chosen token; by default the second most probable token of the prediction."""
     token = state.asking.token
-    return token if 0 <= token < len(output.names) else int(output.order[min(1, len(output.order) - 1)])
+    return token if 0 <= token < len(output.names) else int(output.top(2)[-1])
 
 
 def changes_patterns(lab: Lab, state: LabState) -> bool:
@@ -74,7 +74,7 @@ def introduce(lab: Lab, state: LabState, before: AnyTrace) -> bool:
     output = output_of(state, before)
     token = wanted(state, output)
     word = _word(output, token)
-    if token == int(output.order[0]):
+    if token == int(output.top()[0]):
         st.markdown(_("{token} is already the most probable token. Click another bar of the answer to choose the token "
                       "that should win.", token=word), help=tip("winning"))
         return False

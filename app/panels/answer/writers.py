@@ -117,7 +117,7 @@ def _arrived(output: Output, found: HeadRelevance) -> str:
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:
     """Returns the content of the list that offers the most probable tokens."""
-    ids = [int(i) for i in output.order[:CHOICES]]
+    ids = [int(i) for i in output.top(CHOICES)]
     ids += [chosen] if chosen not in (*ids, NONE) else []
     options = [{"value": i, "text": text} for i, text in zip(ids, spelt(output.names[i] for i in ids), strict=True)]
     return {"name": name, "label": label, "value": chosen,

@@ -84,7 +84,7 @@ def _label(outputs: tuple[Output, ...], asked: int) -> str:
     if not outputs:
         return ""
     output = outputs[asked if LAST < asked < len(outputs) else LAST]
-    return output.names[output.order[0]]
+    return output.names[output.top()[0]]
 
 
 def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:

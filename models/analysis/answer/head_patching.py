@@ -107,4 +107,4 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
 def _differing(lab: Lab, prompt: Prompt, source: Prompt) -> int:
     """Returns the first position of the decoder's tokens whose predictions differ; -1, the last, if none differ."""
     pairs = zip(lab.run(prompt, [HeadPlan()])[0].outputs, lab.run(source, [HeadPlan()])[0].outputs, strict=True)
-    return next((old.position for old, new in pairs if old.order[0] != new.order[0]), -1)
+    return next((old.position for old, new in pairs if old.top()[0] != new.top()[0]), -1)

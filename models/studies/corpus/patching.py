@@ -106,7 +106,7 @@ def stays(lab: Lab, prompt: Prompt, result: HeadPatching, plan: HeadPlan) -> boo
     """Returns True if the top-1 answer to the prompt is the same under the plan."""
     outputs = lab.run(prompt, [plan])[0].outputs
     output = next(its for its in outputs if its.position == result.position) if result.position >= 0 else outputs[-1]
-    return int(output.order[0]) == result.against
+    return int(output.top()[0]) == result.against
 
 
 def _pairs(lab: Lab, task: Task) -> Iterator[tuple[str, str]]:
