@@ -105,7 +105,7 @@ def test_constant_difference_and_what_is_used(visit):
     expect_tints(page, constant[4])
     page.get_by_role("tab", name="Difference").click()
     expect_tints(page, constant[4] - live[4], scale="diverging")
-    assert "constant against live, in points" in told(page)
+    assert "constant minus live weights, in percentage points" in told(page)
     page.get_by_role("tab", name="Used").click()
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name=re.compile("constant"))).to_be_visible()

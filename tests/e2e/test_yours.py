@@ -69,7 +69,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     box.fill("\n\n".join(TEXTS))
     box.press("Control+Enter")
     page.get_by_role("button", name="Make constant matrices").click()
-    expect(page.get_by_text("The matrices are made")).to_be_visible(timeout=LOADED)
+    expect(page.get_by_text("The matrices are ready")).to_be_visible(timeout=LOADED)
     page.get_by_role("button", name="Explore it").click()
     named(page, "layer 3, head 1, live").click()
     page.keyboard.press("c")
@@ -136,7 +136,7 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
     page = visit(page="yours", wait=False)
     missing = "there is no such folder"
     for folder, told in ((tmp_path / "missing", missing), (tmp_path / "nothing", "there is no config"),
-                         ("x" * 300, missing), (tmp_path / "pickled", "only there as pickle"),
+                         ("x" * 300, missing), (tmp_path / "pickled", "exist only as a pickle file"),
                          ("~nobody-of-this-name", missing)):
         ask_for(page, folder)
         expect(page.get_by_role("alert").filter(has_text=told)).to_be_visible(timeout=LOADED)
