@@ -59,7 +59,7 @@ def test_no_folder_and_no_config(tmp_path: Path, folder: Path):
 def test_weights_as_pickle(folder: Path):
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
-    refused(folder, "only there as pickle")
+    refused(folder, "exist only as a pickle file")
     (folder / "pytorch_model.bin").unlink()
     refused(folder, "no weights")
 
@@ -104,7 +104,7 @@ def test_no_tokenizer(folder: Path):
         path.unlink()
     refused(folder, "no tokenizer")
     (folder / "vocab.txt").write_text("")
-    refused(folder, "knows no words|cannot be read")
+    refused(folder, "vocabulary of its tokenizer is empty|cannot be read")
 
 
 def test_code_of_its_own_is_never_run(folder: Path):

@@ -162,7 +162,7 @@ def test_a_blob_that_leads_elsewhere(net: Hub, tmp_path: Path):
 
 def test_hub_models_that_cannot_be_opened(net: Hub):
     net.files = {"config.json": 1, "pytorch_model.bin": 9}
-    with pytest.raises(ForeignError, match="only there as pickle"):
+    with pytest.raises(ForeignError, match="exist only as a pickle file"):
         models.load("hf:org/tiny")
     net.files = {"model.safetensors": 9}
     with pytest.raises(ForeignError, match="no config.json"):

@@ -192,7 +192,7 @@ def test_what_is_missing_is_named():
         models.run(lab, TEXT, plan)
     with pytest.raises(ValueError, match="12 tokens, the second 3"):
         models.run(lab, TEXT, plan, source="x=3")
-    with pytest.raises(ValueError, match="reads no second prompt"):
+    with pytest.raises(ValueError, match="has no second prompt"):
         list(lab.write_within(lab.read(TEXT), [8] * 2, plan))
     with pytest.raises(ValueError, match="no layer"):
         models.run(lab, TEXT, HeadPlan().patch("self", 9, 0), source=TEXT)
