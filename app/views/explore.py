@@ -81,7 +81,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    top = st.container() if translation.is_offered(before) else None
+    top = st.container()  # for the translation; what is below keeps its place where there is none
     with st.container(key="work"):  # style.css puts the effect below the heads on a narrow screen
         # large type has larger gaps, so other widths keep the size of the tiles
         widths = [35, 38, 27] if state.teach else [32, 40, 28]
@@ -104,8 +104,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     state = _with_prediction(lab, state, before, after)
     with panel:
         effect.draw(lab, state, before, after)
-    if top is not None:
-        with top:
+    with top:
+        if translation.is_offered(before):
             for make in late_parts(lab, reading, state):
                 mount(make())
     export.draw(lab, state, after, reading.prompt.read_chars)

@@ -103,13 +103,16 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
             lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars)
         try:
-            for part in lesson.parts(lab, reading, state):
-                mount(part)
-            if _has_box(direct, lab, state):
-                text.draw(lab, reading, state, problems)
-            else:
-                _report(problems)
-            drawn = draw(lab, reading, state)
+            # Each of these three has a place of its own, so that what comes and goes in one moves no element of another:
+            # the browser refuses an element whose place is beyond those that it has (“Bad delta path index”).
+            _mount_or_empty(lesson.parts(lab, reading, state))
+            with st.container():
+                if _has_box(direct, lab, state):
+                    text.draw(lab, reading, state, problems)
+                else:
+                    _report(problems)
+            with st.container():
+                drawn = draw(lab, reading, state)
             now.layout = _keys(direct, lab, reading, state, problems)
             now.channel.end()
             return drawn
@@ -119,6 +122,14 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
         except CheckpointError as error:  # a stored measurement is missing or damaged
             st.error(plain(_(str(error))))
             return None
+
+
+def _mount_or_empty(parts: Sequence[Part]) -> None:
+    """Mounts the only part, or an empty element in its place."""
+    for part in parts:
+        mount(part)
+    if not parts:
+        st.empty()
 
 
 def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | None:

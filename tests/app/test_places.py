@@ -1,0 +1,43 @@
+"""The lesson's panel, the text box and the page have fixed places among Streamlit's elements.
+
+pytest tests/app/test_places.py
+"""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block, Node
+
+from app.state.lessons.lesson_files import ORDER
+from tests.app.test_pages import opened
+
+
+def place_of(app: AppTest, name: str) -> tuple[int, ...]:
+    """Returns the path of a component's element from the page's fragment: an index per level."""
+    def found(node: Node, path: tuple[int, ...]) -> tuple[int, ...] | None:
+        if isinstance(node, Block):
+            inner = (found(child, (*path, index)) for index, child in node.children.items())
+            return next((its for its in inner if its is not None), None)
+        its = getattr(node.proto, "component_name", "")
+        return path if its.endswith(f"attention_lab_{name}") else None
+    path = found(app.main, ())
+    assert path is not None, name
+    return path
+
+
+@pytest.mark.parametrize("page", ["explore", "heads"])
+def test_a_lesson_moves_no_element_of_the_page(page: str):
+    """A lesson comes, goes and changes its model without a change of any other element's place."""
+    state = {"model": "stories-softmax", "page": page}
+    plain, taught = opened(**state), opened(**state, lesson=f"{ORDER[0]}.2")
+    assert place_of(taught, "lesson")
+    for name in ("navigation", "toolbar", "notice", "text_box", "heads"):
+        assert place_of(plain, name) == place_of(taught, name), name
+
+
+def test_a_page_begins_at_the_same_place_with_and_without_a_text_box():
+    """The model of pictures has no text box, and the masked model has one more line below its box."""
+    boxed = [place_of(opened(model=model, page="explore"), "heads")[:3] for model in (
+        "stories-softmax", "masked-softmax", "translation-softmax")]
+    assert len(set(boxed)) == 1
