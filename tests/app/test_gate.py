@@ -374,7 +374,7 @@ def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
 
 @pytest.mark.parametrize(("kind", "coded", "changed"), [
     ("text/html; charset=utf-8", False, True), ("text/html", True, True), ("text/javascript", False, False)])
-def test_a_page_starts_dark_and_nothing_else_is_changed(kind: str, coded: bool, changed: bool):
+def test_a_page_starts_in_its_theme_and_nothing_else_is_changed(kind: str, coded: bool, changed: bool):
     page, sent = b"<html><head></head><body></body></html>", []
     body = gzip.compress(page) if coded else page
 
@@ -382,7 +382,7 @@ def test_a_page_starts_dark_and_nothing_else_is_changed(kind: str, coded: bool, 
         sent.append(message)
 
     async def respond() -> None:
-        wrapped = first_paint.dark_start(send)
+        wrapped = first_paint.themed_start(send)
         encoding = [(b"content-encoding", b"gzip")] if coded else []
         await wrapped({"type": "http.response.start", "status": 200, "headers": [
             (b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), *encoding]})
@@ -393,4 +393,4 @@ def test_a_page_starts_dark_and_nothing_else_is_changed(kind: str, coded: bool, 
     answer = b"".join(message.get("body", b"") for message in sent)
     assert dict(sent[0]["headers"])[b"content-length"] == str(len(answer)).encode()
     assert (gzip.decompress(answer) if coded else answer) == (
-        page.replace(b"</head>", first_paint.style().encode() + b"</head>") if changed else page)
+        page.replace(b"</head>", first_paint.head().encode() + b"</head>") if changed else page)

@@ -103,8 +103,8 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
             lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars)
         try:
-            # Each of these three has a place of its own, so that what comes and goes in one moves no element of another:
-            # the browser refuses an element whose place is beyond those that it has (“Bad delta path index”).
+            # Each of these three has a fixed place, so that an element of one never moves the elements of another: the
+            # browser refuses an element whose place is beyond the places that exist (“Bad delta path index”).
             _mount_or_empty(lesson.parts(lab, reading, state))
             with st.container():
                 if _has_box(direct, lab, state):

@@ -1,4 +1,4 @@
-"""Inserts a dark first background into Streamlit's page, for browsers whose system theme is dark."""
+"""Inserts the first background of the visitor's theme into Streamlit's page: the system's theme, or the chosen one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,28 @@ import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-
-def style() -> str:
-    """Returns the style element; its rule applies until Streamlit has drawn the app with the visitor's theme."""
-    colour = streamlit.get_option("theme.dark.backgroundColor") or "#12121a"
-    return ("<style>@media (prefers-color-scheme: dark) "
-            f"{{ html:not(:has(.stApp)) {{ background: {colour} }} }}</style>")
+# Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
+# gate.py allows this script by its hash, so the script is constant.
+SCRIPT = ("try{document.documentElement.dataset.firstTheme="
+          "JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`))}catch{}")
 
 
-def dark_start(send: Send) -> Send:
-    """Wraps `send` of an HTTP request: inserts `style` at the end of the head of an HTML page.
+def head() -> str:
+    """Returns a script that reads the chosen theme before the first paint, and the style of the first background.
+
+    The style applies until Streamlit has drawn the app with the visitor's theme.
+    """
+    dark = streamlit.get_option("theme.dark.backgroundColor") or "#12121a"
+    light = streamlit.get_option("theme.light.backgroundColor") or "#ffffff"
+    page = "html:not(:has(.stApp))"
+    return (f"<script>{SCRIPT}</script><style>"
+            f"@media (prefers-color-scheme: dark) {{ {page} {{ background: {dark} }} }} "
+            f"{page}[data-first-theme=Dark] {{ background: {dark} }} "
+            f"{page}[data-first-theme=Light] {{ background: {light} }}</style>")
+
+
+def themed_start(send: Send) -> Send:
+    """Wraps `send` of an HTTP request: inserts `head` at the end of the head of an HTML page.
 
     Streamlit has no option for its page. Every other response passes unchanged, and so does a page in an encoding
     other than gzip.
@@ -53,5 +65,5 @@ def _is_page(start: Message) -> bool:
 
 def _inserted(body: bytes, compressed: bool) -> bytes:
     page = gzip.decompress(body) if compressed else body
-    page = page.replace(b"</head>", style().encode() + b"</head>", 1)
+    page = page.replace(b"</head>", head().encode() + b"</head>", 1)
     return gzip.compress(page) if compressed else page

@@ -82,7 +82,7 @@ class Gate:
                     with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
-            await self._app(scope, receive, first_paint.dark_start(self._with_headers(headers, send)))
+            await self._app(scope, receive, first_paint.themed_start(self._with_headers(headers, send)))
 
     def _without_base(self, path: str) -> str:
         """Returns the path without the base path, as in Streamlit's routes; any other path is unchanged."""
@@ -208,8 +208,9 @@ def words(setting: str) -> list[str]:
 
 
 def inline_scripts() -> list[str]:
-    """Returns the SHA-256 source expressions of the inline scripts in Streamlit's page, for the `script-src` policy."""
-    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(index_page()))
+    """Returns the SHA-256 source expressions of the inline scripts in the page, for the `script-src` policy."""
+    scripts = [*_INLINE.findall(index_page()), first_paint.SCRIPT]
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
