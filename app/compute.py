@@ -57,10 +57,11 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
         long = writes and len(prompt.ids) > LONG_SENTENCE
         with serving.computing_long() if long else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
-            found: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
-        before = found[0] if before is None else before
+            traces: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text,
+                                                                                                         missing))]
+        before = traces[0] if before is None else before
         if after is None or not plan:
-            after = found[-1] if plan else before
+            after = traces[-1] if plan else before
         caches.traces.keep(first, before)
         caches.traces.keep(second, after)
     return before, after
@@ -81,15 +82,15 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
         LimitError: the visitor is over the limit of passes.
     """
     key = (lab.identity, prompt, plan)
-    found = caches.written.find(key)
-    if found is None:
+    cached = caches.written.find(key)
+    if cached is None:
         limits.spend(limits.PASSES, _beam_passes(prompt))
         with serving.aside():
             time.sleep(PICTURES_FIRST)
         with serving.computing_long() if len(prompt.ids) > LONG_SENTENCE else serving.computing():
-            found = caches.Written(lab.rewrite(prompt, plan))
-        caches.written.keep(key, found)
-    return found.text
+            cached = caches.Written(lab.rewrite(prompt, plan))
+        caches.written.keep(key, cached)
+    return cached.text
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
@@ -141,13 +142,13 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
         return seen.layer(kind, layer)
     plan = usable(lab, plan, seen.prompt)
     key = (lab.identity, seen.prompt, plan, kind, layer)
-    found = caches.layers.find(key)
-    if found is None:
+    cached = caches.layers.find(key)
+    if cached is None:
         limits.spend(limits.PASSES)
         with serving.computing():
-            found = lab.layer(seen.prompt, plan, kind, layer)
-        caches.layers.keep(key, found)
-    return found
+            cached = lab.layer(seen.prompt, plan, kind, layer)
+        caches.layers.keep(key, cached)
+    return cached
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:

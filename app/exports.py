@@ -41,8 +41,9 @@ def with_sinks(lab: Lab, maps: Maps) -> Maps:
         lab: the model.
         maps: maps without sinks.
     """
-    return {(kind, layer): Layer(scores_with_sink(its.scores, its.live), with_sink(its.live), with_sink(its.weights))
-            if kind in sinks_of(lab) else its for (kind, layer), its in maps.items()}
+    return {(kind, layer): Layer(scores_with_sink(layer_maps.scores, layer_maps.live), with_sink(layer_maps.live),
+                                 with_sink(layer_maps.weights))
+            if kind in sinks_of(lab) else layer_maps for (kind, layer), layer_maps in maps.items()}
 
 
 def sinks_of(lab: Lab) -> list[str]:
@@ -81,16 +82,17 @@ def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarr
         roles: entries with attention block (`kind`), layer and head from 0, `role` and `share` (a fraction); see
             models/analysis/roles.py.
     """
-    found = []
-    for i, (kind, layer, head) in enumerate(address for its in lab.kinds for address in its.addresses):
+    rows = []
+    for i, (kind, layer, head) in enumerate(address for block in lab.kinds for address in block.addresses):
         state = state_of(lab, plan, (kind, layer, head))
-        found.append({
+        rows.append({
             "kind": kind, "layer": layer + 1, "head": head + 1, "constant": state.constant, "gate": state.gate,
             "patch": state.patch,
             "roles": [{"role": role["role"], "share": role.get("share")} for role in roles
                       if (role["kind"], role["layer"], role["head"]) == (kind, layer, head)],
-            **{source: {name: _number(values[i]) for name, values in its.items()} for source, its in measures.items()}})
-    return found
+            **{source: {name: _number(values[i]) for name, values in block.items()} for source,
+               block in measures.items()}})
+    return rows
 
 
 def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
@@ -117,9 +119,10 @@ def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
     arrays |= {f"prediction {i} unmodified": output.distribution for i, output in enumerate(before.outputs)}
     if result.outputs:
         arrays["names"] = numpy.array(json.dumps(result.outputs[0].names))
-    for (kind, layer), its in maps.items():
+    for (kind, layer), layer_maps in maps.items():
         name = f"{kind} {layer + 1}"
-        arrays |= {f"{name} scores": its.scores, f"{name} live": its.live, f"{name} weights": its.weights}
+        arrays |= {f"{name} scores": layer_maps.scores, f"{name} live": layer_maps.live,
+                   f"{name} weights": layer_maps.weights}
     file = io.BytesIO()
     numpy.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -137,8 +140,9 @@ def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, map
     Returns:
         UTF-8 bytes; values that are not finite are null.
     """
-    layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(its.live), "weights": _numbers(its.weights)}
-              for (kind, layer), its in maps.items()]
+    layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(layer_maps.live),
+               "weights": _numbers(layer_maps.weights)}
+              for (kind, layer), layer_maps in maps.items()]
     return json.dumps({**info, "losses": _numbers(result.losses), "predictions": _predictions(result),
                        "kl": [_number(kl) for kl in _divergences(before, result)],
                        "unmodified": {"losses": _numbers(before.losses), "predictions": _predictions(before)},
@@ -182,8 +186,8 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
     file.write(f"# {info['made with']}: {info['model']}. {info['link']} {'; '.join(effect)}\r\n")
     rows = csv.writer(file)
     rows.writerow(["kind", "layer", "head", "query", "key", "weight"])
-    for (kind, layer), its in maps.items():
-        for head, weights in enumerate(its.weights, 1):
+    for (kind, layer), layer_maps in maps.items():
+        for head, weights in enumerate(layer_maps.weights, 1):
             seen = numpy.ones(weights.shape, dtype=bool)
             if causal[kind]:
                 seen = numpy.tril(seen)

@@ -31,7 +31,7 @@ def literal(text: str) -> str:
     Returns:
         One line of Markdown. Bidirectional controls, which could reverse later text, are shown as `⟨202e⟩`.
     """
-    text = _TURNING.sub(lambda found: f"⟨{ord(found[0]):x}⟩", text)
+    text = _TURNING.sub(lambda match: f"⟨{ord(match[0]):x}⟩", text)
     # The parser looks for links and emoji after it has removed the escapes; word joiners (U+2060) prevent both.
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
@@ -58,15 +58,15 @@ def blocks(markdown: str) -> list[str]:
     Returns:
         The blocks, each as one line.
     """
-    found: list[str] = []
+    result: list[str] = []
     ended = True
     for line in markdown.splitlines():
         if line.strip() and not ended and not line.startswith(("#", "- ")):
-            found[-1] += f" {line.strip()}"
+            result[-1] += f" {line.strip()}"
         elif line.strip():
-            found.append(line.strip())
+            result.append(line.strip())
         ended = not line.strip() or line.startswith("#")
-    return found
+    return result
 
 
 def translated(markdown: str) -> str:

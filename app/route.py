@@ -166,17 +166,17 @@ def _present(now: Visit, seen: int) -> Answer:
     page = DIRECT.get(state.page)
     try:
         with serving.only_while(lambda: now.channel.newest == picture.newest):
-            found = page and frame.parts(page, state, problems)
+            content = page and frame.parts(page, state, problems)
     except serving.OvertakenError:  # the response to the newer events contains all changes
         return _blocks([]), []
     except ERRORS:
-        found = None
-    if found is None:
+        content = None
+    if content is None:
         return _blocks([pack(about | {"layout": True, "count": 0})]), []
-    changed = _changed(now, found.parts, picture, seen)
-    about |= {"layout": False, "later": found.is_outdated}
+    changed = _changed(now, content.parts, picture, seen)
+    about |= {"layout": False, "later": content.is_outdated}
     late: list[Callable[[], bytes]] = [
-        partial(_late, now, make, picture, state.language, seen, about) for make in found.late]
+        partial(_late, now, make, picture, state.language, seen, about) for make in content.late]
     return _blocks([pack(about | {"count": len(changed)}), *changed]), late
 
 
@@ -200,17 +200,17 @@ def _late(now: Visit, make: Callable[[], Part], picture: Picture, language: str,
 
 def _changed(now: Visit, parts: Iterable[Part], picture: Picture, seen: int) -> list[bytes]:
     """Returns the changed payloads, and those of responses after `seen`, because a response may have been lost."""
-    channel, found = now.channel, []
+    channel, blocks = now.channel, []
     with channel.lock:
         for part in parts:
-            fingerprint, serial = channel.sent.get(part.key, (b"", channel.drawn.serial))
+            fingerprint, serial = channel.sent.get(part.key, (b"", channel.displayed.serial))
             if serial > picture.serial:  # a newer response, or the script, has sent a newer payload
                 continue
             channel.handlers[part.key] = part.on_event
             if fingerprint != part.fingerprint or serial > seen:
                 channel.sent[part.key] = part.fingerprint, picture.serial
-                found.append(part.payload)
-    return found
+                blocks.append(part.payload)
+    return blocks
 
 
 def _blocks(payloads: Iterable[bytes]) -> bytes:

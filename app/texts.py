@@ -91,8 +91,8 @@ def _(text: str, /, **values: Any) -> str:
         The translation; the text itself if no catalogue contains it, as for descriptions of Hub models.
     """
     if hasattr(text, "template"):
-        return _told(text)
-    return _NUMBERS.vformat(_found(text), (), values) if values else _found(text)
+        return _translated(text)
+    return _NUMBERS.vformat(_lookup(text), (), values) if values else _lookup(text)
 
 
 def translated(value: Any) -> Any:
@@ -105,9 +105,9 @@ def translated(value: Any) -> Any:
         The copy; keys are not translated.
     """
     if isinstance(value, dict):
-        return {key: translated(its) for key, its in value.items()}
+        return {key: translated(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [translated(its) for its in value]
+        return [translated(item) for item in value]
     return _(value) if hasattr(value, "template") else value
 
 
@@ -163,17 +163,17 @@ def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
     return _NUMBERS.vformat(_translations(language()).ngettext(one, several, n), (), {"n": n, **values})
 
 
-def _told(text: Any) -> str:
+def _translated(text: Any) -> str:
     """Returns the translation of a models.messages.Message; messages among its values are translated as well."""
     parts = {name: _(value) if hasattr(value, "template") else value for name, value in text.values.items()}
     if text.separator:
-        return _found(text.separator).join(map(str, parts.values()))
-    found = _translations(language()).ngettext(text.template, text.plural, text.n) if text.plural \
-        else _found(text.template)
-    return _NUMBERS.vformat(found, (), parts) if parts else found
+        return _lookup(text.separator).join(map(str, parts.values()))
+    translation = _translations(language()).ngettext(text.template, text.plural, text.n) if text.plural \
+        else _lookup(text.template)
+    return _NUMBERS.vformat(translation, (), parts) if parts else translation
 
 
-def _found(text: str) -> str:
+def _lookup(text: str) -> str:
     # an empty text is not looked up, because gettext stores the catalogue's header under ""
     return _translations(language()).gettext(text) if text else ""
 

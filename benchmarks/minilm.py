@@ -200,8 +200,8 @@ def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
     messages, fetched = count_bytes(page), _count_fetched(page)
     page.goto(address, wait_until="commit", timeout=SLOW)
     page.wait_for_function("globalThis.labDrawn", timeout=SLOW)
-    drawn = page.evaluate("labDrawn")
-    load = Load(drawn, drawn - page.evaluate(came), sum(messages) + sum(fetched), max(messages + fetched))
+    seconds = page.evaluate("labDrawn")
+    load = Load(seconds, seconds - page.evaluate(came), sum(messages) + sum(fetched), max(messages + fetched))
     context.close()
     return load
 

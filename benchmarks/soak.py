@@ -268,12 +268,12 @@ async def watched(metrics: list[str], record: Record, began: float, stop: float,
         every: seconds between two values.
     """
     while time.perf_counter() < stop:
-        held = []
+        samples = []
         for url in metrics:
             text = await asyncio.to_thread(_text, url)
             match = re.search(r'memory_bytes\{what="process"\} (\S+)', text)
-            held.append(float(match[1]) if match else 0.0)
-        record.memory.append((time.perf_counter() - began, held))
+            samples.append(float(match[1]) if match else 0.0)
+        record.memory.append((time.perf_counter() - began, samples))
         await asyncio.sleep(every)
 
 
@@ -347,7 +347,7 @@ def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
         SETTLED.
     """
     taken, back = sorted(record.times), sorted(record.back)
-    after = [sum(held) for when, held in record.memory if when > min(SETTLED, 30 * minutes) and all(held)]
+    after = [sum(sample) for when, sample in record.memory if when > min(SETTLED, 30 * minutes) and all(sample)]
     result: dict[str, Any] = {
         "actions": len(taken), "p50 ms": round(taken[len(taken) // 2]), "p95 ms": round(taken[int(len(taken) * 0.95)]),
         "states checked": record.checked, "downloads": record.downloads, "replicas killed": deaths,

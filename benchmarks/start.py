@@ -60,8 +60,8 @@ def memory_of_models() -> dict[str, Any]:
             "print(len(names), len(held), sum(lab.nbytes for lab in held) / 1e6,"
             "      int(status.split('VmRSS:')[1].split()[0]) / 1000)")
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    names, held, weights, resident = printed.stdout.split()
-    return {"models": int(names), "held at once": int(held), "MB of weights held": float(weights),
+    names, cached, weights, resident = printed.stdout.split()
+    return {"models": int(names), "held at once": int(cached), "MB of weights held": float(weights),
             "MB of the process": float(resident)}
 
 

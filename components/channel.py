@@ -42,7 +42,7 @@ class Channel:
         received: component -> number of the newest handled event of this component.
         handlers: component -> the function that handles the events of this component.
         serial: number of the newest snapshot of the state.
-        drawn: the snapshot that the Streamlit script displayed last, or is displaying now.
+        displayed: the snapshot that the Streamlit script displayed last, or is displaying now.
         sent: component -> (fingerprint, serial) of the last payload that the events route sent since the last script
             run began.
         direct: True if the events route can update the page.
@@ -55,7 +55,7 @@ class Channel:
     received: dict[str, int] = field(default_factory=dict)
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
     sent: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    drawn: Picture = Picture(0, 0, {})
+    displayed: Picture = Picture(0, 0, {})
     direct: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     _listening: dict[str, OnEvent | None] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Channel:
     def begin(self) -> None:
         """Records that the Streamlit script begins to generate a page."""
         with self.lock:
-            self.drawn = self.picture()
+            self.displayed = self.picture()
             self._listening = {}
             self.sent.clear()  # the browser will get the payloads of the script
 

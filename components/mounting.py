@@ -112,7 +112,7 @@ def styles() -> dict[str, str]:
     sheets: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*/*.css")):
         sheets[path.parent.name] = sheets.get(path.parent.name, shared) + path.read_text("utf-8")
-    return {name: _short(its) for name, its in sheets.items()}
+    return {name: _short(sheet) for name, sheet in sheets.items()}
 
 
 @functools.cache
@@ -139,8 +139,9 @@ def answer(key: str) -> dict[str, Any]:
         snapshot. direct: True if events are sent to the events route. language: language of all texts.
     """
     now = channel.current()
-    return {"key": key, "sequence": now.drawn.received.get(key, 0), "answered": now.drawn.newest, "visit": now.id,
-            "serial": now.drawn.serial, "direct": now.direct,
+    return {"key": key, "sequence": now.displayed.received.get(key, 0), "answered": now.displayed.newest,
+            "visit": now.id,
+            "serial": now.displayed.serial, "direct": now.direct,
             "language": texts.language()}
 
 

@@ -146,11 +146,11 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
         for point in points:
             if point["name"] == name:
                 at.setdefault(point["x"], []).append(point)
-        for x, its in sorted(at.items()):
-            values = [p["value"] for p in its]
+        for x, seed_values in sorted(at.items()):
+            values = [p["value"] for p in seed_values]
             lines.append(Point(index, x, fmean(values), stdev(values) if len(values) > 1 else None))
-            seeds += [Point(index, x, p["value"], note=message("seed {seed}", seed=p["seed"])) for p in its
-                      if len(its) > 1]
+            seeds += [Point(index, x, p["value"], note=message("seed {seed}", seed=p["seed"])) for p in seed_values
+                      if len(seed_values) > 1]
     rules = [] if rule is None else [Rule(word.get(rule[1], rule[1]), y=rule[0])]
     return line_parts([Series.of_style(word.get(name, name), styles[name]) for name in order],
                       [Panel(title, lines=lines, dots=seeds, rules=rules, percent=percent)],
@@ -171,5 +171,5 @@ def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str
     order = list(dict.fromkeys(p["name"] for p in points))
     lines = [Point(order.index(p["name"]), p["x"], p["value"]) for p in points]
     return line_parts([Series.of_style(word.get(name, name), styles[name]) for name in order],
-                      [Panel(title, lines=sorted(lines, key=lambda its: (its.series, its.x)))],
+                      [Panel(title, lines=sorted(lines, key=lambda point: (point.series, point.x)))],
                       Layout(across, "log2", height=300), title, theme)

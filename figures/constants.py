@@ -28,7 +28,7 @@ def _points(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[Point]:
 
 def _measured(*curves: Mapping[str, Curve]) -> list[str]:
     """Returns the probe modes that have points in at least one panel."""
-    return [way for way in WAYS if any(its.get(way) for its in curves)]
+    return [way for way in WAYS if any(curve.get(way) for curve in curves)]
 
 
 @charted

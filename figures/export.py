@@ -136,7 +136,7 @@ def vega_script() -> Path:
     Raises:
         FileNotFoundError: the script is missing; the message contains the command that writes the script.
     """
-    found = sorted(FOLDER.glob("vega-*.js"))
-    if not found:
+    scripts = sorted(FOLDER.glob("vega-*.js"))
+    if not scripts:
         raise FileNotFoundError("app/static has no vega-*.js: run python -m tools.vega")
-    return found[-1]
+    return scripts[-1]

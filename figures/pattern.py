@@ -171,10 +171,10 @@ def pattern_squares(weights: ndarray, queries: Sequence[str], keys: Sequence[str
 def strongest(weights: ndarray, queries: Sequence[str], keys: Sequence[str], title: str) -> str:
     """Returns a description of a pattern for screen readers: the title and the largest weights."""
     down, across = _names(queries), _names(keys)
-    places = numpy.argsort(-weights, axis=None, kind="stable")[:_NAMED]
+    largest = numpy.argsort(-weights, axis=None, kind="stable")[:_NAMED]
     parts = [message("query {query}, key {key}: {value}", query=down[i], key=across[j],
                      value=format_value(float(weights[i, j])))
-             for i, j in zip(*numpy.unravel_index(places, weights.shape), strict=True)]
+             for i, j in zip(*numpy.unravel_index(largest, weights.shape), strict=True)]
     return message("{title}. Largest weights: {values}.", title=title, values=listed(parts, N_("; ")))
 
 

@@ -27,7 +27,8 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
         chart = chart.resolve_scale(y="shared")
     # Selections are added at the top level, because altair would attach a panel's selection to all layers of the panel.
     position = [alt.VariableParameter(name="at", value=layout.at)] if layout.chooses else []
-    chart.params = [*position, *(alt.TopLevelSelectionParameter.from_dict(its) for its in drawing.selections)]
+    chart.params = [*position,
+                    *(alt.TopLevelSelectionParameter.from_dict(selection) for selection in drawing.selections)]
     return chart
 
 

@@ -39,9 +39,9 @@ def pruning_curves(panels: Sequence[tuple[str, bool, Mapping[str, Curve]]], left
     """
     names = [name for name in _SERIES if any(curves.get(name) for _title, _percent, curves in panels)]
     series = [Series(message(_SERIES[name][0]), *_SERIES[name][1:]) for name in names]
-    drawn = [Panel(heading, [_point(names.index(name), row) for name in names for row in curves.get(name, ())],
+    plots = [Panel(heading, [_point(names.index(name), row) for name in names for row in curves.get(name, ())],
                    percent=percent) for heading, percent, curves in panels]
-    return line_parts(series, drawn, Layout(message("heads left"), columns=2, width=420, height=190, least=280,
+    return line_parts(series, plots, Layout(message("heads left"), columns=2, width=420, height=190, least=280,
                                             chooses=True, at=left), title or message("Effect of pruning"), theme)
 
 
@@ -63,8 +63,8 @@ def minimal_heads_curve(curves: Mapping[str, Sequence[tuple[int, float]]], chose
         theme: see figures.theme.
     """
     series = [Series(name, *_ORDERS[number % len(_ORDERS)]) for number, name in enumerate(curves)]
-    points = [Point(number, heads, round(nats, 5)) for number, its in enumerate(curves.values())
-              for heads, nats in sorted(its)]
+    points = [Point(number, heads, round(nats, 5)) for number, curve in enumerate(curves.values())
+              for heads, nats in sorted(curve)]
     panel = Panel(message("KL divergence, nats"), points, [Point(0, *chosen, note=message("the answer"))],
                   rules=[Rule(message("at most {bound:g}", bound=bound), y=bound)])
     return line_parts(series, [panel], Layout(message("heads left"), y_scale="symlog", bend=max(bound, 1e-3),

@@ -142,7 +142,7 @@ def group_squares(rows: Sequence[Mapping[str, Any]], order: Sequence[str], by_ki
     def build() -> Any:
         import altair as alt
 
-        scale = alt.Scale(domain=list(order), range=[colour(its, theme) for its, _ in zip(_GROUPS, order,
+        scale = alt.Scale(domain=list(order), range=[colour(group, theme) for group, _ in zip(_GROUPS, order,
                                                                                          strict=True)])
         plots = []
         for number, (kind, layers, heads) in enumerate(shapes):
@@ -230,8 +230,8 @@ def _axis(channel: str, field: str, title: str, names: Sequence[str] = ()) -> An
     import altair as alt
 
     axis = _names() if names else alt.Axis(domain=False, ticks=False, grid=False, labelAngle=0)
-    made = alt.X if channel == "x" else alt.Y
-    return made(field, type="ordinal", title=title, axis=axis, sort=list(names) or None)
+    axis_class = alt.X if channel == "x" else alt.Y
+    return axis_class(field, type="ordinal", title=title, axis=axis, sort=list(names) or None)
 
 
 def _names() -> Any:

@@ -128,7 +128,8 @@ def describe(title: str, x: str, series: Sequence[Series], panels: Sequence[Pane
         for number, one in enumerate(series):
             points = [point for point in panel.lines if point.series == number]
             if points:
-                first, last = min(points, key=lambda its: its.x), max(points, key=lambda its: its.x)
+                first, last = min(points, key=lambda line_point: line_point.x), max(points,
+                                                                                    key=lambda line_point: line_point.x)
                 parts.append(message("{panel}, {series}: {first} at {start}, {last} at {end}",
                                   panel=panel.heading or panel.title, series=one.name,
                                   first=format_value(first.y, panel.percent), start=format_value(first.x),

@@ -65,11 +65,11 @@ def config(theme: Theme = "light") -> dict[str, Any]:
         theme: name of the theme. `print` has a white background; the other themes are transparent, because the page
             sets the background colour.
     """
-    its = palette(theme)
-    ink, faint, line, accent = its["ink"], its["faint"], its["line"], its["accent"]
+    colours = palette(theme)
+    ink, faint, line, accent = colours["ink"], colours["faint"], colours["line"], colours["accent"]
     text = {"labelColor": faint, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 13}
     return {
-        "background": its["ground"] if theme == "print" else "transparent",
+        "background": colours["ground"] if theme == "print" else "transparent",
         "font": FONT,
         "view": {"stroke": None},
         "title": {"color": ink, "subtitleColor": faint, "anchor": "start", "fontSize": 14, "fontWeight": 600,
@@ -84,8 +84,8 @@ def config(theme: Theme = "light") -> dict[str, Any]:
                    "labelAnchor": "start"},
         "legend": {**text, "labelColor": ink, "labelLimit": 420, "symbolSize": 220, "orient": "top", "offset": 30,
                    "symbolStrokeWidth": 2.5},
-        "range": {"category": its["series"], "heatmap": its["sequential"], "ramp": its["sequential"],
-                  "diverging": its["diverging"]},
+        "range": {"category": colours["series"], "heatmap": colours["sequential"], "ramp": colours["sequential"],
+                  "diverging": colours["diverging"]},
         "style": {"reference": {"stroke": faint}, "reference-label": {"fill": faint, "stroke": None, "fontSize": 12},
                   "position": {"stroke": ink}, "mark-on-dark": {"fill": ink},
                   "guide-label": {"fontSize": 12}},
@@ -108,10 +108,12 @@ def plotly_layout(theme: Theme = "light") -> dict[str, Any]:
     Args:
         theme: name of the theme. `print` has a white background; the other themes are transparent.
     """
-    its = palette(theme)
-    axis = {"gridcolor": its["line"], "linecolor": its["line"], "tickfont": {"color": its["faint"]}}
-    ground = its["ground"] if theme == "print" else "rgba(0,0,0,0)"
-    return {"colorway": its["series"], "paper_bgcolor": ground, "plot_bgcolor": ground, "xaxis": axis, "yaxis": axis,
-            "font": {"family": FONT, "size": 13, "color": its["ink"]},
-            "hoverlabel": {"bgcolor": its["ground"], "bordercolor": its["line"], "font": {"color": its["ink"]}},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": its["faint"], "activecolor": its["accent"]}}
+    colours = palette(theme)
+    axis = {"gridcolor": colours["line"], "linecolor": colours["line"], "tickfont": {"color": colours["faint"]}}
+    ground = colours["ground"] if theme == "print" else "rgba(0,0,0,0)"
+    return {"colorway": colours["series"], "paper_bgcolor": ground, "plot_bgcolor": ground, "xaxis": axis,
+            "yaxis": axis,
+            "font": {"family": FONT, "size": 13, "color": colours["ink"]},
+            "hoverlabel": {"bgcolor": colours["ground"], "bordercolor": colours["line"],
+                           "font": {"color": colours["ink"]}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours["faint"], "activecolor": colours["accent"]}}

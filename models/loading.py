@@ -35,16 +35,16 @@ def load(name: str) -> Lab:
             _held.move_to_end(name)
             return _held[name]
         _held[name] = _load(name)
-        # Iterates over a copy, because `held` may reorder the cache meanwhile.
+        # Iterates over a copy, because `cached` may reorder the cache meanwhile.
         while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:
             _held.popitem(last=False)
         return _held[name]
 
 
-def held(name: str) -> Lab | None:
+def cached(name: str) -> Lab | None:
     """Returns the cached model of this name and marks it as most recently used, or None; never waits for a load."""
     if foreign.is_foreign(name):
-        return foreign.held(name)
+        return foreign.cached(name)
     lab = _held.get(name)
     if lab is not None:
         with contextlib.suppress(KeyError):  # a concurrent load has evicted the model

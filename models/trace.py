@@ -131,9 +131,9 @@ class PassResult:
         return sum({id(array): array.nbytes for array in self._arrays()}.values())
 
     def _arrays(self) -> list[ndarray]:
-        found = [*self.norms.values(), *self.gates.values(), self.losses,
-                 *(output.distribution for output in self.outputs), *(self.tops or ())]
-        return found if self.vectors is None else [*found, self.vectors]
+        arrays = [*self.norms.values(), *self.gates.values(), self.losses,
+                  *(output.distribution for output in self.outputs), *(self.tops or ())]
+        return arrays if self.vectors is None else [*arrays, self.vectors]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,10 +69,10 @@ def _large(kind: Kind, selection: Selection, after: Trace) -> str:
 
 
 def _predictions(lab: Lab, before: Trace, after: Trace) -> str:
-    found = effect.predictions(lab, before, after)
-    if not found:
+    predictions = effect.predictions(lab, before, after)
+    if not predictions:
         return ""
-    last = found[-1]
+    last = predictions[-1]
     rows = "".join(f"<tr><td><code>{escape(str(row['label']))}</code></td><td>{row['before']:.1%}</td>"
                    f"<td>{row['after']:.1%}</td></tr>" for row in last["rows"][:MOST_ROWS])
     return (f"<table><caption>{escape(str(last['title']))}: KL divergence {last['kl']:.3f} nats</caption>"

@@ -145,14 +145,14 @@ class HeadsWidget(anywidget.AnyWidget):
         changed = after is not before
         base = before.layer(*address[:2]).weights[selection.head] if changed else None
         known = choices.asked if -len(after.outputs) <= choices.asked < len(after.outputs) else LAST
-        asked = after.outputs[known] if after.outputs else None
+        output = after.outputs[known] if after.outputs else None
         parts = [
             heads.part(key=f"heads-{index}", led=not index, on_event=self._on_event, selection={
                 "kind": selection.kind, "layer": selection.layer, "head": selection.head, "scope": selection.scope},
                 shading=choices.shading, **content.grids(lab, plan, after)),
             head_map.part(key=f"map-{index}", view=choices.view, form=choices.form, mean=choices.mean, changed=changed,
                           shading=choices.shading, on_event=self._on_event,
-                          **content.head_map(lab, plan, after, maps, address, base, asked)),
+                          **content.head_map(lab, plan, after, maps, address, base, output)),
             effect.part(key=f"effect-{index}", index=known, on_event=self._on_event,
                         **effect_content.content(lab, plan, before, after))]
         for part in parts:
@@ -190,13 +190,13 @@ class HeadsWidget(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the widget, and static HTML for a reader without a kernel."""
-        found = super()._repr_mimebundle_(**kwargs)
-        if found is None:
+        representations = super()._repr_mimebundle_(**kwargs)
+        if representations is None:
             return None
         selection = self._choices.selection
         pictures = [fallback.html(lab, self._plan_of(lab), *pair, selection.within(lab.shape))
                     for lab, pair in zip(self.labs, self._pairs, strict=True)]
-        bundle, metadata = found if isinstance(found, tuple) else (found, {})
+        bundle, metadata = representations if isinstance(representations, tuple) else (representations, {})
         return {**bundle, "text/html": "\n".join(pictures)}, metadata
 
 

@@ -79,19 +79,19 @@ class Numbers:
             waiting.add_metric([turn], count)
         yield waiting
         memory = GaugeMetricFamily("attention_lab_memory_bytes", "Memory, by what holds it.", labels=["what"])
-        held = {"models": sum(lab.nbytes for lab in models.in_memory()), "traces": caches.traces.nbytes,
-                "layers": caches.layers.nbytes, "uploads": uploads.held(), "process": serving.resident()}
-        for what, count in held.items():
+        sizes = {"models": sum(lab.nbytes for lab in models.in_memory()), "traces": caches.traces.nbytes,
+                 "layers": caches.layers.nbytes, "uploads": uploads.stored_bytes(), "process": serving.resident()}
+        for what, count in sizes.items():
             memory.add_metric([what], count)
         yield memory
-        for name, told, counts in (("asked", "Passes, generations and downloads.", limits.asked),
-                                   ("refused", "How often a visitor met a limit.", limits.refused)):
-            asked = CounterMetricFamily(f"attention_lab_{name}", told, labels=["what"])
+        for name, description, counts in (("asked", "Passes, generations and downloads.", limits.used),
+                                          ("refused", "How often a visitor met a limit.", limits.refused)):
+            counter = CounterMetricFamily(f"attention_lab_{name}", description, labels=["what"])
             for each in limits.ALL:
-                asked.add_metric([each.name], counts[each.name])
-            yield asked
+                counter.add_metric([each.name], counts[each.name])
+            yield counter
         yield CounterMetricFamily("attention_lab_errors", "Errors that nobody expected.", value=logs.errors())
 
 
-def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"attention_lab_{name}", told, value=value)
+def _gauge(name: str, description: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"attention_lab_{name}", description, value=value)

@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]  # a function of (steps done, total steps)
 Cancelled = Callable[[], bool]  # a function that returns True if the work must stop
 
 # At most two jobs run at once, because each may load a model and uses one core. Waiting jobs can be cancelled.
-_places = threading.BoundedSemaphore(2)
+_slots = threading.BoundedSemaphore(2)
 
 
 @dataclass
@@ -108,13 +108,13 @@ class Job(Generic[T]):
         work = self.work
         assert work is not None  # start() is called once per job
         try:
-            while not _places.acquire(timeout=0.1):
+            while not _slots.acquire(timeout=0.1):
                 if self._stopped():
                     raise CancelledError
             try:
                 self.result = work(self._tell, self._stopped)
             finally:
-                _places.release()
+                _slots.release()
         except CancelledError:
             self.problem = message("Cancelled.")
         except (ForeignError, InputError, ValueError, MemoryError) as error:

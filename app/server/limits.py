@@ -57,7 +57,7 @@ DOWNLOADS = Allowance("downloads", 6, N_(
     "This host allows each visitor {most:,} requests to the Hub per minute. You can go on in {seconds} s."))
 ALL = (PASSES, GENERATIONS, DOWNLOADS)
 
-asked: Counter[str] = Counter()  # name of an allowance -> units used by all visitors since the start
+used: Counter[str] = Counter()  # name of an allowance -> units used by all visitors since the start
 refused: Counter[str] = Counter()  # name of an allowance -> number of refused requests
 _addresses: OrderedDict[str, Purse] = OrderedDict()
 _lock = threading.Lock()
@@ -116,7 +116,7 @@ def spend(what: Allowance, amount: int = 1) -> None:
             for purse, most in purses:
                 purse[what.name] = _left(purse, what, most, now) - amount, now
     with _lock:
-        asked[what.name] += amount
+        used[what.name] += amount
 
 
 def _left(purse: Purse, what: Allowance, most: int, now: float) -> float:

@@ -100,9 +100,9 @@ def with_traceback(error: BaseException) -> str:
     return f"error: {in_one_line(error)}" + (f"\n{frames}" if frames else "")
 
 
-def _of_a_thread(found: threading.ExceptHookArgs) -> None:
-    if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
-        logging.getLogger("attention_lab").error("", exc_info=found.exc_value)
+def _of_a_thread(arguments: threading.ExceptHookArgs) -> None:
+    if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
+        logging.getLogger("attention_lab").error("", exc_info=arguments.exc_value)
 
 
 def _count() -> None:

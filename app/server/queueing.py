@@ -19,8 +19,8 @@ class Turns:
         places: maximum number of threads that hold a turn at the same time.
     """
 
-    def __init__(self, places: int) -> None:
-        self._free = places
+    def __init__(self, limit: int) -> None:
+        self._free = limit
         self._waiting: deque[threading.Event] = deque()
         self._lock = threading.Lock()
         self._holders: set[int] = set()

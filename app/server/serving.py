@@ -73,13 +73,13 @@ def aside(page: bool = False) -> Iterator[None]:
     Args:
         page: True also gives back the place among the pages in progress.
     """
-    held = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
-    for turns in held:
+    own_turns = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
+    for turns in own_turns:
         turns.release()
     try:
         yield
     finally:
-        for turns in reversed(held):
+        for turns in reversed(own_turns):
             turns.acquire()
 
 
@@ -259,7 +259,7 @@ def load(name: str) -> Lab:
         CheckpointError: the model's files are missing or damaged.
         ForeignError: the external model was not opened on this machine.
     """
-    lab = models.held(name)
+    lab = models.cached(name)
     if lab is not None:
         return lab
     with computing():

@@ -41,8 +41,8 @@ def active_sessions() -> int:
     """Returns the number of sessions with an open websocket, from Streamlit's statistics."""
     if not Runtime.exists():
         return 0
-    found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
-    return sum(int(getattr(stat, "value", 0)) for stats in found.values() for stat in stats)
+    statistics = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
+    return sum(int(getattr(stat, "value", 0)) for stats in statistics.values() for stat in stats)
 
 
 def draw_for_pages_of_lost_sessions() -> None:
@@ -56,9 +56,9 @@ def draw_for_pages_of_lost_sessions() -> None:
     def connect_session(runtime: Runtime, client: Any, user_info: Any, existing_session_id: str | None = None,
                         session_id_override: str | None = None) -> str:
         known = connect(runtime, client, user_info, existing_session_id, session_id_override)
-        found = runtime._session_mgr.get_active_session_info(known)
-        if existing_session_id and known != existing_session_id and found:
-            found.session.request_rerun(None)
+        session_info = runtime._session_mgr.get_active_session_info(known)
+        if existing_session_id and known != existing_session_id and session_info:
+            session_info.session.request_rerun(None)
         return known
 
     Runtime.connect_session = connect_session  # type: ignore[assignment, method-assign]
@@ -79,8 +79,8 @@ def end_expired_sessions() -> int:
         return 0
     with manager._storage_lock:  # type: ignore[union-attr]  # of WebsocketSessionManager, which has a storage
         expired = storage._cache.expire()
-    for _, found in expired:
-        found.session.shutdown()
+    for _, session in expired:
+        session.session.shutdown()
     return len(expired)
 
 

@@ -121,14 +121,14 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
     return parse
 
 
-def _by(problem: str, its: type[Search] | type[AnswerView] | type[HeadsView] | type[ConstantView] |
+def _by(problem: str, view: type[Search] | type[AnswerView] | type[HeadsView] | type[ConstantView] |
         type[PruningView] | type[Sampling]) -> Callable[[str, LabState], Read]:
     """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
-            return its.parse(text), []
+            return view.parse(text), []
         except ValueError:
-            return its(), [message(problem, text=cut(text))]
+            return view(), [message(problem, text=cut(text))]
     return parse
 
 
@@ -260,8 +260,8 @@ def _parse_lesson(text: str, state: LabState) -> Read:
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
-    asked = step_at(state.lesson).question if state.lesson else None
-    known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
+    question = step_at(state.lesson).question if state.lesson else None
+    known = question is not None and (text == SHOWN or text in [*CHOICES[:len(question.choices)]])
     return (text, []) if known else ("", [message("The link answers the question with “{answer}”, which is not one of "
                                                   "its choices. Choose an answer.",
                                      answer=cut(text))])

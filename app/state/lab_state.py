@@ -57,10 +57,10 @@ def default_model() -> str:
     Raises:
         LookupError: no model can be read.
     """
-    found = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
-    if found is None:
+    name = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
+    if name is None:
         raise LookupError("no model can be read")
-    return found
+    return name
 
 
 def _first_readable(names: list[str]) -> str | None:
@@ -227,6 +227,6 @@ class LabState:
         from app.state.fields import FIELDS  # imported here, because app.state.fields imports LabState
 
         state = LabState(name)
-        for its in FIELDS:
-            state = replace(state, **{its.attribute: its.fits(self, state)})
+        for link_field in FIELDS:
+            state = replace(state, **{link_field.attribute: link_field.fits(self, state)})
         return state

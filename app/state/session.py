@@ -107,7 +107,7 @@ def ask_for(ending: object, number: object) -> None:
         visit.current().download = ending, number
 
 
-def is_told(place: Place, answer: str) -> bool:
+def may_show_answer(place: Place, answer: str) -> bool:
     """Returns True if the page may show the right answer to a step's question.
 
     Args:
@@ -151,22 +151,22 @@ def follow_address(page: str) -> None:
         page: page in the path of the address; a page in the query takes precedence.
     """
     params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
-    asked = _canonical(params)
+    address = _canonical(params)
     first = visit.SESSION_KEY not in st.session_state
     known = visit.current().addresses
-    if first or serving.went_back_or_forward() or asked not in known:
+    if first or serving.went_back_or_forward() or address not in known:
         problems: list[str] = []
-        if asked in known:
+        if address in known:
             # Restore the stored state, because its text may be longer than the text in the address. Keep the current
             # language.
-            state = replace(known[asked], language=history().present.language)
+            state = replace(known[address], language=history().present.language)
         else:
             state, problems = _read(params)
         if not params and first:  # a link would set the language
             chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier session
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
-        _remember(asked, history().present)
+        _remember(address, history().present)
 
 
 def begin_at(query: str) -> None:

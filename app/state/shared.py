@@ -33,12 +33,12 @@ def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
     Returns:
         Attention block -> (layers, heads), each the maximum over the models.
     """
-    found: dict[str, tuple[int, int]] = {}
+    shape: dict[str, tuple[int, int]] = {}
     for entry in entries(models):
         for kind, (layers, heads) in entry.shape.items():
-            most = found.get(kind, (0, 0))
-            found[kind] = max(layers, most[0]), max(heads, most[1])
-    return found
+            most = shape.get(kind, (0, 0))
+            shape[kind] = max(layers, most[0]), max(heads, most[1])
+    return shape
 
 
 def policies_of(models: Iterable[str]) -> frozenset[str]:

@@ -50,9 +50,9 @@ def with_constants(lab: Lab) -> Lab:
     Returns:
         The copy; `lab` if there is none.
     """
-    made = _labs().get(lab.name)
+    copy = _labs().get(lab.name)
     # Two model folders can have the same name. The copy shares its task object only with the model it was made from.
-    return made if made is not None and made.task is lab.task else lab
+    return copy if copy is not None and copy.task is lab.task else lab
 
 
 def keep_constants(lab: Lab) -> None:

@@ -66,11 +66,11 @@ def _facts(cards: Sequence[dict[str, Any]]) -> None:
     families: dict[str, list[dict[str, Any]]] = {}
     for each in cards:
         families.setdefault(each["task"], []).append(each)
-    for task, its in families.items():
-        what, _first = numbers(its[0])
+    for task, members in families.items():
+        what, _first = numbers(members[0])
         st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
         st.table([{_("model"): f"{plain(_(each['attention']['title']))} `{each['name']}`",
-                   _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in its],
+                   _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in members],
                  border="horizontal", hide_index=True)
     for each in cards:
         if each["name"] == session.history().present.model:

@@ -73,10 +73,10 @@ def later(first: Lab, reading: Reading, state: LabState) -> Hashable:
 
 def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
-    found = _read_all(reading, state)
-    there = _readable(found)
-    shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
-                             asked=asked(there), changed=bool(state.plan))]
+    models = _read_all(reading, state)
+    there = _readable(models)
+    shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in models.items()],
+                             asked=prediction_title(there), changed=bool(state.plan))]
     for index, one in enumerate(there):
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
@@ -149,8 +149,8 @@ def _read_all(reading: Reading, state: LabState) -> dict[str, Compared | str]:
     return {name: read(name, state, reading.shown) for name in state.models}
 
 
-def _readable(found: Mapping[str, Compared | str]) -> list[Compared]:
-    return [one for one in found.values() if isinstance(one, Compared)]
+def _readable(models: Mapping[str, Compared | str]) -> list[Compared]:
+    return [one for one in models.values() if isinstance(one, Compared)]
 
 
 def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
@@ -209,20 +209,21 @@ def trained_unequally(there: Sequence[Compared]) -> str:
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
     """Returns the results of one model on the text."""
-    its: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
-                "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
+    result: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+                   "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
-        return its | {"problem": one}
-    before, after, first = asked_of(one, one.before), asked_of(one, one.after), asked_of(there[0], there[0].after)
-    its["title"] = _(one.lab.kinds[0].attention.title)
+        return result | {"problem": one}
+    before, after, first = prediction_of(one, one.before), prediction_of(one, one.after), prediction_of(there[0],
+                                                                                                        there[0].after)
+    result["title"] = _(one.lab.kinds[0].attention.title)
     if not math.isnan(one.before.loss) and not math.isnan(one.after.loss):
-        its["loss"] = (one.before.loss, one.after.loss)
+        result["loss"] = (one.before.loss, one.after.loss)
     if before is not None and after is not None:
-        its["answer"] = answer(before, after)
-        its["moved"] = divergence(before, after)
+        result["answer"] = answer(before, after)
+        result["moved"] = divergence(before, after)
         if first is not None and one is not there[0] and first.position == after.position:
-            its["apart"] = divergence(first, after)
-    return its
+            result["apart"] = divergence(first, after)
+    return result
 
 
 def answer(before: Output, after: Output) -> Answer:
@@ -235,16 +236,16 @@ def answer(before: Output, after: Output) -> Answer:
             "right_after": bool(now == before.target) if known else None}
 
 
-def asked_of(one: Compared, seen: AnyTrace) -> Output | None:
+def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
     """Returns the prediction that is shown; by default the last prediction."""
     outputs = seen.outputs
     return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
 
 
-def asked(there: Sequence[Compared]) -> str:
+def prediction_title(there: Sequence[Compared]) -> str:
     """Returns the title of the prediction, in the words of the first model's task."""
     for one in there:
-        shown = asked_of(one, one.before)
+        shown = prediction_of(one, one.before)
         if shown is not None:
             return _(one.lab.task.headline(shown, one.before.rows[shown.row][shown.position]))
     return ""

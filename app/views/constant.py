@@ -188,7 +188,7 @@ def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
     return results.read(name)
 
 
-def _there(name: str, stamp: tuple[int, ...]) -> Study:
+def _readable_study(name: str, stamp: tuple[int, ...]) -> Study:
     """Returns a study whose file is known to be readable."""
     study = _study(name, stamp)
     assert study is not None
@@ -267,7 +267,7 @@ def _left_out(study: Study) -> str:
 
 @caches.remembered(worded=True)
 def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
-    study = _there(name, stamp)
+    study = _readable_study(name, stamp)
     curves: dict[str, Curve] = {}
     for mode in WAYS:
         means = {count: study.mean_drop(mode, count) for count in study.counts}
@@ -278,7 +278,7 @@ def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
 
 @caches.remembered(worded=True)
 def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
-    study = _there(name, stamp)
+    study = _readable_study(name, stamp)
     panels = []
     for task in study.tasks.values():
         curves = {mode: [(count, fmean(scores), deviation(scores)) for count in study.counts
@@ -290,7 +290,7 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
 
 @caches.remembered(worded=True)
 def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
-    study = _there(name, stamp)
+    study = _readable_study(name, stamp)
     return tuple(_verdict(study, count) for count in study.counts)
 
 
@@ -326,7 +326,7 @@ def _table(study: Study, count: int) -> Part:
 @caches.remembered(worded=True)
 def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
     """Returns the names of the columns, and one table per number of constant heads."""
-    study = _there(name, stamp)
+    study = _readable_study(name, stamp)
     others = {mode: title for mode, title in {RANDOM: _("random order"), REMOVED: _("pruned")}.items()
               if study.has(mode)}
     columns = [_("task"), _("unmodified"), _("constant"), _("drop"), *others.values(), _("all pruned"),

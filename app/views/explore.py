@@ -22,9 +22,9 @@ from models import Lab
 
 
 def page() -> None:
-    drawn = frame.under_header(_draw, direct=DIRECT)
-    if drawn is not None:
-        place, lab = drawn
+    displayed = frame.under_header(_draw, direct=DIRECT)
+    if displayed is not None:
+        place, lab = displayed
         with place:  # the continuation is displayed last: during generation it ends the run to begin the next run
             continuation.draw(lab.name)
 
@@ -51,19 +51,19 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     state = _with_prediction(lab, state, before, after)
-    notes, find = finding.found(lab, state, after)
+    notes, find = finding.search(lab, state, after)
     section = sections.present(lab, state, after)
     if section == WRITERS and not state.find:
         notes = writers.notes(lab, state, before, after)
-    found = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
+    content = [heads.grid_part(lab, state, after, files=True, notes=notes, find=find)]
     middle = sections.part(section, lab, state, before, after)
     if not section:
         middle = heads.large_part(lab, state, before, after)
     if middle is not None:
-        found.append(middle)
+        content.append(middle)
     if not state.hides_answer:
-        found.append(effect.part(lab, state, before, after))
-    return found
+        content.append(effect.part(lab, state, before, after))
+    return content
 
 
 def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:

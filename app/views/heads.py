@@ -56,8 +56,8 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     notes = roles.badges(lab, measures.over_a_corpus(lab), state.heads.role)
-    found = [heads.grid_part(lab, state, after, notes=notes)]
-    return found if state.hides_answer else [*found, effect.part(lab, state, before, after)]
+    content = [heads.grid_part(lab, state, after, notes=notes)]
+    return content if state.hides_answer else [*content, effect.part(lab, state, before, after)]
 
 
 DIRECT = frame.Direct(depends, parts, lambda *_given: [], later=later)
@@ -66,8 +66,8 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], later=later)
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page shows which heads of the model do the work: measures of every head, over a corpus or on "
                  "your text."))
-    found = measures.over_a_corpus(lab)
-    _example(lab, found)
+    corpus_measures = measures.over_a_corpus(lab)
+    _example(lab, corpus_measures)
     shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
@@ -76,20 +76,20 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with left:
         mount(shown["heads"])
         effect.draw(lab, state, before, after)
-        roles.draw(lab, found, state)
+        roles.draw(lab, corpus_measures, state)
     with right:
-        source = state.heads.source if found else "text"
-        _choose(state, source, bool(found))
-        measured = measures.of_corpus(lab, found) if source == "corpus" else measures.of_text(lab, before)
+        source = state.heads.source if corpus_measures else "text"
+        _choose(state, source, bool(corpus_measures))
+        measured = measures.of_corpus(lab, corpus_measures) if source == "corpus" else measures.of_text(lab, before)
         _scatter(lab, state, measured.values)
         _correlations(lab, measured.values, measures.distances(lab, before) if source == "text" else None)
-        _origin(lab, found, source)
+        _origin(lab, corpus_measures, source)
         disagreement.draw(lab, state, before)
 
 
-def _example(lab: Lab, found: dict[str, Any]) -> None:
+def _example(lab: Lab, measured: dict[str, Any]) -> None:
     """Displays a button that prunes the head whose removal increases the loss most, if the losses were measured."""
-    losses = measures.of_corpus(lab, found).values.get("loss") if found else None
+    losses = measures.of_corpus(lab, measured).values.get("loss") if measured else None
     if losses is None or not numpy.isfinite(losses).any():
         return
     addresses = [address for kind in lab.kinds for address in kind.addresses]
@@ -107,11 +107,13 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
     st.session_state[session.MEASURED] = source
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
-                             required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",
+                             required=True, format_func=lambda measure: _(SOURCES[measure]),
+                             label_visibility="collapsed",
                              on_change=head_events.on_heads_view)
-        explained = "\n".join(f"- **{_(MEASURES[its])}**: {tip(its)}" for its in ("confidence", "relevance", "open"))
+        explained = "\n".join(f"- **{_(MEASURES[measure])}**: {tip(measure)}" for measure in ("confidence", "relevance",
+                                                                                              "open"))
         for key, label in ((session.MEASURE_X, _("Horizontal axis")), (session.MEASURE_Y, _("Vertical axis"))):
-            st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=228,
+            st.selectbox(label, [*MEASURES], key=key, format_func=lambda measure: _(MEASURES[measure]), width=228,
                          on_change=head_events.on_heads_view, help=explained)
 
 
@@ -127,7 +129,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     names = [(f"{titles[kind]} " if len(lab.kinds) > 1 else "") + f"{layer + 1}.{head + 1}"
              for kind, layer, head in addresses]
     at = state.selection
-    places = head_events.picked(addresses)
+    picked_indices = head_events.picked(addresses)
     groups = [(f"{titles[kind]}, " if len(lab.kinds) > 1 else "") + _("layer {layer}", layer=layer + 1)
               for kind, layer, _head in addresses]
     points = tuple(HeadPoint(name, group, round(one, 6), round(other, 6), address in state.plan.heads)
@@ -135,7 +137,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
                        names, groups, values[x].tolist(), values[y].tolist(), addresses, strict=True))
     axes, chosen = (_title(x), _title(y)), addresses.index((at.kind, at.layer, at.head))
     title = _("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x]))
-    chart = head_scatter(points, *axes, chosen, places, theme=None)
+    chart = head_scatter(points, *axes, chosen, picked_indices, theme=None)
     chart.update_layout(template="streamlit", colorway=PAGE_COLOURS)
     # Streamlit remounts a changed chart, so the key changes too, and the old selection is not restored.
     st.plotly_chart(chart, key=session.SCATTER, alt=title, on_select=partial(
@@ -144,13 +146,13 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
                 "format": "png", "scale": 2, "filename": exports.file_name(lab.name, "heads", "png")[:-4]}})
     figure(key="scatter files", spec=spec_of(head_points.spec(points, *axes, chosen, title)), title=title,
            models=[lab.name], what="heads", is_drawn=False)
-    st.session_state[session.PICKED] = places
+    st.session_state[session.PICKED] = picked_indices
     st.multiselect(_("Picked heads"), range(len(addresses)), key=session.PICKED, format_func=names.__getitem__,
                    on_change=head_events.on_picked, args=(addresses,), help=_(
                        "Click a point to select its head. To pick several, choose the rectangle or the lasso above the "
                        "chart and draw around them."),
                    placeholder=_("Draw around points with the lasso above, or choose heads here"))
-    picked = [addresses[place] for place in places]
+    picked = [addresses[place] for place in picked_indices]
     with st.container(horizontal=True, vertical_alignment="center", key="picked"):
         for label, change in ((_("Prune"), {"gate": 0.0}), (_("Constant"), {"constant": True}),
                               (_("Live"), {"constant": False, "gate": 1.0})):
@@ -166,9 +168,9 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
         st.markdown(_("**Rank correlations** (Spearman) of the measures over all {n} heads",
                       n=len(next(iter(values.values())))))
         title = _("Rank correlations of the measures")
-        found = [[spearman(values[one], values[other]) for other in names] for one in names]
+        matrix = [[spearman(values[one], values[other]) for other in names] for one in names]
         figure(key="correlations", title=title, models=[lab.name], what="correlations",
-               spec=spec_of(correlations.spec([_(MEASURES[name]) for name in names], found, title)))
+               spec=spec_of(correlations.spec([_(MEASURES[name]) for name in names], matrix, title)))
     table = pandas.DataFrame(rows(lab, values, distance))
     st.download_button(_("Heads as CSV"), table.to_csv(index=False), exports.file_name(lab.name, "heads", "csv"),
                        "text/csv", on_click="ignore", icon=":material/download:")
@@ -179,7 +181,7 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
     addresses: Sequence[Address] = [address for kind in lab.kinds for address in kind.addresses]
     extra = {} if distance is None else {"distance": distance}
     return [{"kind": kind, "layer": layer + 1, "head": head + 1,
-             **{name: round(float(its[i]), 5) for name, its in {**values, **extra}.items()}}
+             **{name: round(float(column[i]), 5) for name, column in {**values, **extra}.items()}}
             for i, (kind, layer, head) in enumerate(addresses)]
 
 
@@ -188,10 +190,10 @@ def _title(measure: str) -> str:
     return _("{measure}, nats", measure=_(MEASURES[measure])) if measure == "loss" else _(MEASURES[measure])
 
 
-def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:
+def _origin(lab: Lab, measured: dict[str, Any], source: str) -> None:
     if source == "corpus":
         st.caption(_("Confidence, relevance and roles: {n} sentences of an English treebank. Loss: validation texts "
-                     "of the model's task. To measure again: {command}", n=found["sentences"],
-                     command=f"`{found['command']}`"))
+                     "of the model's task. To measure again: {command}", n=measured["sentences"],
+                     command=f"`{measured['command']}`"))
     elif not numpy.all([kind.attention.is_distribution or kind.attention.has_sink for kind in lab.kinds]):
         st.caption(_("Confidence: rows of relu² are divided by their sum first."))

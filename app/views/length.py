@@ -88,14 +88,14 @@ class Curve:
 
     def value(self, length: int, quantity: str) -> float | None:
         """Returns a quantity at a length, averaged over layers and heads if necessary; None if it was not measured."""
-        found = self.by_length.get(length, {}).get(quantity)
-        if isinstance(found, list):
-            return fmean(value for layer in found for value in layer)
-        return found
+        measured = self.by_length.get(length, {}).get(quantity)
+        if isinstance(measured, list):
+            return fmean(value for layer in measured for value in layer)
+        return measured
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageContent:
     """The content of the page.
 
     Attributes:
@@ -123,33 +123,34 @@ def page() -> None:
     frame.under_header(_draw, direct=DIRECT)
 
 
-def _shown(lab: Lab, reading: Reading, state: LabState) -> Shown:
-    found, damaged = {}, []
+def _content(lab: Lab, reading: Reading, state: LabState) -> PageContent:
+    curves_by_model, damaged = {}, []
     for name in state.models:
         try:
-            found[name] = curves_of(name)
+            curves_by_model[name] = curves_of(name)
         except CheckpointError as error:
             damaged.append(str(error))
-    lengths = sorted({n for curves in found.values() for curve in curves for n in curve.by_length})
+    lengths = sorted({n for curves in curves_by_model.values() for curve in curves for n in curve.by_length})
     nearest = min(lengths, key=lambda n: abs(n - lab.trained_length), default=0)
     points, unread = _points(state, reading.shown) if lengths else ([], [])
-    return Shown(found, damaged, lengths, state.length if state.length in lengths else nearest, points, unread)
+    return PageContent(curves_by_model, damaged, lengths, state.length if state.length in lengths else nearest, points,
+                       unread)
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
-    shown = _shown(lab, reading, state)
+    shown = _content(lab, reading, state)
     return state.models, tuple(shown.damaged), shown.curves
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key that changes with the sentences about texts that are not read whole; see frame.Direct.later."""
-    return tuple(_shown(lab, reading, state).unread)
+    return tuple(_content(lab, reading, state).unread)
 
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components; an empty list if there are no curves."""
-    shown = _shown(lab, reading, state)
+    shown = _content(lab, reading, state)
     curves, length, models = shown.curves, shown.length, list(shown.found)
     if not curves:
         return []
@@ -158,13 +159,13 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     charts = figure.part(
         key="length charts", spec=_with_rings(_spec(curves, trained), curves, shown.points), at=length, group=GROUP,
         title=_("Effect of text length"), about=[_about(curves, trained)], models=models, what="length",
-        alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
-    told = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
-              "{most:.2f}.", length=n, most=math.log(n)) for n in shown.lengths]
+        alt="; ".join(_in_words(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
+    texts = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
+               "{most:.2f}.", length=n, most=math.log(n)) for n in shown.lengths]
     slider = dial.part(key="length", group=GROUP, places=shown.lengths, at=length, label=_("Length, tokens"),
-                       term="token", told=told, on_event=events.on_length)
+                       term="token", told=texts, on_event=events.on_length)
     heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,
-                        what=f"heads-at-{length}", alt=_told(curves, ENTROPY, length),
+                        what=f"heads-at-{length}", alt=_in_words(curves, ENTROPY, length),
                         title=_("Mean entropy of each head at {length} tokens", length=length))
     return [charts, slider, heads]
 
@@ -177,7 +178,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "models."))
     if lab.task.name in LENGTHS:
         companions.choose(lab.name)
-    shown = _shown(lab, reading, state)
+    shown = _content(lab, reading, state)
     for problem in shown.damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in shown.found.items() if not curves]
@@ -230,12 +231,12 @@ def curves_of(name: str) -> tuple[Curve, ...]:
 
 @caches.remembered()
 def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
-    found = store.read(name, "length")
-    if found is None:
+    stored = store.read(name, "length")
+    if stored is None:
         return ()
     return tuple(Curve(name, policy, {int(n): values for n, values in by_length.items()},
                        _spreads(name, policy, by_length))
-                 for policy, by_length in found["readings"].items())
+                 for policy, by_length in stored["readings"].items())
 
 
 def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
@@ -321,7 +322,7 @@ def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
     return spec_of(head_squares.spec(fields, _("nats"), title))
 
 
-def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
+def _in_words(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
     """Returns the values of a chart at one length, as a sentence."""
     known = [(curve.label, curve.value(length, quantity.key)) for curve in curves]
     values = "; ".join(f"{label} {value:.3f}" for label, value in known if value is not None)
@@ -330,7 +331,7 @@ def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
 
 
 def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
-    """Returns two lists: the values of the input text for each model (n and every quantity), and `Shown.unread`.
+    """Returns two lists: the values of the input text for each model (n and every quantity), and `PageContent.unread`.
 
     The second list contains the models that read only a part of the text, with their limits in tokens. These models
     have no values in the first list.

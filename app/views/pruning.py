@@ -60,11 +60,11 @@ def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
     before, after = _traces(lab, reading, state)
-    found = [heads.grid_part(lab, state.for_model(lab.name), after,
-                             notes=roles.badges(lab, measures.over_a_corpus(lab)))]
+    content = [heads.grid_part(lab, state.for_model(lab.name), after,
+                               notes=roles.badges(lab, measures.over_a_corpus(lab)))]
     if not state.hides_answer:
-        found.append(effect.part(lab, state.for_model(lab.name), before, after))
-    return [*found, *(make() for make in _charts(lab, before, state))] if _is_ready(lab, before, state) else found
+        content.append(effect.part(lab, state.for_model(lab.name), before, after))
+    return [*content, *(make() for make in _charts(lab, before, state))] if _is_ready(lab, before, state) else content
 
 
 def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
@@ -92,16 +92,17 @@ def _is_ready(lab: Lab, before: AnyTrace, state: LabState) -> bool:
 def _charts(lab: Lab, before: AnyTrace, state: LabState) -> list[Callable[[], Part]]:
     """Returns functions that create the slider, the roles, the chart, and the numbers below the chart."""
     chosen = pruning.choice(lab, state.pruning, before)
-    state, found = state.for_model(lab.name), pruning.over_texts(lab, chosen)
-    made: list[Callable[[], Part]] = [partial(_dial, chosen, state)]
+    state, measured = state.for_model(lab.name), pruning.over_texts(lab, chosen)
+    functions: list[Callable[[], Part]] = [partial(_dial, chosen, state)]
     if _with_roles(lab, chosen):
-        made.append(partial(_roles, lab, chosen, state))
-    if found or pruning.has_curve_on_text(lab, before):
-        made.append(partial(_curves, lab, before, chosen, state))
-    if found:
-        made.append(lambda: dial.part(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1),
-                                      at=left_of(state.plan, chosen.order), told=_numbers(found, chosen)))
-    return made
+        functions.append(partial(_roles, lab, chosen, state))
+    if measured or pruning.has_curve_on_text(lab, before):
+        functions.append(partial(_curves, lab, before, chosen, state))
+    if measured:
+        functions.append(lambda: dial.part(key="pruning numbers", group=_group(chosen),
+                                           places=range(len(chosen.order) + 1),
+                                           at=left_of(state.plan, chosen.order), told=_numbers(measured, chosen)))
+    return functions
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
@@ -178,7 +179,8 @@ def _choose(lab: Lab, chosen: Choice) -> None:
     """Displays the choice of the pruning order and of the heads to prune."""
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
+        st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER,
+                     format_func=lambda order: _(ORDERS[order]),
                      on_change=_on_order, help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
@@ -189,11 +191,11 @@ def _choose(lab: Lab, chosen: Choice) -> None:
 def _dial(chosen: Choice, state: LabState) -> Part:
     """Returns the slider of the number of remaining heads."""
     count, left = len(chosen.order), left_of(state.plan, chosen.order)
-    told = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
+    texts = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
     if not follows(state.plan, chosen.order):
-        told[left] = _("**{n}** of {count} heads are left, pruned in another order.", n=left, count=count)
+        texts[left] = _("**{n}** of {count} heads are left, pruned in another order.", n=left, count=count)
     return dial.part(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune",
-                     told=told, label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
+                     told=texts, label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
 
 
 def _group(chosen: Choice) -> str:
@@ -207,14 +209,14 @@ def _hear(chosen: Choice) -> OnEvent:
 
 def _with_roles(lab: Lab, chosen: Choice) -> list[dict[str, Any]]:
     """Returns the measured roles of the heads that can be pruned."""
-    return [role for role in roles.shown(lab, measures.over_a_corpus(lab)) if chosen.scope in (ALL, role["kind"])]
+    return [role for role in roles.shown_roles(lab, measures.over_a_corpus(lab)) if chosen.scope in (ALL, role["kind"])]
 
 
 def _roles(lab: Lab, chosen: Choice, state: LabState) -> Part:
     """Returns a sentence with the roles of the remaining heads."""
-    its = _with_roles(lab, chosen)
-    every = Counter(role["role"] for role in its)
-    kept = Counter(role["role"] for role in its
+    all_roles = _with_roles(lab, chosen)
+    every = Counter(role["role"] for role in all_roles)
+    kept = Counter(role["role"] for role in all_roles
                    if state.plan.state(role["kind"], role["layer"], role["head"]).gate > 0)
     listed = " · ".join(_("{role} {kept} of {every}", role=f"{roles.in_words(name)} ({roles.short(name)})",
                           kept=kept[name], every=count) for name, count in sorted(every.items()))
@@ -223,23 +225,23 @@ def _roles(lab: Lab, chosen: Choice, state: LabState) -> Part:
 
 def _curves(lab: Lab, before: AnyTrace, chosen: Choice, state: LabState) -> Part:
     """Returns the loss and the saving at each number of remaining heads, on held-out texts and the input text."""
-    found, left = pruning.over_texts(lab, chosen), left_of(state.plan, chosen.order)
+    measured, left = pruning.over_texts(lab, chosen), left_of(state.plan, chosen.order)
     panels: list[tuple[str, bool, dict[str, Curve]]] = []
-    if found:
-        its = pruning.curves(found)
-        panels.append((_("Loss on held-out texts, nats"), False, {name: its.get(name, []) for name in ORDERS}))
-        scores = found.get("bleu", {}).get("points", [])
+    if measured:
+        curves = pruning.curves(measured)
+        panels.append((_("Loss on held-out texts, nats"), False, {name: curves.get(name, []) for name in ORDERS}))
+        scores = measured.get("bleu", {}).get("points", [])
         if scores:
-            panels.append(("BLEU", False, {found["main"]: scores, TRAINED_ON: pruning.trained_on(lab, chosen)}))
+            panels.append(("BLEU", False, {measured["main"]: scores, TRAINED_ON: pruning.trained_on(lab, chosen)}))
         panels.append((_("Cost of a pass, share of all heads"), True,
-                       {name: its[name] for name in (MULTIPLICATIONS, TIME)}))
+                       {name: curves[name] for name in (MULTIPLICATIONS, TIME)}))
     serving.give_way()
     typed = pruning.on_this_text(lab, before, chosen)
     if typed:
         panels.append((_("KL divergence on this text, nats"), False, {chosen.name: typed}))
     return figure.part(key="pruning chart", spec=_spec(json.dumps(panels)), models=[lab.name], what="pruning",
-                       title=_("Effect of pruning in this order"), about=_about(lab, before, found),
-                       alt=_told(found, typed, left), group=_group(chosen), at=left, here=_("left now"),
+                       title=_("Effect of pruning in this order"), about=_about(lab, before, measured),
+                       alt=_in_words(measured, typed, left), group=_group(chosen), at=left, here=_("left now"),
                        on_event=_hear(chosen))
 
 
@@ -249,70 +251,71 @@ def _spec(panels: str) -> Spec:
     return spec_of(pruning_curves.spec(json.loads(panels), 0, _("Effect of pruning in this order")))
 
 
-def _about(lab: Lab, before: AnyTrace, found: dict[str, Any]) -> list[str]:
+def _about(lab: Lab, before: AnyTrace, measured: dict[str, Any]) -> list[str]:
     """Returns sentences about the measurements that the chart shows."""
     on_text = [_("KL on this text: from the unmodified predictions, in the chosen order.")]
-    return [*([_measured(found)] if found else []), *(on_text if pruning.has_curve_on_text(lab, before) else [])]
+    return [*([_measured(measured)] if measured else []), *(on_text if pruning.has_curve_on_text(lab, before) else [])]
 
 
 def _caption(lab: Lab, before: AnyTrace, chosen: Choice) -> None:
-    found = pruning.over_texts(lab, chosen)
-    st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *_about(lab, before, found)])),
-               help=tip("bleu") if "bleu" in found else None)
+    measured = pruning.over_texts(lab, chosen)
+    st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *_about(lab, before, measured)])),
+               help=tip("bleu") if "bleu" in measured else None)
 
 
-def _measured(found: dict[str, Any]) -> str:
+def _measured(measured: dict[str, Any]) -> str:
     """Returns sentences about the texts on which the curves were measured."""
-    told = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
+    note = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
              "time is saved. No model is trained again. Loss: {texts:,} held-out texts, {n:,} predictions. Bars: "
              "standard error of the loss difference; for the random order, standard deviation of {draws} draws.",
-             texts=found["texts"], n=found["predictions"], draws=found["draws"])
-    return told if "bleu" not in found else " ".join([
-        told, _("BLEU: {sentences} test sentences, beam {beam}.", sentences=found["sentences"],
-                beam=found["bleu"]["beam"])])
+             texts=measured["texts"], n=measured["predictions"], draws=measured["draws"])
+    return note if "bleu" not in measured else " ".join([
+        note, _("BLEU: {sentences} test sentences, beam {beam}.", sentences=measured["sentences"],
+                beam=measured["bleu"]["beam"])])
 
 
-def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
+def _numbers(measured: dict[str, Any], chosen: Choice) -> list[str]:
     """Returns sentences with the measured values, one string per number of remaining heads."""
-    its, chance = ({point[0]: point[1] for point in found["curves"].get(name, [])} for name in (chosen.name, RANDOM))
+    curve, chance = ({point[0]: point[1] for point in measured["curves"].get(name, [])} for name in (chosen.name,
+                                                                                                     RANDOM))
     most = len(chosen.order)
     # an unfinished study lacks some points
-    lost = [_lost(its[most], its[left], left, chance.get(left)) if left in its and most in its else ""
+    lost = [_lost(curve[most], curve[left], left, chance.get(left)) if left in curve and most in curve else ""
             for left in range(most + 1)]
-    return ["\n".join(filter(None, (lost[left], _saving(found, left)))) for left in range(most + 1)]
+    return ["\n".join(filter(None, (lost[left], _saving(measured, left)))) for left in range(most + 1)]
 
 
 def _lost(before: float, after: float, left: int, chance: float | None) -> str:
     """Returns a sentence with the loss on held-out texts: all heads, the chosen order, and a random order."""
-    told = {"before": before, "after": after, "left": left, "chance": chance}
+    values = {"before": before, "after": after, "left": left, "chance": chance}
     if chance is None:
         return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; all heads "
-                 "{before:.3f}.", **told)
+                 "{before:.3f}.", **values)
     return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; in random order "
-             "{chance:.3f}; all heads {before:.3f}.", **told)
+             "{chance:.3f}; all heads {before:.3f}.", **values)
 
 
-def _saving(found: dict[str, Any], left: int) -> str:
+def _saving(measured: dict[str, Any], left: int) -> str:
     """Returns a sentence with the saving at the nearest number of heads that was timed."""
-    near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
+    near, whole = min(measured["costs"], key=lambda row: abs(row["left"] - left)), measured["costs"][-1]
     if near is whole:
         return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
-                 "ms of one processor core.", tokens=found["cost_tokens"], n=whole["multiplications"] / 1e6,
+                 "ms of one processor core.", tokens=measured["cost_tokens"], n=whole["multiplications"] / 1e6,
                  ms=1e3 * whole["seconds"])
     return _("With **{left}** heads, the others removed, a pass over {tokens} tokens takes **{part:.0%}** of the "
              "multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: {before:.1f} → "
              "{after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
-             left=near["left"], tokens=found["cost_tokens"], part=near["multiplications"] / whole["multiplications"],
+             left=near["left"], tokens=measured["cost_tokens"], part=near["multiplications"] / whole["multiplications"],
              own=near["of_heads"] / max(1, whole["of_heads"]), time=near["seconds"] / whole["seconds"],
              before=whole["multiplications"] / 1e6, after=near["multiplications"] / 1e6,
              old=1e3 * whole["seconds"], new=1e3 * near["seconds"])
 
 
-def _told(found: dict[str, Any], typed: Curve, left: int) -> str:
+def _in_words(measured: dict[str, Any], typed: Curve, left: int) -> str:
     """Returns the values of the chart at the present number of heads, as a sentence."""
     parts = []
-    for name, points in found.get("curves", {}).items():
-        parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=its[1])
-                  for its in points if its[0] == left]
+    for name, points in measured.get("curves", {}).items():
+        parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=point[1])
+                  for point in points if point[0] == left]
     parts += [_("KL on this text {kl:.3f} nats", kl=typed[left][1])] if typed else []
     return _("{left} heads left: {told}", left=left, told="; ".join(parts))

@@ -64,17 +64,17 @@ def _claims() -> None:
                       "is about these models and this training, not about the paper."))
     stamp = _stamp()
     try:
-        found = _found(stamp)
+        by_key = _claims_by_key(stamp)
     except CheckpointError as error:
         st.error(plain(_(str(error))))
         return
     _overview(stamp)
-    titles = {key: _short_title(claim) for key, claim in found.items()}
-    asked = session.history().present.claim
-    st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
+    titles = {key: _short_title(claim) for key, claim in by_key.items()}
+    chosen = session.history().present.claim
+    st.session_state[session.CLAIM] = chosen if chosen in by_key else next(iter(by_key))
     key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
-    claim = found[key or next(iter(found))]
+    claim = by_key[key or next(iter(by_key))]
     st.markdown(f"#### {plain(_(claim.title))}")
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
@@ -88,7 +88,7 @@ def _claims() -> None:
     shown: list[Statement] = []
     for statement in statements:
         serving.give_way()
-        above = next((its for its in shown if its.table == statement.table and its.table), None)
+        above = next((other for other in shown if other.table == statement.table and other.table), None)
         _statement(statement, specs.get(statement.key), above, is_first=not shown)
         shown.append(statement)
     _trainings(claim, specs.get(CURVES))
@@ -102,7 +102,7 @@ def _short_title(claim: Claim) -> str:
 
 def _overview(stamp: int) -> None:
     """Displays the picture of all statements; a click on a statement shows its details."""
-    if any(claim.statements for claim in _found(stamp).values()):
+    if any(claim.statements for claim in _claims_by_key(stamp).values()):
         spec, title = _overview_spec(stamp)
         figure(key="overview", spec=spec, title=title, models=["results"], what="statements",
                about=[_("A verdict is about these models and this training, not about the paper.")],
@@ -112,10 +112,11 @@ def _overview(stamp: int) -> None:
 @caches.remembered(2, worded=True)
 def _overview_spec(stamp: int) -> tuple[Spec, str]:
     """Returns the specification and the title of the picture of all statements."""
-    rows = [{"claim": _(claim.title), "short": _short_title(claim), "key": its.key, "text": _(its.text),
-             "source": _(its.sourced), "ours": _unbroken(_(its.ours)), "verdict": _(its.verdict.word),
-             "meaning": _("{verdict}: {meaning}", verdict=_(its.verdict.word), meaning=_(WORDS[its.verdict.word]))}
-            for claim in _found(stamp).values() for its in _ordered(claim)]
+    rows = [{"claim": _(claim.title), "short": _short_title(claim), "key": statement.key, "text": _(statement.text),
+             "source": _(statement.sourced), "ours": _unbroken(_(statement.ours)), "verdict": _(statement.verdict.word),
+             "meaning": _("{verdict}: {meaning}", verdict=_(statement.verdict.word),
+                          meaning=_(WORDS[statement.verdict.word]))}
+            for claim in _claims_by_key(stamp).values() for statement in _ordered(claim)]
     title = ngettext("The verdict on {n} statement", "The verdicts on {n} statements", len(rows))
     words = {"text": _("statement"), "source": _("source"), "ours": _("here"), "verdict": _("verdict")}
     looks = {_(word): look for word, look in LOOKS.items()}
@@ -124,18 +125,18 @@ def _overview_spec(stamp: int) -> tuple[Spec, str]:
 
 def _ordered(claim: Claim) -> list[Statement]:
     """Returns the statements in the order of the page: by verdict."""
-    return sorted(claim.statements, key=lambda its: [*BADGES].index(its.verdict.word))
+    return sorted(claim.statements, key=lambda statement: [*BADGES].index(statement.verdict.word))
 
 
 def _summary(statements: Sequence[Statement]) -> None:
     """Displays the number of statements per verdict, with a legend."""
-    words = [its.verdict.word for its in statements]
+    words = [statement.verdict.word for statement in statements]
     with st.container(horizontal=True, gap="small", key="verdicts"):
         for word in dict.fromkeys(words):
             colour, icon = BADGES[word]
             st.badge(_("{verdict}: {count}", verdict=_(word), count=words.count(word)), icon=icon, color=colour,
                      help=_("{sentence}.", sentence=_(WORDS[word])))
-    if not all(its.verified for its in statements):
+    if not all(statement.verified for statement in statements):
         st.caption(_("{mark} not checked in the paper itself", mark=UNVERIFIED))
 
 
@@ -166,7 +167,7 @@ _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minu
 
 def _unbroken(cell: str) -> str:
     """Returns the text of a table cell with minus signs for hyphens, and no line breaks at ± or in brackets."""
-    return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
+    return _TOGETHER.sub(lambda match: match[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None, is_first: bool) -> None:
@@ -246,26 +247,26 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(its: Chart, learning: bool = False) -> Spec:
+def chart_spec(chart: Chart, learning: bool = False) -> Spec:
     """Returns the Vega-Lite specification of a chart; `learning` is True for learning curves."""
-    words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
-    rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
-    percent, title = its.form.endswith("%"), _(its.title)
-    if its.kind == "dots":
-        return spec_of(claim_charts.dots.spec(its.points, title, rule, percent, words))
-    styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
+    words = {name: _(name) for point in chart.points for name in (point["name"], point.get("which")) if name}
+    rule = None if chart.rule is None else (chart.rule[0], _(chart.rule[1]))
+    percent, title = chart.form.endswith("%"), _(chart.title)
+    if chart.kind == "dots":
+        return spec_of(claim_charts.dots.spec(chart.points, title, rule, percent, words))
+    styles = {name: series.style(name) for name in {point["name"] for point in chart.points}}
     if learning:
-        return spec_of(claim_charts.learning_curves.spec(its.points, title, _(its.across), styles, words))
-    return spec_of(claim_charts.seed_lines.spec(its.points, title, _(its.across), styles, rule, percent,
-                                           its.kind == "scatter", words))
+        return spec_of(claim_charts.learning_curves.spec(chart.points, title, _(chart.across), styles, words))
+    return spec_of(claim_charts.seed_lines.spec(chart.points, title, _(chart.across), styles, rule, percent,
+                                                chart.kind == "scatter", words))
 
 
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: int) -> dict[str, Spec]:
     """Returns key of a statement of this claim -> the specification of its chart."""
-    claim = _found(stamp)[key]
-    found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
-    return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}
+    claim = _claims_by_key(stamp)[key]
+    charts = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
+    return {name: chart_spec(chart, name == CURVES) for name, chart in charts.items() if chart is not None}
 
 
 def _stamp() -> int:
@@ -275,6 +276,6 @@ def _stamp() -> int:
 
 
 @caches.remembered(2)
-def _found(stamp: int) -> dict[str, Claim]:
+def _claims_by_key(stamp: int) -> dict[str, Claim]:
     """Returns the claims by key; raises CheckpointError if verdicts.json cannot be read."""
     return {claim.key: claim for claim in claims.read()}

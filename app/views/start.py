@@ -73,7 +73,7 @@ def choices(plan: HeadPlan) -> list[Choice]:
     if plan:
         named += [(WITHOUT_READER, _("Prune layer 2 instead")), (WITHOUT_ONE, _("Prune one head only")),
                   (HeadPlan(), _("Restore all heads"))]
-    return [{"plan": str(its), "name": name, "present": its == plan} for its, name in named]
+    return [{"plan": str(other), "name": name, "present": other == plan} for other, name in named]
 
 
 def words(plan: HeadPlan, is_right: bool) -> Words:

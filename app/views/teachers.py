@@ -83,9 +83,9 @@ def _draw() -> None:
 
 
 def _step(place: Place, base: str) -> None:
-    step, its = step_at(place), lesson(place.lesson)
+    step, this_lesson = step_at(place), lesson(place.lesson)
     link = f"{base}?lesson={place}" + ("" if _english() else f"&lang={session.history().present.language}")
-    lines = [f"**{plain(_(its.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
+    lines = [f"**{plain(_(this_lesson.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
              _("Task: {task}", task=_(step.task))]
     if step.question is not None:
         choices = ", ".join(f"({letter}) {_(choice)}" for letter, choice in zip(CHOICES, step.question.choices,

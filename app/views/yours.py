@@ -103,7 +103,7 @@ def _forms() -> Lab | None:
     if st.session_state.get(session.JOB_PROBLEM):
         st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
     present = session.history().present.model
-    lab = models.held(present) if is_foreign(present) else None
+    lab = models.cached(present) if is_foreign(present) else None
     if lab is not None:
         _opened(visitor_models.with_constants(lab))
     return lab
@@ -111,8 +111,8 @@ def _forms() -> Lab | None:
 
 def _from_hub(hosted: bool) -> None:
     # a model that a link names; a folder's name is not a name of the Hub
-    asked = session.history().wanted.get("model", "")
-    wanted = asked.removeprefix(HUB) if asked.startswith(HUB) else ""
+    requested = session.history().wanted.get("model", "")
+    wanted = requested.removeprefix(HUB) if requested.startswith(HUB) else ""
     options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(_("On the Hub"), options, index=0 if wanted else None, key=session.HUB_ID,
@@ -146,9 +146,9 @@ def _look() -> None:
 def _size(name: str) -> tuple[str, bool]:
     """Returns (download size and memory in words, or the reason for a refusal; True if the model can be opened)."""
     try:
-        found = hub.estimate(name)
+        estimate = hub.estimate(name)
         return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
-                       download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
+                       download=estimate.download / 1e6, memory=estimate.memory / 1e6, count=len(estimate.files)), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
             return message("The Hub cannot be reached. This machine has "

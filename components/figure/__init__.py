@@ -18,7 +18,7 @@ def spec_of(spec: Spec) -> Spec:
         spec: specification of a chart of figures/, in the colours of the light theme, like `length_curves.spec(...)`.
             The browser adds the theme.
     """
-    return texts.translated({key: its for key, its in spec.items() if key != "config"})
+    return texts.translated({key: value for key, value in spec.items() if key != "config"})
 
 
 @component("figure")

@@ -85,7 +85,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays["used"], used = packed(weights), "used"
     named = None
     if base is not None:
-        same = [name for name, its in (("live", live), (used, weights)) if numpy.array_equal(base, its)]
+        same = [name for name, pattern in (("live", live), (used, weights)) if numpy.array_equal(base, pattern)]
         named = same[0] if same else "base"
         if not same:
             arrays["base"] = packed(base)

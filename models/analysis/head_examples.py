@@ -81,7 +81,7 @@ class HeadExamples:
         """
         result: dict[str, Any] = {}
         for name, by_text in (("confidence", self.confidences), ("entropy", self.entropies)):
-            values = numpy.array([its[layer, head] for its in by_text])
+            values = numpy.array([array[layer, head] for array in by_text])
             order = numpy.argsort(values, kind="stable")
             chosen = order[((numpy.arange(TENTHS) + 0.5) * len(values) / TENTHS).astype(int)]
             result |= {name: chosen.tolist(), f"{name}_values": [round(float(values[i]), 3) for i in chosen]}

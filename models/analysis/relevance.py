@@ -135,8 +135,10 @@ class _LinearPass:
         """Returns input x gradient of P scores: (P, N) per embedded sequence, and block -> (P, L, H, N) of the heads.
         """
         leaves = [*self.embeddings, *(record.outputs for layers in self.records.values() for record in layers)]
-        found = torch.autograd.grad(scores, leaves, torch.eye(len(scores)), is_grads_batched=True)  # shape (P, 1, ...)
-        products = iter((leaf.detach() * gradient)[:, 0].sum(-1) for leaf, gradient in zip(leaves, found, strict=True))
+        gradients = torch.autograd.grad(scores, leaves, torch.eye(len(scores)),
+                                        is_grads_batched=True)  # shape (P, 1, ...)
+        products = iter((leaf.detach() * gradient)[:, 0].sum(-1) for leaf, gradient in zip(leaves, gradients,
+                                                                                           strict=True))
         of_embeddings = [next(products) for _ in self.embeddings]
         return of_embeddings, {kind: torch.stack([next(products) for _ in layers], 1)
                                for kind, layers in self.records.items()}

@@ -46,11 +46,11 @@ def limits_of_mean(values: Sequence[float] | ndarray, share: float) -> tuple[flo
     studentised = _studentised(values)
     if studentised is None:
         return -numpy.inf, numpy.inf
-    mean, own, drawn = studentised
+    mean, own, resamples = studentised
     if not own:
         return mean, mean
     # `nearest`, because a mean of infinities is NaN
-    low, high = numpy.quantile(drawn, (share, 1 - share), method="nearest")
+    low, high = numpy.quantile(resamples, (share, 1 - share), method="nearest")
     return float(mean - high * own), float(mean - low * own)
 
 
@@ -67,11 +67,11 @@ def chances_of_mean(values: Sequence[float] | ndarray, limit: float) -> tuple[fl
     studentised = _studentised(values)
     if studentised is None:
         return 1.0, 1.0
-    mean, own, drawn = studentised
+    mean, own, resamples = studentised
     if not own:
         return float(mean >= limit), float(mean <= limit)
     away = (mean - limit) / own
-    return (1 + int((drawn <= away).sum())) / (DRAWS + 1), (1 + int((drawn >= away).sum())) / (DRAWS + 1)
+    return (1 + int((resamples <= away).sum())) / (DRAWS + 1), (1 + int((resamples >= away).sum())) / (DRAWS + 1)
 
 
 def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarray] | None:
@@ -87,11 +87,11 @@ def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarr
         return None
     if numpy.abs(apart).max() <= 1e-12 * abs(mean):  # the values are equal up to rounding
         return float(mean), 0.0, numpy.zeros(DRAWS)
-    drawn = resampled(apart)
+    resamples = resampled(apart)
     # Variance within each draw: the mean of squares minus the squared mean, which rounding can make negative.
-    errors = ((resampled(apart**2) - drawn**2).clip(0) / (count - 1)) ** 0.5
+    errors = ((resampled(apart**2) - resamples**2).clip(0) / (count - 1)) ** 0.5
     with numpy.errstate(divide="ignore", invalid="ignore"):
-        away = numpy.where(drawn == 0, 0.0, drawn / errors)
+        away = numpy.where(resamples == 0, 0.0, resamples / errors)
     return float(mean), float(apart.std(ddof=1) / count**0.5), away
 
 

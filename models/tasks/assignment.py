@@ -252,8 +252,8 @@ def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tens
         known = (values >= 0).float() if event else torch.ones(count, VARIABLES)
         weights = torch.where(asks.unsqueeze(1), known, torch.ones(()))
         which = torch.multinomial(weights, 1, generator=random).squeeze(1)
-        drawn = torch.randint(0, VALUES, (count,), generator=random)
-        value = torch.where(asks, values[rows, which], drawn)
+        digits = torch.randint(0, VALUES, (count,), generator=random)
+        value = torch.where(asks, values[rows, which], digits)
         values[rows, which] = value
         letter = letters[rows, which]
         place = 2 * event + 1

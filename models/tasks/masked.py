@@ -200,8 +200,8 @@ class MaskedCorpus(StoriesCorpus):
         in the texts of every length. So the same tokens are masked at every length.
         """
         common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
-        drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
-        return _rows([(uniform < SHARE) & (torch.arange(STRETCH) < common) for uniform in drawn], length).bool()
+        samples = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
+        return _rows([(uniform < SHARE) & (torch.arange(STRETCH) < common) for uniform in samples], length).bool()
 
     def _stretches(self, corpus: str) -> Tensor:
         """Returns (TEST_TOKENS / STRETCH, STRETCH) ids."""

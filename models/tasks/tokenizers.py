@@ -13,7 +13,7 @@ from models.storage.datasets import add_data_option
 from models.tasks import dialogue, stories, summary, translation
 
 
-def made(data: Path) -> dict[Path, str]:
+def trained(data: Path) -> dict[Path, str]:
     """Returns tokenizer file -> its new content."""
     return {task.TOKENIZER: task.train_tokenizer(data).to_str(pretty=True)
             for task in (stories, translation, summary, dialogue)}
@@ -23,7 +23,7 @@ def main() -> None:
     """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_option(parser)
-    for path, text in made(parser.parse_args().data).items():
+    for path, text in trained(parser.parse_args().data).items():
         path.write_text(text, encoding="utf-8")
 
 

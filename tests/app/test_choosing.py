@@ -172,7 +172,7 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, An
 def test_a_card_opens_its_model(monkeypatch):
     history = History()
     monkeypatch.setattr(events, "history", lambda: history)
-    monkeypatch.setattr(events, "held", lambda name: SimpleNamespace() if name == "x" else None)
+    monkeypatch.setattr(events, "cached", lambda name: SimpleNamespace() if name == "x" else None)
     events.on_chooser({"type": "model", "model": "assignment-selective"})
     assert history.present.model == "assignment-selective"
 

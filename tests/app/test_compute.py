@@ -141,10 +141,10 @@ def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(folder) for folder in twins)
     assert first.name == second.name == "folder:twin"
-    assert models.held("folder:twin") is second
+    assert models.cached("folder:twin") is second
     for lab in (first, second):
         assert compute.read(lab, TEXT).tokens == lab.read(TEXT).tokens
-    assert models.load_folder(twins[0]) is first is models.held("folder:twin")
+    assert models.load_folder(twins[0]) is first is models.cached("folder:twin")
 
 
 def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):

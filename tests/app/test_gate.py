@@ -137,13 +137,13 @@ UPLOAD = "/_stcore/upload_file/visit/file"
 
 
 def test_files_are_held_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "held", lambda session=None: uploads.IN_ALL if session is None else 0)
+    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.IN_ALL if session is None else 0)
     assert status(Gate(inner), UPLOAD, method="PUT") == 503
     assert status(Gate(inner), UPLOAD, method="DELETE") == 200
 
 
 def test_one_visit_holds_no_more_than_its_share(monkeypatch):
-    monkeypatch.setattr(uploads, "held", lambda session=None: uploads.PER_VISIT - 100)
+    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.PER_VISIT - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
     # a request with an invalid length is refused like one that is too large
@@ -308,9 +308,9 @@ def test_a_host_without_a_model_is_never_ready(monkeypatch, caplog):
 def test_the_numbers():
     registry = CollectorRegistry()
     registry.register(health.Numbers())
-    limits.asked["passes"] += 3
+    limits.used["passes"] += 3
     text = generate_latest(registry).decode()
-    assert f'attention_lab_asked_total{{what="passes"}} {float(limits.asked["passes"])}' in text
+    assert f'attention_lab_asked_total{{what="passes"}} {float(limits.used["passes"])}' in text
     for line in ("attention_lab_sessions 0.0", 'attention_lab_queue{turn="drawing"} 0.0', "attention_lab_errors_total"):
         assert line in text
     held = dict(re.findall(r'attention_lab_memory_bytes\{what="(\w+)"\} (\S+)', text))

@@ -37,7 +37,7 @@ def visitor(monkeypatch, clock) -> dict:
 
 @pytest.mark.parametrize("what", limits.ALL, ids=lambda what: what.name)
 def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, clock):
-    asked, refused = limits.asked[what.name], limits.refused[what.name]
+    asked, refused = limits.used[what.name], limits.refused[what.name]
     spend(what, what.most)
     with pytest.raises(LimitError) as error:
         spend(what)
@@ -53,7 +53,7 @@ def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, c
     clock[0] += 3600
     with pytest.raises(LimitError):
         spend(what, what.most + 1)  # unused units do not accumulate beyond the limit
-    assert limits.asked[what.name] - asked == what.most + 1 + 3 * what.most
+    assert limits.used[what.name] - asked == what.most + 1 + 3 * what.most
     assert limits.refused[what.name] - refused == 3
 
 
@@ -91,10 +91,10 @@ def test_a_download_is_counted_and_never_refused(visitor):
 
     Its thread has no session, so all visitors would share one limit.
     """
-    asked = limits.asked[PASSES.name]
+    asked = limits.used[PASSES.name]
     with limits.counted_alone():
         spend(PASSES, PASSES.most + 1)
-    assert limits.asked[PASSES.name] - asked == PASSES.most + 1
+    assert limits.used[PASSES.name] - asked == PASSES.most + 1
     spend(PASSES, PASSES.most)
     with pytest.raises(LimitError):
         spend(PASSES)

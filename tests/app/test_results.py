@@ -208,7 +208,7 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
 
 
 def test_charts_hold_every_number():
-    dots, lines = map(results.drawn, CHARTS)
+    dots, lines = map(results.chart_spec, CHARTS)
     assert [(row["name"], row["which"], row["value"]) for row in rows(dots)] == \
         [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
     assert labels(dots) == ["equal"]
@@ -225,7 +225,7 @@ def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
     """
     for claim in read():
         for statement in claim.statements:
-            series = looks(results.drawn(statement.chart)) if statement.chart else {}
+            series = looks(results.chart_spec(statement.chart)) if statement.chart else {}
             assert len(set(series.values())) == len(series), (statement.key, series)
     assert style("stories-softmax") == style("masked-softmax") == style("softmax") == style("1/√d")
     for name in models.names():

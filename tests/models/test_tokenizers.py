@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from models.storage.datasets import DATA
-from models.tasks.tokenizers import made
+from models.tasks.tokenizers import trained
 
 
 @pytest.mark.verify
 def test_they_are_what_the_data_makes():
-    assert [text == path.read_text("utf-8") for path, text in made(DATA).items()] == [True, True]
+    assert [text == path.read_text("utf-8") for path, text in trained(DATA).items()] == [True, True]

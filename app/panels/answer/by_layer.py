@@ -30,12 +30,13 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     except ValueError as error:
         return lens.part(key="layers", message=_(str(error)), model=lab.name)
     tokens = spelt(old.tokens)
-    asked = before.outputs[state.asked if -len(before.outputs) <= state.asked < len(before.outputs) else LAST].position
+    is_valid = -len(before.outputs) <= state.asked < len(before.outputs)
+    position = before.outputs[state.asked if is_valid else LAST].position
     words, ids = _words(old, new)
     return lens.part(
         key="layers", tokens=[tokens[i] for i in old.positions], words=words, before=(ids[0], old.probabilities),
         after=(ids[1], new.probabilities) if new is not None else None, first=(new or old).first.tolist(),
-        at=int(numpy.argmin(abs(old.positions - asked))), model=lab.name)
+        at=int(numpy.argmin(abs(old.positions - position))), model=lab.name)
 
 
 def _words(*lenses: LogitLens | None) -> tuple[list[str], list[ndarray]]:

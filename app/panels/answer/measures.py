@@ -56,10 +56,10 @@ def why(lab: Lab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, 
 def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], compute: Callable[[], Any],
                 passes: int) -> Any:
     key = (name, lab.identity, prompt, *given)
-    found = caches.answers.find(key)
-    if found is None:
+    cached = caches.answers.find(key)
+    if cached is None:
         limits.spend(limits.PASSES, passes * -(-len(prompt.ids) // LIGHT))
         with serving.computing():
-            found = compute()
-        caches.answers.keep(key, found)
-    return found
+            cached = compute()
+        caches.answers.keep(key, cached)
+    return cached

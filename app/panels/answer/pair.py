@@ -50,17 +50,17 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
         hint = _("Type a second prompt, or choose a pair.") if has_pairs else _("Type a second prompt.")
         return contributions.part(message=hint, **shown)
     try:
-        found = _patching(lab, state, before)
+        patching = _patching(lab, state, before)
     except ValueError as error:
         return contributions.part(message=_(str(error)), **shown)
     bars = [{"label": head_name(lab, *address), "value": 100 * share, "head": list(address),
-             "patched": bool(state.plan.state(*address).patch)} for address, share in found.ranked if share == share]
+             "patched": bool(state.plan.state(*address).patch)} for address, share in patching.ranked if share == share]
     labels = lab.task.labels
-    words = spelt([labels[found.token], labels[found.against]])
+    words = spelt([labels[patching.token], labels[patching.against]])
     total = _("Logit of “{token}” minus logit of “{other}”: {before:+.2f} here, {source:+.2f} with the second prompt.",
-              token=words[0].strip(), other=words[1].strip(), before=found.before, source=found.source)
+              token=words[0].strip(), other=words[1].strip(), before=patching.before, source=patching.source)
     if TARGET in before.rows:
-        (token,) = spelt([before.rows[TARGET][found.position]])
+        (token,) = spelt([before.rows[TARGET][patching.position]])
         total += " " + _("This is the prediction after “{token}”.", token=token)
     return contributions.part(bars=bars, total=total, unit="%", **shown)
 

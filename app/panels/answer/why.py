@@ -37,50 +37,50 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     try:
         if not 0 <= key < len(keys) or this.causal and key > query:
             key = int(compute.layer_of(lab, after, plan, kind, layer).live[head, query].argmax())
-        found = measures.why(lab, after.prompt, plan, (kind, layer, head), query, key)
+        parts = measures.why(lab, after.prompt, plan, (kind, layer, head), query, key)
     except ValueError as error:
         return contributions.part(message=_(str(error)), **shown)
     weight = _("Score of query “{query}” and key “{key}”: {score:+.2f}, the sum of all bars. Weight {weight:.1%}.",
-               query=queries[query].strip(), key=keys[key].strip(), score=found.score, weight=found.weight)
-    if found.masking:
-        weight += " " + _("The mask F then subtracts {value:.2f}.", value=found.masking)
-    about, splits = _about(found)
+               query=queries[query].strip(), key=keys[key].strip(), score=parts.score, weight=parts.weight)
+    if parts.masking:
+        weight += " " + _("The mask F then subtracts {value:.2f}.", value=parts.masking)
+    about, splits = _about(parts)
     split = state.asking.split if state.asking.split in dict(splits) else splits[0][0]
     return contributions.part(
-        unit=_("score"), bars=_bars(lab, split, found), total=weight, about=about,
+        unit=_("score"), bars=_bars(lab, split, parts), total=weight, about=about,
         choices=[_choice("query", _("Query"), query, queries),
                  _choice("key", _("Key"), key, keys[:query + 1] if this.causal else keys),
                  {"name": "split", "label": _("Parts"), "value": split,
                   "options": [{"value": value, "text": text} for value, text in splits]}], **shown)
 
 
-def _about(found: ScoreParts) -> tuple[str, list[tuple[str, str]]]:
+def _about(parts: ScoreParts) -> tuple[str, list[tuple[str, str]]]:
     """Returns the text above the bars, and the splits of this score, each with its name."""
     dimensions = (DIMENSIONS, _("head dimensions"))
-    if not found.key_names:
-        return _("The score is q·k × {factor:.3f}, plus what the model adds to it.", factor=found.factor), [dimensions]
+    if not parts.key_names:
+        return _("The score is q·k × {factor:.3f}, plus what the model adds to it.", factor=parts.factor), [dimensions]
     about = _("The score is q·k × {factor:.3f}. The scale of the norm before the layer is treated as a constant.",
-              factor=found.factor)
+              factor=parts.factor)
     splits = [(KEY, _("sources of the key")), (QUERY, _("sources of the query")), dimensions]
-    if found.rotates:
+    if parts.rotates:
         return about, [*splits, (POSITION, _("content and distance"))]
     return about + " " + _("Cross-attention has no RoPE, so the distance adds nothing to the score."), splits
 
 
-def _bars(lab: Lab, split: str, found: ScoreParts) -> list[dict[str, Any]]:
+def _bars(lab: Lab, split: str, parts: ScoreParts) -> list[dict[str, Any]]:
     if split == POSITION:
-        return [{"label": _("content, as if query and key had the same position"), "value": found.content},
-                {"label": _("distance (RoPE)"), "value": found.position}]
+        return [{"label": _("content, as if query and key had the same position"), "value": parts.content},
+                {"label": _("distance (RoPE)"), "value": parts.position}]
     if split == DIMENSIONS:
-        half = len(found.dimensions)
-        bars = [{"label": _("dimensions {first} and {second}", first=i + 1, second=i + 1 + half) if found.rotates else
+        half = len(parts.dimensions)
+        bars = [{"label": _("dimensions {first} and {second}", first=i + 1, second=i + 1 + half) if parts.rotates else
                  _("dimension {number}", number=i + 1), "value": float(value)}
-                for i, value in enumerate(found.dimensions)]
-        added = [] if found.key_names or abs(found.position) < NOTHING else [
-            {"label": _("added to q·k (position bias or soft cap)"), "value": found.position}]
+                for i, value in enumerate(parts.dimensions)]
+        added = [] if parts.key_names or abs(parts.position) < NOTHING else [
+            {"label": _("added to q·k (position bias or soft cap)"), "value": parts.position}]
         return [*bars, *added]
-    sums, names = (found.writers.sum(1), found.query_names) if split == QUERY else \
-        (found.writers.sum(0), found.key_names)
+    sums, names = (parts.writers.sum(1), parts.query_names) if split == QUERY else \
+        (parts.writers.sum(0), parts.key_names)
     return [{"label": rest_name(name), "value": float(value)} if isinstance(name, str) else
             {"label": head_name(lab, *name), "value": float(value), "head": list(name)}
             for name, value in zip(names, sums, strict=True)]

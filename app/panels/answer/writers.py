@@ -33,25 +33,27 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     shown: dict[str, Any] = {"key": "writers", "title": _("Contributions to the answer"), "model": lab.name,
                              "on_event": on_answer}
     try:
-        found = _found(lab, state, before, after)
+        attribution = _attribution(lab, state, before, after)
     except ValueError as error:
         return contributions.part(message=_(str(error)), **shown)
-    word = _quoted(output, found.token)
-    total = _("Logit of {token}: {value:+.2f}, the sum of all bars.", token=word, value=found.total)
-    if found.against is not None:
+    word = _quoted(output, attribution.token)
+    total = _("Logit of {token}: {value:+.2f}, the sum of all bars.", token=word, value=attribution.total)
+    if attribution.against is not None:
         total = _("Logit of {token} minus logit of {other}: {value:+.2f}, the sum of all bars.", token=word,
-                  other=_quoted(output, found.against), value=found.total)
+                  other=_quoted(output, attribution.against), value=attribution.total)
     about = _("The direct contribution of each part to the logit, with the scale of the final norm held constant. The "
               "effect of a head through later layers is not included.")
-    if isinstance(found, HeadRelevance):
-        about, total = _(RELEVANCE), _arrived(output, found)
-    choices = [choice("token", _("Answer"), output, found.token, False),
-               choice("against", _("Against"), output, NONE if found.against is None else found.against, True)]
+    if isinstance(attribution, HeadRelevance):
+        about, total = _(RELEVANCE), _arrived(output, attribution)
+    choices = [choice("token", _("Answer"), output, attribution.token, False),
+               choice("against", _("Against"), output, NONE if attribution.against is None else attribution.against,
+                      True)]
     if applies(lab):
         choices.append({"name": "measure", "label": _("Measure"), "value": _measure(lab, state),
                         "options": [{"value": name, "text": _(text)} for name, text in MEASURE_NAMES.items()]})
-    bars = _of_tokens(after, found) if isinstance(found, HeadRelevance) and _measure(lab, state) == TOKENS else \
-        _of_heads(lab, found)
+    bars = _of_tokens(after, attribution) if isinstance(attribution, HeadRelevance) and _measure(lab,
+                                                                                                 state) == TOKENS else \
+        _of_heads(lab, attribution)
     return contributions.part(unit=_("logits"), bars=bars, total=total, about=about, choices=choices, **shown)
 
 
@@ -63,7 +65,7 @@ def notes(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> dict[
     if not after.outputs or _measure(lab, state) == TOKENS:
         return {}
     try:
-        heads = _found(lab, state, before, after).heads
+        heads = _attribution(lab, state, before, after).heads
     except ValueError:
         return {}  # the section shows the reason
     return {(kind, layer, head): (number(float(values[layer, head]), "+.2f"), _(
@@ -71,11 +73,11 @@ def notes(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> dict[
         for kind, values in heads.items() for layer, head in numpy.ndindex(values.shape)}
 
 
-def _found(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> HeadAttribution | HeadRelevance:
+def _attribution(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> HeadAttribution | HeadRelevance:
     output = _output(state, after)
     plan = compute.usable(lab, state.plan, before.prompt)
-    token, against = (None if its == NONE or its >= len(output.names) else its
-                      for its in (state.asking.token, state.asking.against))
+    token, against = (None if chosen == NONE or chosen >= len(output.names) else chosen
+                      for chosen in (state.asking.token, state.asking.against))
     measure = measures.attribution if _measure(lab, state) == DIRECT else measures.relevance
     return measure(lab, after.prompt, plan, token, against, output.position)
 
@@ -89,30 +91,30 @@ def _measure(lab: Lab, state: LabState) -> str:
     return state.asking.measure if applies(lab) else DIRECT
 
 
-def _of_heads(lab: Lab, found: HeadAttribution | HeadRelevance) -> list[dict[str, Any]]:
+def _of_heads(lab: Lab, attribution: HeadAttribution | HeadRelevance) -> list[dict[str, Any]]:
     bars: list[dict[str, Any]] = [
         {"label": head_name(lab, kind, layer, head), "value": float(values[layer, head]), "head": [kind, layer, head]}
-        for kind, values in found.heads.items() for layer, head in numpy.ndindex(values.shape)]
-    if isinstance(found, HeadAttribution):
-        bars += [{"label": rest_name(name), "value": value} for name, value in found.rest.items()]
+        for kind, values in attribution.heads.items() for layer, head in numpy.ndindex(values.shape)]
+    if isinstance(attribution, HeadAttribution):
+        bars += [{"label": rest_name(name), "value": value} for name, value in attribution.rest.items()]
     return bars
 
 
-def _of_tokens(after: AnyTrace, found: HeadRelevance) -> list[dict[str, Any]]:
+def _of_tokens(after: AnyTrace, relevance: HeadRelevance) -> list[dict[str, Any]]:
     return [{"label": _("token {position}: {token}", position=i + 1, token=token.strip() or token),
              "value": float(value)}
-            for row, values in found.rows.items()
+            for row, values in relevance.rows.items()
             for i, (token, value) in enumerate(zip(spelt(after.rows[row]), values, strict=True))]
 
 
-def _arrived(output: Output, found: HeadRelevance) -> str:
-    values = {"token": _quoted(output, found.token), "value": found.total, "arrived": found.arrived,
-              "share": found.conserved}
-    if found.against is None:
+def _arrived(output: Output, relevance: HeadRelevance) -> str:
+    values = {"token": _quoted(output, relevance.token), "value": relevance.total, "arrived": relevance.arrived,
+              "share": relevance.conserved}
+    if relevance.against is None:
         return _("Logit of {token}: {value:+.2f}. Relevance of all tokens: {arrived:+.2f}, so {share:.1%} is "
                  "conserved.", **values)
     return _("Logit of {token} minus logit of {other}: {value:+.2f}. Relevance of all tokens: {arrived:+.2f}, so "
-             "{share:.1%} is conserved.", other=_quoted(output, found.against), **values)
+             "{share:.1%} is conserved.", other=_quoted(output, relevance.against), **values)
 
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def draw(card: Mapping[str, Any]) -> None:
     if "memory_loss" in training:
         st.markdown(_("Memory loss: {weight}.", weight=training["memory_loss"]))
     if "strength" in training:
-        left = ", ".join(_("{kind} {n}", kind=_(its.title), n=training["heads_left"][its.name])
-                         for its in catalogue.find(card["name"]).kinds if its.name in training["heads_left"])
+        left = ", ".join(_("{kind} {n}", kind=_(block.title), n=training["heads_left"][block.name])
+                         for block in catalogue.find(card["name"]).kinds if block.name in training["heads_left"])
         st.markdown(_("Trained further from {start}, with learned gates of strength {strength}. Heads left: {left}.",
                       start=plain(training["start"]), strength=training["strength"], left=left))
     if "lengths" in training:

@@ -33,8 +33,8 @@ def send_catalogue() -> None:
         speak(key)
         offered[key] = groups(entries(catalogue.names()))
     speak(spoken)
-    pictures = {name: {"side": found["side"], "heads": found["heads"]} for name in catalogue.names()
-                if (found := store.read(name, "picture"))}
+    pictures = {name: {"side": picture["side"], "heads": picture["heads"]} for name in catalogue.names()
+                if (picture := store.read(name, "picture"))}
     send(key="catalogue", offered=offered, pictures=pictures)
 
 
@@ -64,26 +64,26 @@ def entries(names: Sequence[str]) -> list[ModelInfo]:
     Returns:
         The entries; models that cannot be read are omitted.
     """
-    found = []
+    result = []
     for name in names:
         try:
-            found.append(catalogue.find(name))
+            result.append(catalogue.find(name))
         except (ValueError, CheckpointError, ForeignError):
             continue
-    return found
+    return result
 
 
-def groups(found: Sequence[ModelInfo]) -> list[dict[str, Any]]:
+def groups(models: Sequence[ModelInfo]) -> list[dict[str, Any]]:
     """Returns the content of the dialog, grouped by task and by source.
 
     Args:
-        found: catalogue entries.
+        models: catalogue entries.
 
     Returns:
         One entry per task in display order: title, line, and a list of {source, models: [{name, title, line}]}.
     """
     tasks: dict[str, list[ModelInfo]] = {}
-    for entry in found:
+    for entry in models:
         tasks.setdefault(entry.task.name, []).append(entry)
     order = [name for name in (*FIRST_TASKS, *TASKS) if name in tasks]
     return [{"task": name, "title": _(tasks[name][0].task.title), "line": _(tasks[name][0].task.line),
@@ -91,16 +91,16 @@ def groups(found: Sequence[ModelInfo]) -> list[dict[str, Any]]:
 
 
 def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
-    found: dict[str, list[ModelInfo]] = {}
-    for entry in sorted(family, key=lambda its: (its.attention.title != "Softmax", bool(its.base),
-                                                 its.name)):
-        found.setdefault(source_of(entry.attention.published), []).append(entry)
+    by_source: dict[str, list[ModelInfo]] = {}
+    for entry in sorted(family, key=lambda model: (model.attention.title != "Softmax", bool(model.base),
+                                                   model.name)):
+        by_source.setdefault(source_of(entry.attention.published), []).append(entry)
     # The first source stays first. Then come the sources with few models, because two of these fit in one row.
-    order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))
-    found = {source: found[source] for source in order}
+    order = sorted(by_source, key=lambda source: (source != next(iter(by_source)), len(by_source[source])))
+    by_source = {source: by_source[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry),
                                               "line": line_of(entry, family)} for entry in members]}
-            for source, members in found.items()]
+            for source, members in by_source.items()]
 
 
 def source_of(published: str) -> str:
@@ -112,8 +112,8 @@ def source_of(published: str) -> str:
     Returns:
         Like `Tay et al. 2020`.
     """
-    found = _SOURCE.search(published)
-    return found[0] if found else published
+    match = _SOURCE.search(published)
+    return match[0] if match else published
 
 
 def name_of(entry: ModelInfo) -> str:

@@ -47,14 +47,14 @@ def offer(first: str) -> None:
         first: name of the page's model.
     """
     family = choosing.entries(catalogue.family(first))
-    found = telling(first, family)[:OFFERED]
-    if not found:
+    offered = telling(first, family)[:OFFERED]
+    if not offered:
         return
     steps = next(entry.steps for entry in family if entry.name == first)
     st.markdown("##### " + _("Compared models"))
     st.markdown(_("The same text and the same changes, with another attention type. Each model was trained once, so "
                   "some of the differences are random. Choose one model here, or up to three above."))
-    for entry in found:
+    for entry in offered:
         button, line = st.columns([1, 2], vertical_alignment="center")
         button.button(_("Add {model}", model=model_label(entry.name)), key=f"beside {entry.name}",
                       on_click=events.compare_with, args=(entry.name,), width="stretch")

@@ -45,33 +45,34 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
     """
     st.markdown(_("**Similarity of heads** (disagreement, Li et al. 2018): 1 if two heads do the same, 0 if they have"
                   " nothing in common"))
-    found = _of_text(lab, before)
-    if not found:
+    similarities = _of_text(lab, before)
+    if not similarities:
         st.caption(_("Shorten the text to compare all heads on it."))
         return
-    terms = [term for term in TERMS if all(term in its for its in found.values())]
+    terms = [term for term in TERMS if all(term in likeness for likeness in similarities.values())]
     st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
     with st.container(key="disagreement"):
-        term = st.segmented_control(_("Compared by"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
+        term = st.segmented_control(_("Compared by"), terms, key=session.TERM,
+                                    format_func=lambda likeness: _(TERMS[likeness]),
                                     required=True, on_change=head_events.on_term, label_visibility="collapsed")
     term = term if term in terms else terms[0]
     kind = selected(lab, state)[0]
-    shown = {lab.name: found}
+    shown = {lab.name: similarities}
     other = counterpart(lab.name, term)
     if other:  # the compared model gets the same text and the same baseline translation
         shown[other] = _of_text(serving.load(other), before)
     about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))
-    for number, (name, its) in enumerate(shown.items()):
+    for number, (name, likeness) in enumerate(shown.items()):
         if other:
             st.markdown(f"**{plain(model_label(name))}**")
         fields = [Field(_("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
                         numpy.round(values.astype(float), 3).tolist())
-                  for layer, values in enumerate(its[kind.name][term], 1)]
+                  for layer, values in enumerate(likeness[kind.name][term], 1)]
         title = _("Similarity of heads in {model}", model=model_label(name))
         figure(key=f"disagreement chart {number}", spec=spec_of(pair_squares.spec(fields, _("similarity"), title)),
                about=[about], models=[name], what=f"pairs-{term}", title=title,
-               alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
+               alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(likeness, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
     st.caption(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "
@@ -104,15 +105,15 @@ def _terms(card: dict[str, Any]) -> list[str]:
 
 def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
     return card["attention"] == other["attention"] and all(
-        card["training"][its] == other["training"][its] for its in ("steps", "tokens_per_step"))
+        card["training"][field] == other["training"][field] for field in ("steps", "tokens_per_step"))
 
 
-def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
+def rows(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
     """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family.
 
     Args:
         lab: the page's model.
-        found: model -> values on the input text; the page's model is first.
+        similarities: model -> values on the input text; the page's model is first.
         terms: the terms to show.
 
     Returns:
@@ -122,13 +123,14 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
 
     shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
-                 {term: math.exp(disagreement_of(its, term)) for term in terms}) for name, its in found.items()]
+                 {term: math.exp(disagreement_of(stored, term)) for term in terms}) for name,
+             stored in similarities.items()]
     family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
         name for name in catalogue.family(lab.name) if name != lab.name)]
     for name in family:
-        its: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
-        if its:
-            shown.append(row(_("{name}, {n} sentences", name=model_label(name), n=its["sentences"]), its["mean"]))
+        stored: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
+        if stored:
+            shown.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
     return shown
 
 
@@ -141,8 +143,9 @@ def _of_text(lab: Lab, before: AnyTrace) -> Likeness:
     if kept is None:
         limits.spend(limits.PASSES)
         with serving.computing():
-            found = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
-        kept = Measured({f"{kind} {term}": its for kind, terms in found.items() for term, its in terms.items()})
+            similarities = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
+        kept = Measured({f"{kind} {term}": pairs for kind, terms in similarities.items() for term,
+                         pairs in terms.items()})
         caches.measured.keep(key, kept)
     result: dict[str, dict[str, Any]] = {}
     for name, values in kept.values.items():

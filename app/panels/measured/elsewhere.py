@@ -31,28 +31,28 @@ def draw(lab: Lab, state: LabState) -> None:
         lab: the model.
         state: the visitor's state.
     """
-    found = store.read(lab.name, KIND)
-    if found is None:
+    stored = store.read(lab.name, KIND)
+    if stored is None:
         st.caption(_("Examples were not measured for this model."))
         return
     kind, layer, head = selected(lab, state)
-    examples = found["heads"][kind.name][layer][head]
+    examples = stored["heads"][kind.name][layer][head]
     st.markdown(_("Examples for **{head}**: {n} held-out texts are sorted into ten groups of equal size, and one text "
-                  "of each group is shown. Click a text to open it.", n=found["count"],
+                  "of each group is shown. Click a text to open it.", n=stored["count"],
                   head=head_name(lab, kind.name, layer, head)))
     by_confidence, by_entropy, tokens, of_roles = st.tabs(
         [_("By confidence"), _("By entropy"), _("Tokens"), _("Roles")])
     with by_confidence:
         st.caption(_("Mean largest weight of a query, from the least to the most confident tenth of the texts."),
                    help=tip("confidence"))
-        _texts(found["texts"], examples, "confidence", "{:.0%}")
+        _texts(stored["texts"], examples, "confidence", "{:.0%}")
     with by_entropy:
         st.caption(_("Mean entropy of a row in nats, from the lowest to the highest tenth of the texts."),
                    help=tip("entropy"))
-        _texts(found["texts"], examples, "entropy", "{:.2f}")
+        _texts(stored["texts"], examples, "entropy", "{:.2f}")
     with tokens:
         st.caption(_("The tokens with the largest share of the head's weight over all {n} texts. The last column "
-                     "divides this share by the share under uniform attention.", n=found["count"]))
+                     "divides this share by the share under uniform attention.", n=stored["count"]))
         st.table([{_("Token"): _visible(lab, token), _("Share of the weight"): f"{share:.1%}",
                    _("Times uniform"): f"{times:.1f}"}
                   for token, share, times in zip(examples["keys"], examples["shares"], examples["times"], strict=True)])

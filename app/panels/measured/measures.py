@@ -32,7 +32,7 @@ class Measured:
 
     @property
     def nbytes(self) -> int:
-        return sum(its.nbytes for its in self.values.values())
+        return sum(array.nbytes for array in self.values.values())
 
 
 def over_a_corpus(lab: Lab) -> dict[str, Any]:
@@ -47,18 +47,18 @@ def over_a_corpus(lab: Lab) -> dict[str, Any]:
     return store.read(lab.name, "heads") or {}
 
 
-def of_corpus(lab: Lab, found: dict[str, Any]) -> Measured:
+def of_corpus(lab: Lab, stored: dict[str, Any]) -> Measured:
     """Returns the measures over a corpus.
 
     Args:
         lab: the model.
-        found: the result of `over_a_corpus`.
+        stored: the result of `over_a_corpus`.
 
     Returns:
         The measures.
     """
-    kinds = found.get("kinds", {})
-    values = {name: in_one_row(lab.kinds, {kind: its[name] for kind, its in kinds.items()})
+    kinds = stored.get("kinds", {})
+    values = {name: in_one_row(lab.kinds, {kind: by_measure[name] for kind, by_measure in kinds.items()})
               for name in ("confidence", "relevance", "loss")
               if kinds and all(name in kinds[kind.name] for kind in lab.kinds)}
     return Measured(values | _learned(lab))
@@ -92,12 +92,12 @@ def of_text(lab: Lab, before: AnyTrace) -> Measured:
         LimitError: the visitor is over the limit of passes.
     """
     key = (lab.identity, before.prompt)
-    found = caches.measured.find(key)
-    if found is None:
-        found = _of_text(lab, before)
-        if found.values:  # an empty result is not cached, because it takes no time to compute
-            caches.measured.keep(key, found)
-    return found
+    cached = caches.measured.find(key)
+    if cached is None:
+        cached = _of_text(lab, before)
+        if cached.values:  # an empty result is not cached, because it takes no time to compute
+            caches.measured.keep(key, cached)
+    return cached
 
 
 def _of_text(lab: Lab, before: AnyTrace) -> Measured:
@@ -113,7 +113,7 @@ def _of_text(lab: Lab, before: AnyTrace) -> Measured:
             values["loss"] = (gating.prune_each(gating.loss) - untouched).numpy()
             if applies(lab):
                 by_kind = shares(lab, before.prompt, question.positions)
-                values["relevance"] = in_one_row(lab.kinds, {name: its.numpy() for name, its in by_kind.items()})
+                values["relevance"] = in_one_row(lab.kinds, {name: tensor.numpy() for name, tensor in by_kind.items()})
     return Measured(values)
 
 
@@ -144,9 +144,9 @@ def distances(lab: Lab, before: AnyTrace) -> ndarray | None:
     if not isinstance(before, Trace):
         return None
     text = text_of_rows(lab, before)
-    found = {}
+    result = {}
     for kind in lab.kinds:
         looks = KeyCounts(kind)
         looks.add(before.weights[kind.name], text[kind.query_row], text[kind.key_row])
-        found[kind.name] = looks.positional()[0]
-    return in_one_row(lab.kinds, found).astype(numpy.int64)
+        result[kind.name] = looks.positional()[0]
+    return in_one_row(lab.kinds, result).astype(numpy.int64)

@@ -94,12 +94,12 @@ def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
     scope = view.scope if view.scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
     addresses = tuple(address for kind in kinds for address in kind.addresses)
-    found: dict[str, Order] = {LEARNED: pruning_orders.learned((store.read(lab.name, "gates") or {}).get("series", []),
+    orders: dict[str, Order] = {LEARNED: pruning_orders.learned((store.read(lab.name, "gates") or {}).get("series", []),
                                                        addresses)}
     for name, values in ((ALONE, _values(lab, "loss", kinds)), (CONFIDENCE, _values(lab, "confidence", kinds))):
-        found[name] = () if values is None else pruning_orders.by_values(addresses, values)
-    found[RANDOM] = pruning_orders.at_random(addresses)
-    makers: dict[str, Callable[[], Order]] = {name: functools.partial(_given, order) for name, order in found.items()
+        orders[name] = () if values is None else pruning_orders.by_values(addresses, values)
+    orders[RANDOM] = pruning_orders.at_random(addresses)
+    makers: dict[str, Callable[[], Order]] = {name: functools.partial(_given, order) for name, order in orders.items()
                                               if order}
     if has_curve_on_text(lab, before):
         makers[TEXT] = lambda: pruning_orders.by_values(addresses, _on_text(lab, before, kinds))
@@ -114,10 +114,10 @@ def _given(order: Order) -> Order:
 
 def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
     """Returns (heads,) of a measure over a corpus; None without a measurement."""
-    found = measures.over_a_corpus(lab).get("kinds", {})
-    if not all(what in found.get(kind.name, {}) for kind in kinds):
+    by_kind = measures.over_a_corpus(lab).get("kinds", {})
+    if not all(what in by_kind.get(kind.name, {}) for kind in kinds):
         return None
-    return numpy.concatenate([numpy.array(found[kind.name][what]).reshape(-1) for kind in kinds])
+    return numpy.concatenate([numpy.array(by_kind[kind.name][what]).reshape(-1) for kind in kinds])
 
 
 def has_curve_on_text(lab: Lab, before: AnyTrace) -> bool:
@@ -144,12 +144,12 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
         The results and their conditions. Empty without results, or if the pruning orders have changed since, because
         the measures that define the orders were evaluated again.
     """
-    found = store.read(lab.name, "pruning") or {}
-    its = found.get("scopes", {}).get(chosen.scope)
-    if its is None or any(order != pruning_orders.written(chosen.orders.get(name, ()))
-                          for name, order in its.get("orders", {}).items()):
+    stored = store.read(lab.name, "pruning") or {}
+    of_scope = stored.get("scopes", {}).get(chosen.scope)
+    if of_scope is None or any(order != pruning_orders.written(chosen.orders.get(name, ()))
+                               for name, order in of_scope.get("orders", {}).items()):
         return {}
-    return {**found, **its}
+    return {**stored, **of_scope}
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
@@ -164,28 +164,30 @@ def trained_on(lab: Lab, chosen: Choice) -> Curve:
         model with this number of heads. The row with all heads is the model without fine-tuning.
     """
     kinds = {kind for kind, _, _ in chosen.addresses}
-    found = store.read(lab.name, "gates") or {}
+    stored = store.read(lab.name, "gates") or {}
     scores: dict[int, list[float]] = {}
-    for run in (*found.get("series", ()), *found.get("controls", ())):
+    for run in (*stored.get("series", ()), *stored.get("controls", ())):
         if set(run["kinds"]) == kinds:
             scores.setdefault(sum(run["heads_left"].values()), []).append(run["bleu"])
-    return [[left, fmean(its), stdev(its) if len(its) > 1 else None] for left, its in sorted(scores.items())]
+    return [[left, fmean(values), stdev(values) if len(values) > 1 else None] for left,
+            values in sorted(scores.items())]
 
 
-def curves(found: dict[str, Any]) -> dict[str, Curve]:
+def curves(measured: dict[str, Any]) -> dict[str, Curve]:
     """Returns the curves on held-out texts.
 
     Args:
-        found: the result of `over_texts`.
+        measured: the result of `over_texts`.
 
     Returns:
         Name of a series of figures.pruning -> curve: the losses of each pruning order, and the costs as fractions of
         the cost of the model with all heads.
     """
-    whole = found["costs"][-1]
-    return found["curves"] | {
-        MULTIPLICATIONS: [[its["left"], its["multiplications"] / whole["multiplications"]] for its in found["costs"]],
-        TIME: [[its["left"], its["seconds"] / whole["seconds"]] for its in found["costs"]]}
+    whole = measured["costs"][-1]
+    return measured["curves"] | {
+        MULTIPLICATIONS: [[cost["left"],
+                           cost["multiplications"] / whole["multiplications"]] for cost in measured["costs"]],
+        TIME: [[cost["left"], cost["seconds"] / whole["seconds"]] for cost in measured["costs"]]}
 
 
 def is_computed(lab: Lab, before: AnyTrace, chosen: Choice) -> bool:
@@ -219,11 +221,11 @@ def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     if not has_curve_on_text(lab, before):
         return []
     key = _curve_key(lab, before, chosen)
-    found = caches.measured.find(key)
-    if found is None:
-        found = measures.Measured({"kl": _divergences(lab, before, chosen)})
-        caches.measured.keep(key, found)
-    return [[left, value] for left, value in enumerate(found.values["kl"].tolist())]
+    cached = caches.measured.find(key)
+    if cached is None:
+        cached = measures.Measured({"kl": _divergences(lab, before, chosen)})
+        caches.measured.keep(key, cached)
+    return [[left, value] for left, value in enumerate(cached.values["kl"].tolist())]
 
 
 def _curve_key(lab: Lab, before: AnyTrace, chosen: Choice) -> Hashable:

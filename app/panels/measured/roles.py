@@ -33,19 +33,20 @@ LOOK_FOR = {
     "rare": N_("Look for one dark column: all queries attend to the rarest word of the text.")}
 
 
-def shown(lab: Lab, found: dict[str, Any]) -> list[dict[str, Any]]:
+def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the roles that at most COMMON of the model's heads have.
 
     Args:
         lab: the model.
-        found: content of NAME.heads.json; may be empty.
+        measured: content of NAME.heads.json; may be empty.
     """
-    return [role for role in found.get("roles", []) if share_of(lab, found, role["role"]) <= COMMON]
+    return [role for role in measured.get("roles", []) if share_of(lab, measured, role["role"]) <= COMMON]
 
 
-def share_of(lab: Lab, found: dict[str, Any], role: str) -> float:
+def share_of(lab: Lab, measured: dict[str, Any], role: str) -> float:
     """Returns the share of the model's heads that have a role, 0 to 1. Arguments as in `shown`."""
-    heads = {(its["kind"], its["layer"], its["head"]) for its in found.get("roles", []) if its["role"] == role}
+    heads = {(entry["kind"], entry["layer"], entry["head"]) for entry in measured.get("roles",
+                                                                                      []) if entry["role"] == role}
     return len(heads) / sum(kind.layers * kind.heads for kind in lab.kinds)
 
 
@@ -97,36 +98,36 @@ def short(role: str) -> str:
         ("↑" if way == "up" else "↓")
 
 
-def badges(lab: Lab, found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
+def badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
     """Returns the badges of the heads with a role.
 
     Args:
         lab: the model.
-        found: content of NAME.heads.json.
+        measured: content of NAME.heads.json.
         wanted: the only role to show; empty for all roles.
 
     Returns:
         Address -> (abbreviations, roles in words).
     """
     by_head: dict[Address, list[str]] = {}
-    for role in shown(lab, found):
+    for role in shown_roles(lab, measured):
         if wanted in ("", role["role"]):
             by_head.setdefault((role["kind"], role["layer"], role["head"]), []).append(role["role"])
-    return {address: (" ".join(dict.fromkeys(map(short, its))), ", ".join(dict.fromkeys(map(in_words, its))))
-            for address, its in by_head.items()}
+    return {address: (" ".join(dict.fromkeys(map(short, entries))), ", ".join(dict.fromkeys(map(in_words, entries))))
+            for address, entries in by_head.items()}
 
 
-def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
+def draw(lab: Lab, measured: dict[str, Any], state: LabState) -> None:
     """Displays a filter by role, and the roles of the selected head with example sentences.
 
     Args:
         lab: the model.
-        found: content of NAME.heads.json.
+        measured: content of NAME.heads.json.
         state: the visitor's state.
     """
-    roles = shown(lab, found)
-    names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
-    if not found:
+    roles = shown_roles(lab, measured)
+    names = sorted({role["role"] for role in roles}, key=lambda role_name: (role_name.split()[0], role_name))
+    if not measured:
         st.caption(_("Roles are measured over a corpus. They were not measured for this model, so this page shows "
                      "only measures of this text."))
         return
@@ -138,29 +139,29 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     st.pills(_("Roles"), names, key=session.ROLE, on_change=head_events.on_heads_view,
              format_func=lambda name: f"{short(name)}  {in_words(name)} ({counts.get(name, 0)})")
     kind, layer, head = heads.selected(lab, state)
-    of_head(lab, found, (kind.name, layer, head))
+    of_head(lab, measured, (kind.name, layer, head))
 
 
-def of_head(lab: Lab, found: dict[str, Any], address: Address) -> None:
+def of_head(lab: Lab, measured: dict[str, Any], address: Address) -> None:
     """Displays the roles of one head with example sentences, and the rules.
 
     Args:
         lab: the model.
-        found: content of NAME.heads.json.
+        measured: content of NAME.heads.json.
         address: the head.
     """
-    if not found:
+    if not measured:
         st.caption(_("Roles were not measured for this model."))
         return
-    its = [role for role in shown(lab, found) if (role["kind"], role["layer"], role["head"]) == address]
+    own_roles = [role for role in shown_roles(lab, measured) if (role["kind"], role["layer"], role["head"]) == address]
     st.markdown(_("**Layer {layer}, head {head}**", layer=address[1] + 1, head=address[2] + 1)
-                + ("" if its else " " + _("has no role by these rules.")))
-    for role in its:
+                + ("" if own_roles else " " + _("has no role by these rules.")))
+    for role in own_roles:
         share = _("{share:.0%} of its largest weights", share=role["share"]) if "baseline" not in role else \
             _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"], baseline=role["baseline"])
         st.markdown(f"- **{in_words(role['role'])}**: {share}. " + look_for(role["role"]) + " "
                     + _("{share:.0%} of this model's heads have this role.",
-                        share=share_of(lab, found, role["role"])))
+                        share=share_of(lab, measured, role["role"])))
         for example in role.get("examples", []):
             st.markdown("    " + _marked(example))
     with st.expander(_("What the roles mean")):

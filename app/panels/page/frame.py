@@ -112,10 +112,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
                 else:
                     _report(problems)
             with st.container():
-                drawn = draw(lab, reading, state)
+                content = draw(lab, reading, state)
             now.layout = _keys(direct, lab, reading, state, problems)
             now.channel.end()
-            return drawn
+            return content
         except LimitError as error:  # the elements displayed so far and the visitor's state are kept
             st.warning(_(str(error)))
             return None
@@ -149,13 +149,13 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | No
     now = visit.current()
     lab = visitor_models.opened(state.model, state.chat)
     reading = _read(lab, state, page)
-    drawn, keys = now.layout, _keys(page, lab, reading, state, problems)
-    if not isinstance(drawn, Drawn) or drawn.depends != keys.depends:
+    former, keys = now.layout, _keys(page, lab, reading, state, problems)
+    if not isinstance(former, Drawn) or former.depends != keys.depends:
         return None
     box = text.parts(lab, reading, state, problems) if _has_box(page, lab, state) else []
-    found = [*lesson.parts(lab, reading, state), *box, *page.parts(lab, reading, state)]
-    return Answer([*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state),
-                  drawn.later != keys.later)
+    content = [*lesson.parts(lab, reading, state), *box, *page.parts(lab, reading, state)]
+    return Answer([*header.parts(now, state, reading.prompt.read_chars), *content], page.late(lab, reading, state),
+                  former.later != keys.later)
 
 
 def _read(lab: Lab, state: LabState, page: Direct) -> Reading:

@@ -47,17 +47,17 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
         read_chars: as in `draw`.
     """
     query, past = query_of(state, read_chars), now.history
-    found = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
-                          can_undo=bool(past.past), can_redo=bool(past.future), languages=texts.LANGUAGES,
-                          embedded=now.is_embedded, ticked=sorted(map(str, now.ticked)), on_event=events.on_toolbar)]
+    result = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
+                           can_undo=bool(past.past), can_redo=bool(past.future), languages=texts.LANGUAGES,
+                           embedded=now.is_embedded, ticked=sorted(map(str, now.ticked)), on_event=events.on_toolbar)]
     past.push = False
     session.remember_address(query, state)
     if now.is_embedded:
-        return found
+        return result
     pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
-    found.append(navigation.part(key="navigation", pages=pages, present=state.page,
-                                 section="lessons" if state.page == TEACHERS else "",
-                                 query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
+    result.append(navigation.part(key="navigation", pages=pages, present=state.page,
+                                  section="lessons" if state.page == TEACHERS else "",
+                                  query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL:
-        found.append(choosing.part(state.model))
-    return found
+        result.append(choosing.part(state.model))
+    return result

@@ -66,8 +66,8 @@ def part(text: str, offered: bool, controls: Collection[str] = ()) -> Part:
     Returns:
         The component.
     """
-    found = words(text, controls) if offered else []
-    return buttons.part(key="hiding", words=[(word, hidden) for *_at, word, hidden in found], on_event=on_hide)
+    hidable = words(text, controls) if offered else []
+    return buttons.part(key="hiding", words=[(word, hidden) for *_at, word, hidden in hidable], on_event=on_hide)
 
 
 def on_hide(event: dict[str, Any]) -> None:
@@ -78,13 +78,13 @@ def on_hide(event: dict[str, Any]) -> None:
             the buttons were displayed; the last word can have become longer.
     """
     text, reader = session.history().present.text, catalogue.find(session.history().present.model).task
-    found = words(text, reader.controls)
+    hidable = words(text, reader.controls)
     index, word = event.get("index"), event.get("word")
-    if event.get("type") != "hide" or not session.is_index(index, len(found)) or not isinstance(word, str):
+    if event.get("type") != "hide" or not session.is_index(index, len(hidable)) or not isinstance(word, str):
         return
-    if not (reader.hides and word and found[index][2].startswith(word)):
+    if not (reader.hides and word and hidable[index][2].startswith(word)):
         return
-    chosen = {i for i, (*_at, hidden) in enumerate(found) if hidden} - {index}
+    chosen = {i for i, (*_at, hidden) in enumerate(hidable) if hidden} - {index}
     chosen |= {index} if event.get("hidden") is True else set()
     events.set_text(with_hidden(text, chosen, reader.controls), asked=newly_asked(reader, text, chosen))
 

@@ -41,13 +41,14 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
     Returns:
         The component.
     """
-    its, step = lesson(place.lesson), step_at(place)
+    this_lesson, step = lesson(place.lesson), step_at(place)
     ticked = visit.current().ticked
     if step.done.holds(state, came):
         ticked.add(place)
     back, forth = after(place, -1), after(place)
     return panel.part(
-        key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked), heading=_(step.title),
+        key="lesson", title=_(this_lesson.title), place=str(place), stops=_stops(this_lesson, ticked),
+        heading=_(step.title),
         told=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
         question=_asked(step.question, state.answer, place, came) if step.question else None,
         count=step.done.count(state), goes=_goes(step.done, state),
@@ -80,17 +81,17 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
     return Outcome(_label(under.outputs, state.asked), _label(before.outputs, state.asked), is_right)
 
 
-def _label(outputs: tuple[Output, ...], asked: int) -> str:
+def _label(outputs: tuple[Output, ...], index: int) -> str:
     if not outputs:
         return ""
-    output = outputs[asked if LAST < asked < len(outputs) else LAST]
+    output = outputs[index if LAST < index < len(outputs) else LAST]
     return output.names[output.top()[0]]
 
 
-def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
-    places = [Place(its.key, number) for number in range(1, len(its.steps) + 1)]
+def _stops(this_lesson: Lesson, ticked: set[Place]) -> list[Stop]:
+    places = [Place(this_lesson.key, number) for number in range(1, len(this_lesson.steps) + 1)]
     return [{"to": str(place), "title": _(step.title), "done": place in ticked}
-            for place, step in zip(places, its.steps, strict=True)]
+            for place, step in zip(places, this_lesson.steps, strict=True)]
 
 
 def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Asked:
@@ -99,8 +100,8 @@ def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Aske
     The right answer and the explanation are sent only after the step is completed or the visitor has requested them.
     After a wrong answer the visitor can choose again, if the right answer is the step's only condition.
     """
-    is_told = session.is_told(place, answer)
-    again = came.is_right is False and not is_told and step_at(place).done == Condition("right", True)
+    may_show_answer = session.may_show_answer(place, answer)
+    again = came.is_right is False and not may_show_answer and step_at(place).done == Condition("right", True)
     hint = ""
     if again:
         hint = _("Not this one: choose again.")
@@ -108,7 +109,8 @@ def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Aske
         hint = _("Now try it: you will see whether you guessed right.")
     return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
             "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None, "again": again,
-            "right": question.right if is_told else None, "because": _(question.because) if is_told else hint}
+            "right": question.right if may_show_answer else None,
+            "because": _(question.because) if may_show_answer else hint}
 
 
 def _forth(place: Place, forth: Place | None) -> str:

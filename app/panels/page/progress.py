@@ -36,11 +36,11 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 def _amounts(job: Job[Any]) -> list[str]:
     """Returns the completed amount and the remaining time in words, if they are known."""
-    found = []
+    amounts = []
     if job.of > 10_000:  # large numbers are bytes
-        found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))
+        amounts.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))
     elif job.of:
-        found.append(_("{done} of {all}", done=job.done, all=job.of))
+        amounts.append(_("{done} of {all}", done=job.done, all=job.of))
     if job.left is not None:
-        found.append(_("{left:.0f} s left", left=job.left))
-    return found
+        amounts.append(_("{left:.0f} s left", left=job.left))
+    return amounts

@@ -108,14 +108,14 @@ def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTr
 def _entropy(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. The "
+        text = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. The "
                  "scale log n is meant to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
                  "shows how it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
     else:
-        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. The scale "
+        text = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. The scale "
                  "log n is meant to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows how "
                  "it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
-    st.markdown(told, help=tip("entropy"))
+    st.markdown(text, help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)

@@ -193,14 +193,14 @@ def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
     Returns:
         The removal of a space at the end of a text that the model continues, and the switch of the chat template.
     """
-    found: list[Action] = []
+    buttons: list[Action] = []
     if lab.task.writes and not (state.chat or reading.prompt.omitted) and state.text[-1:].isspace():
-        found.append({"name": events.TRIM, "label": _("Remove the space")})
+        buttons.append({"name": events.TRIM, "label": _("Remove the space")})
     if lab.task.chats:
-        found.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
+        buttons.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
             "The model reads the text as a user's message. The template adds the tokens that surrounded such messages "
             "in training.")})
-    return found
+    return buttons
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:

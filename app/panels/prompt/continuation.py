@@ -116,8 +116,8 @@ def draw(model: str) -> None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if state.budgets else 0), border=False):
             st.caption(_("How the model continues the text, unmodified and with your changes."))
         return
-    places = _places(bool(state.plan), bool(state.budgets), running)
-    _show(now, places, state)
+    containers = _containers(bool(state.plan), bool(state.budgets), running)
+    _show(now, containers, state)
     if not running:
         return
     until = time.perf_counter() + CHUNK
@@ -125,7 +125,7 @@ def draw(model: str) -> None:
         while now.running and time.perf_counter() < until:
             with now.lock:
                 now.running = now.running and _step(now)
-    _show(now, places, state)
+    _show(now, containers, state)
     try:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
@@ -172,13 +172,13 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
         limits.spend(limits.GENERATIONS)
     except limits.LimitError as error:
         return Continuation(key, count, running=False, refused=str(error))
-    now = Continuation(key, count, steps=[lab.generate(prompt, its, count, sampling) for its in plans])
+    now = Continuation(key, count, steps=[lab.generate(prompt, one_plan, count, sampling) for one_plan in plans])
     if budgets:
         now.memory = lab.write_within(prompt, budgets, plan.without_patches(), count, sampling)
     return now
 
 
-def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
+def _containers(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
     """Returns the containers of the texts, each after the container of its label, with a fixed total height.
 
     A container is scrolled to the newest token during generation, and to the beginning afterwards.
@@ -210,20 +210,20 @@ def _step(now: Continuation) -> bool:
     return read is not None or any(word is not None for word in words)
 
 
-def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> None:
+def _show(now: Continuation, containers: list[DeltaGenerator], state: LabState) -> None:
     if now.refused:
-        places[0].caption(_(now.refused))
+        containers[0].caption(_(now.refused))
         return
-    places[0].caption(_("Unmodified ({left:.0f} s left)", left=now.left) if now.running else _("Unmodified"))
-    places[1].text("…" + _line(now.trained))
+    containers[0].caption(_("Unmodified ({left:.0f} s left)", left=now.left) if now.running else _("Unmodified"))
+    containers[1].text("…" + _line(now.trained))
     if state.plan:
-        places[2].caption(_("With your changes"))
-        places[3].text("…" + _line(now.planned))
+        containers[2].caption(_("With your changes"))
+        containers[3].text("…" + _line(now.planned))
     if now.remembered:
         counts = forgetting.counts(now.remembered)
-        places[4].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
-        places[5].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
-                             struck=forgetting.struck(now.remembered, state.selection.layer)))
+        containers[4].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
+        containers[5].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+                                 struck=forgetting.struck(now.remembered, state.selection.layer)))
 
 
 def _line(text: str) -> str:

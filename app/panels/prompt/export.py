@@ -35,10 +35,10 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
         seen: the trace under the plan.
         read_chars: number of characters that the model reads, for the link in the file.
     """
-    asked = visit.current().download
-    if asked is None:
+    requested = visit.current().download
+    if requested is None:
         return
-    ending, number = asked
+    ending, number = requested
     if ending == "zip":
         _draw_model(lab, state, number)
         return
@@ -47,7 +47,7 @@ def draw(lab: Lab, state: LabState, seen: AnyTrace, read_chars: int) -> None:
     what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
     with st.container(key="taking"):
         st.download_button(_("Download the file"),
-                           partial(made, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
+                           partial(content_of, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
                            exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}-{number}",
                            on_click="ignore")
 
@@ -81,8 +81,8 @@ def made_model(ref: Callable[[], Lab | None], plan: HeadPlan) -> bytes:
         return saved_model.zipped(lab, plan)
 
 
-def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan, of_layer: tuple[str, int] | None,
-         link: str) -> bytes:
+def content_of(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan,
+               of_layer: tuple[str, int] | None, link: str) -> bytes:
     """Returns the content of the file.
 
     Args:
@@ -116,6 +116,6 @@ def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadP
             return exports.as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds},
                                   exports.sinks_of(lab))
         corpus = measures.over_a_corpus(lab)
-        found = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
-    info["heads"] = exports.heads_of(lab, plan, found, corpus.get("roles", ()))
+        values = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
+    info["heads"] = exports.heads_of(lab, plan, values, corpus.get("roles", ()))
     return (exports.as_npz if ending == "npz" else exports.as_json)(info, before, seen, maps)

@@ -19,7 +19,7 @@ LEAST = 0.4  # smallest mean weight on the pattern for a found head
 Notes = dict[Address, tuple[str, str]]
 
 
-def found(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any]]:
+def search(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str, Any]]:
     """Returns the heads that have the pattern `state.find`.
 
     Args:

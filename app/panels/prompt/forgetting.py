@@ -45,7 +45,7 @@ def choose(lab: Lab, state: LabState) -> None:
     if state.budgets not in offered.values():  # a link can contain any budgets
         by_layer = ", ".join(map(str, state.budgets))
         offered[_("Keep {budgets} tokens while writing, by layer", budgets=by_layer)] = state.budgets
-    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
+    st.session_state[session.MEMORY] = next(name for name, budgets in offered.items() if budgets == state.budgets)
     st.selectbox(_("Tokens kept while writing"), list(offered), key=session.MEMORY, label_visibility="collapsed",
                  width=300, help=_("How many tokens each layer keeps while the model reads and continues the text"),
                  on_change=_on_memory, args=(offered,))
@@ -88,7 +88,7 @@ def counts(steps: Sequence[Step]) -> str:
     Returns:
         A sentence in the visitor's language.
     """
-    kept = [len(places) for places in steps[-1].kept]
+    kept = [len(positions) for positions in steps[-1].kept]
     if len(set(kept)) == 1:
         return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
     by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
@@ -107,8 +107,8 @@ def struck(steps: Sequence[Step], layer: int) -> str:
     """
     kept, parts = set(steps[-1].kept[layer]), []
     runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
-    for (is_new, is_kept), places in runs:
-        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in places)
+    for (is_new, is_kept), positions in runs:
+        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in positions)
         if is_new and " …" not in parts:
             parts.append(" …")
         parts.append(literal(text) if is_kept else _forgotten(text))
@@ -174,16 +174,16 @@ def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
         One row per point, grouped by line.
     """
     rows = []
-    for its in (result, control):
-        if its is None:
+    for record in (result, control):
+        if record is None:
             continue
-        model = its["name"]
-        whole, *lessened = its["points"]
+        model = record["name"]
+        whole, *lessened = record["points"]
         number = -1  # index of the model's line
         for way, title in _WAYS.items():
-            line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
+            line = [point for point in (*lessened, *record["comparisons"]) if point["way"] == way]
             number += bool(line)
-            label = _(title) if its is result else _("{model}: {way}", model=model_label(model), way=_(_OLDEST[way]))
+            label = _(title) if record is result else _("{model}: {way}", model=model_label(model), way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts at full memory
                 budgets = " ".join(map(str, point["budgets"]))
                 rows.append({"line": label, "style": series.style(model, number), "factor": point["factor"],

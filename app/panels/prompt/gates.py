@@ -59,20 +59,20 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. The weights of a query sum to "
                       "1, so a query without a matching key still has to attend to some token, often to the first; a "
                       "gate lets the head output nothing instead."))
-        found = {lab.name: trace} | _without_gates(lab, trace)
+        traces = {lab.name: trace} | _without_gates(lab, trace)
         points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4),
                    "which": model_label(name)}
-                  for name, its in found.items() if isinstance(its, Trace)
-                  for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
-        told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
+                  for name, gated in traces.items() if isinstance(gated, Trace)
+                  for number, share in enumerate(sink(gated.weights[kind.name]).mean(1), 1)]
+        summary = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
         spec = dots.spec(points, _("share of attention"), percent=True)
         figure(key="sink", spec=spec_of(spec),
-               title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
-        if shares := {model_label(name): share for name in found if (share := _over_texts(name)) is not None}:
-            told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
+               title=_("Attention to the first token"), alt=summary, models=list(traces), what="sink")
+        if shares := {model_label(name): share for name in traces if (share := _over_texts(name)) is not None}:
+            summary = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
             st.caption(_("On held-out texts, which are longer: {shares}. The page *Results* compares this with the "
                          "paper's values.",
-                         shares=told))
+                         shares=summary))
 
 
 def _over_texts(name: str) -> float | None:

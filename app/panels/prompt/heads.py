@@ -34,7 +34,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         led: True to show a sentence above the grids that explains the tiles.
         files: True if the page also offers exports of all numbers (export.py).
         notes: head -> (a short text in the corner of its tile, the same information in words).
-        find: the choice of the attention pattern to search for, as returned by finding.found.
+        find: the choice of the attention pattern to search for, as returned by finding.search.
     """
     selection = state.selection
     return heads.part(
@@ -86,32 +86,32 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
     Returns:
         Sentences; names of controls are between asterisks.
     """
-    found = []
+    lines = []
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
-    if lab.constant is None and any(its.constant for its in state.plan.heads.values()):
-        found.append(_("Some heads are set to constant, but their matrices have not been made yet. Make them on the "
+    if lab.constant is None and any(head_state.constant for head_state in state.plan.heads.values()):
+        lines.append(_("Some heads are set to constant, but their matrices have not been made yet. Make them on the "
                        "page *Your model*."))
     elif lab.constant is None:
-        found.append(_("This model has no constant matrices yet. Make them on the page *Your model* to use constant "
+        lines.append(_("This model has no constant matrices yet. Make them on the page *Your model* to use constant "
                        "heads."))
     if types := getattr(lab, "layer_types", ()):
-        found.append(hybrid_remark(types))
+        lines.append(hybrid_remark(types))
     if (kind.name, layer, head) in lab.closed:
-        found.append(_("Learned gates pruned this head during training, so its output is 0 whatever its gate is here."))
+        lines.append(_("Learned gates pruned this head during training, so its output is 0 whatever its gate is here."))
     if not kind.attention.reads_text:
-        found.append(_("These weights are a table: they are the same for every text, so no query can look for a word, "
+        lines.append(_("These weights are a table: they are the same for every text, so no query can look for a word, "
                        "and making the head constant changes nothing. Type, and see that the map stays the same."))
     if kind.attention.has_sink:
-        found.append(_("The last column is the attention sink: a learned score of each head, which receives a part of "
+        lines.append(_("The last column is the attention sink: a learned score of each head, which receives a part of "
                        "each row's weight but has no value vector. With this column, each row sums to 1."))
     elif not kind.attention.is_distribution:
-        found.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
+        lines.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
                        "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
-        found.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
+        lines.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
                        "output of a head, so its votes remain in effect.", layer=layer + 1))
-    return found
+    return lines
 
 
 def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:

@@ -107,7 +107,7 @@ class Grouped:
         Returns:
             Addresses.
         """
-        return [head for head, its in zip(self.heads, self.groups.names, strict=True) if its == name]
+        return [head for head, group in zip(self.heads, self.groups.names, strict=True) if group == name]
 
 
 @dataclass
@@ -174,13 +174,14 @@ def _choose(lab: Lab, search: Search) -> DeltaGenerator:
     st.session_state[session.CHANGE] = search.constant
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        st.segmented_control(_("Search for"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
+        st.segmented_control(_("Search for"), WANTED, key=session.WANTED, format_func=lambda value: _(TITLES[value]),
                              on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted != WINNING:
-            st.segmented_control(_("Scope"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
+            st.segmented_control(_("Scope"), [*SCOPES], key=session.WHOLE, format_func=lambda value: _(SCOPES[value]),
                                  on_change=head_events.on_search, required=True, label_visibility="collapsed")
         elif lab.constant is not None:
-            st.segmented_control(_("Change"), [*CHANGES], key=session.CHANGE, format_func=lambda its: _(CHANGES[its]),
+            st.segmented_control(_("Change"), [*CHANGES], key=session.CHANGE,
+                                 format_func=lambda value: _(CHANGES[value]),
                                  on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
             st.selectbox(_("Largest KL divergence allowed"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
@@ -217,8 +218,8 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
     def grouped(tell: Progress, cancelled: Cancelled) -> Grouped:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)
-        found = head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
-        return Grouped(found, gating.heads, question.known)
+        groups = head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
+        return Grouped(groups, gating.heads, question.known)
 
     def won(tell: Progress, cancelled: Cancelled) -> Won:
         token, constant = key[-1]
@@ -229,46 +230,46 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
     st.session_state[session.SEARCH] = Under(key, job.start())
 
 
-def _fewest(name: str, found: Fewest, search: Search) -> None:
-    size = found.answer(search.bound)
-    divergence, plan = found.plans[size]
+def _fewest(name: str, result: Fewest, search: Search) -> None:
+    size = result.answer(search.bound)
+    divergence, plan = result.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_("**{size} of {heads} heads** are enough: the KL divergence is {kl:.3f} nats (at most {bound:g} "
                       "is allowed).",
-                      size=size, heads=found.heads, kl=divergence, bound=search.bound))
+                      size=size, heads=result.heads, kl=divergence, bound=search.bound))
         st.button(_("Apply: prune the others"), key="apply needed", on_click=head_events.set_plan, args=(plan,))
-    learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
-    curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
+    learned = sorted(((curve, divergence) for curve, (divergence, _) in result.plans.items()), reverse=True)
+    curves = {_(name): curve for name, curve in {LEARNED: learned, **result.orders}.items()}
     spec = minimal_heads_curve.spec(curves, (size, divergence), search.bound)
     figure(key="kept", spec=spec_of(spec), models=[name],
            what="needs", title=_("KL by the number of heads that are left"),
            alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
 
 
-def _told(found: Grouped) -> str:
+def _in_words(grouped: Grouped) -> str:
     """Returns the groups and their heads in words."""
     return "; ".join(f"{_(NAMES[name])}: {', '.join(f'{layer + 1}.{head + 1}' for _kind, layer, head in heads)}"
-                     for name in GROUPS if (heads := found.of(name)))
+                     for name in GROUPS if (heads := grouped.of(name)))
 
 
-def _groups(lab: Lab, found: Grouped) -> None:
-    losses, untouched = found.groups.losses, found.groups.loss
+def _groups(lab: Lab, grouped: Grouped) -> None:
+    losses, untouched = grouped.groups.losses, grouped.groups.loss
     st.markdown(_("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the right answers, once with "
                   "a penalty on closed gates and once with a penalty on open gates.",
-                  loss=untouched) if found.known else
+                  loss=untouched) if grouped.known else
                 _("The unmodified model's loss is {loss:.3f} nats. Gates were fitted to the model's own answers, once "
                   "with a penalty on closed gates and once with a penalty on open gates.", loss=untouched))
     titles = {kind.name: _(kind.title) for kind in lab.kinds}
     rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),
              "kept": round(kept, 3), "removed": round(removed, 3)}
             for (kind, layer, head), name, kept, removed in zip(
-                found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(),
+                grouped.heads, grouped.groups.names, grouped.groups.kept.tolist(), grouped.groups.removed.tolist(),
                 strict=True)]
     spec = group_squares.spec(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1)
     figure(key="groups", spec=spec_of(spec),
-           title=_("Every head and its group"), alt=_told(found), models=[lab.name], what="groups")
+           title=_("Every head and its group"), alt=_in_words(grouped), models=[lab.name], what="groups")
     for name in GROUPS:
-        heads = found.of(name)
+        heads = grouped.of(name)
         if heads:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(_(MEANINGS[name], n=len(heads), loss=losses[name]))

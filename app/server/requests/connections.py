@@ -64,10 +64,10 @@ def bound_server() -> None:
         begin_socket(self, config, *given, **named)
 
     WebSocketsSansIOProtocol.__init__ = bounded_socket  # type: ignore[method-assign]
-    made, received = H11Protocol.connection_made, H11Protocol.data_received
+    on_connection, received = H11Protocol.connection_made, H11Protocol.data_received
 
     def connection_made(self: H11Protocol, transport: Any) -> None:
-        made(self, transport)
+        on_connection(self, transport)
         _await_request(self)
 
     def data_received(self: H11Protocol, data: bytes) -> None:

@@ -122,8 +122,8 @@ class Gate:
             return True
         return is_this_machine(name) if self._local else not self._hosts
 
-    def _with_headers(self, asked: Headers, send: Send) -> Send:
-        host = asked.get("host", "")
+    def _with_headers(self, request_headers: Headers, send: Send) -> Send:
+        host = request_headers.get("host", "")
         # Not every browser counts websockets of the same host as 'self'.
         sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
         policy = "; ".join((

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive
 
 from app.server import streamlit_internals
 
-PATH, held = streamlit_internals.UPLOAD_PATH, streamlit_internals.uploaded_bytes
+PATH, stored_bytes = streamlit_internals.UPLOAD_PATH, streamlit_internals.uploaded_bytes
 MB = 2**20
 LARGEST = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
 PER_VISIT = 17 * MB  # maximum bytes of the files of one session, with running uploads: two files of LARGEST
@@ -39,9 +39,9 @@ def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
     size = int(announced) if announced and announced.isdecimal() and len(announced) < 12 else LARGEST
     refusal = None
     with _lock:
-        if held(session) + _arriving[session] + size > PER_VISIT:
+        if stored_bytes(session) + _arriving[session] + size > PER_VISIT:
             refusal = 413, "You have uploaded too much. Remove a file first."
-        elif held() + _arriving.total() + size > IN_ALL:
+        elif stored_bytes() + _arriving.total() + size > IN_ALL:
             refusal = 503, "Too many files are held here at the moment."
         else:
             _arriving[session] += size

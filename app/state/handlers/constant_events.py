@@ -14,9 +14,9 @@ from app.state.session import history
 @session.exclusive
 def on_constant() -> None:
     """Handles the choice of the task or of the measured model (study)."""
-    present, asked = history().present, session.widget
+    present, value_of = history().present, session.widget
     shown = present.constant
-    task, study = asked(session.CONSTANT_TASK, str, shown.task), asked(session.STUDY, str, shown.study)
+    task, study = value_of(session.CONSTANT_TASK, str, shown.task), value_of(session.STUDY, str, shown.study)
     if task in TASKS and is_study(study):
         history().do(replace(present, constant=ConstantView(shown.step, task, study)), merge="viewing")
 

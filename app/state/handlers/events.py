@@ -31,7 +31,7 @@ from app.state.link import lab_of, read_query
 from app.state.pages.answer_view import MOST_TOKENS
 from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
-from models import catalogue, held
+from models import cached, catalogue
 from models.generate.sampling import MAX_SEED, Sampling
 from models.messages import message
 from models.plan import HeadPlan
@@ -91,7 +91,8 @@ def on_chooser(event: dict[str, Any]) -> None:
         event: the component's event, untrusted.
     """
     name = event.get("model")
-    if event.get("type") == "model" and isinstance(name, str) and (name in catalogue.names() or held(name) is not None):
+    if event.get("type") == "model" and isinstance(name,
+                                                   str) and (name in catalogue.names() or cached(name) is not None):
         history().go_to_model(name)
         if history().present.page == START:
             go_to(FIRST_PAGE)

@@ -121,12 +121,12 @@ def on_scatter(model: str, addresses: Sequence[Address]) -> None:
     """
     if history().present.model != model:
         return
-    found, is_drawn = _selected(st.session_state.get(session.SCATTER), len(addresses))
-    if len(found) == 1 and not is_drawn:
-        kind, layer, head = addresses[found[0]]
+    indices, is_drawn = _selected(st.session_state.get(session.SCATTER), len(addresses))
+    if len(indices) == 1 and not is_drawn:
+        kind, layer, head = addresses[indices[0]]
         history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
-    elif found or is_drawn:
-        visit.current().picked = model, found
+    elif indices or is_drawn:
+        visit.current().picked = model, indices
 
 
 def _selected(value: object, count: int) -> tuple[list[int], bool]:
@@ -140,15 +140,16 @@ def _selected(value: object, count: int) -> tuple[list[int], bool]:
     if not isinstance(selection, Mapping):
         return [], False
     points = selection.get("points")
-    found = [_index(point) for point in points if isinstance(point, Mapping)] if isinstance(points, list) else []
-    indices = [its for its in dict.fromkeys(its for its in found if isinstance(its, int)) if is_index(its, count)]
+    raw = [_index(point) for point in points if isinstance(point, Mapping)] if isinstance(points, list) else []
+    indices = [index for index in dict.fromkeys(index for index in raw if isinstance(index, int)) if is_index(index,
+                                                                                                              count)]
     return indices, bool(selection.get("box") or selection.get("lasso"))
 
 
 def _index(point: Mapping[str, Any]) -> object:
     """Returns the index of the head that a point represents; None for the rings, which have no index."""
-    its = point.get("customdata")
-    return its[0] if isinstance(its, list) and its else its
+    index = point.get("customdata")
+    return index[0] if isinstance(index, list) and index else index
 
 
 @session.exclusive
@@ -158,8 +159,8 @@ def on_picked(addresses: Sequence[Address]) -> None:
     Args:
         addresses: addresses of the heads, in the order of the list.
     """
-    found = [its for its in session.widget(session.PICKED, list, []) if is_index(its, len(addresses))]
-    visit.current().picked = history().present.model, found
+    indices = [index for index in session.widget(session.PICKED, list, []) if is_index(index, len(addresses))]
+    visit.current().picked = history().present.model, indices
 
 
 def picked(addresses: Sequence[Address]) -> list[int]:
@@ -172,16 +173,16 @@ def picked(addresses: Sequence[Address]) -> list[int]:
         Indices into `addresses`; empty if the picked heads are of another model.
     """
     kept = visit.current().picked
-    return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
+    return [index for index in kept[1] if index < len(addresses)] if kept and kept[0] == history().present.model else []
 
 
 @session.exclusive
 def on_heads_view() -> None:
     """Handles a change of measures, source or role on the Heads page."""
-    present, asked = history().present, session.widget
+    present, value_of = history().present, session.widget
     shown = present.heads
-    x, y = asked(session.MEASURE_X, str, shown.x), asked(session.MEASURE_Y, str, shown.y)
-    source, role = asked(session.MEASURED, str, shown.source), asked(session.ROLE, str, "")
+    x, y = value_of(session.MEASURE_X, str, shown.x), value_of(session.MEASURE_Y, str, shown.y)
+    source, role = value_of(session.MEASURED, str, shown.source), value_of(session.ROLE, str, "")
     if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
         history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
 
@@ -189,11 +190,11 @@ def on_heads_view() -> None:
 @session.exclusive
 def on_search() -> None:
     """Handles a change of the settings of the search for minimal heads."""
-    present, asked = history().present, session.widget
+    present, value_of = history().present, session.widget
     old = present.search
-    wanted, bound = asked(session.WANTED, str, ""), asked(session.BOUND, float, old.bound)
-    search = Search(wanted if wanted in WANTED else old.wanted, asked(session.WHOLE, bool, old.whole),
-                    bound if bound in BOUNDS else old.bound, asked(session.CHANGE, bool, old.constant))
+    wanted, bound = value_of(session.WANTED, str, ""), value_of(session.BOUND, float, old.bound)
+    search = Search(wanted if wanted in WANTED else old.wanted, value_of(session.WHOLE, bool, old.whole),
+                    bound if bound in BOUNDS else old.bound, value_of(session.CHANGE, bool, old.constant))
     history().do(replace(present, search=search), merge="viewing")
 
 

@@ -27,7 +27,7 @@ def on_lesson(event: dict[str, Any]) -> None:
         case "step" if isinstance(event.get("to"), str):
             with contextlib.suppress(ValueError):
                 take_step(Place.parse(event["to"]))
-        case "answer" if present.lesson is not None and not session.is_told(present.lesson, present.answer):
+        case "answer" if present.lesson is not None and not session.may_show_answer(present.lesson, present.answer):
             question, choice = step_at(present.lesson).question, event.get("choice")
             if question is not None and (choice is None or is_index(choice, len(question.choices))):
                 answer = SHOWN if choice is None else CHOICES[choice]

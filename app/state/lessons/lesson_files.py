@@ -173,7 +173,7 @@ def after(place: Place, by: int = 1) -> Place | None:
     Returns:
         The next or previous step; None if there is none.
     """
-    places = [Place(its.key, number) for its in lessons() for number in range(1, len(its.steps) + 1)]
+    places = [Place(each.key, number) for each in lessons() for number in range(1, len(each.steps) + 1)]
     index = places.index(place) + by
     return places[index] if 0 <= index < len(places) else None
 
@@ -192,43 +192,43 @@ def read(key: str, text: str) -> Lesson:
         ValueError: a part is missing, unknown, or of a wrong type; the message names the part.
     """
     try:
-        its = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",
-                      "steps")
+        fields = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",
+                         "steps")
     except json.JSONDecodeError as error:
         raise ValueError(f"lesson {key}: no JSON: {error}") from error
-    steps = tuple(_step(each, f"lesson {key}, step {number}") for number, each in enumerate(its["steps"], 1))
+    steps = tuple(_step(each, f"lesson {key}, step {number}") for number, each in enumerate(fields["steps"], 1))
     if not 4 <= len(steps) <= 9:
         raise ValueError(f"lesson {key}: expected four to nine steps, got {len(steps)}")
-    if its["level"] not in LEVELS or type(its["minutes"]) is not int:
+    if fields["level"] not in LEVELS or type(fields["minutes"]) is not int:
         raise ValueError(f"lesson {key}: level is one of {', '.join(LEVELS)}, minutes a number")
     if steps[-1].question is None:
         raise ValueError(f"lesson {key}: its last step asks nothing")
-    if not isinstance(its["source"], str) or not all(isinstance(number, str) for number in its["arxiv"]):
+    if not isinstance(fields["source"], str) or not all(isinstance(number, str) for number in fields["arxiv"]):
         raise ValueError(f"lesson {key}: source and arxiv are texts")
-    return Lesson(key, _words(its["title"], f"lesson {key}, title"), _words(its["about"], f"lesson {key}, about"),
-                  its["source"], tuple(its["arxiv"]), its["level"], its["minutes"], steps)
+    return Lesson(key, _words(fields["title"], f"lesson {key}, title"), _words(fields["about"], f"lesson {key}, about"),
+                  fields["source"], tuple(fields["arxiv"]), fields["level"], fields["minutes"], steps)
 
 
 def _step(entry: Any, where: str) -> Step:
-    its = _fields(entry, where, "title", "text", "task", "opens", "done", "does", "facts", optional=("question",))
+    fields = _fields(entry, where, "title", "text", "task", "opens", "done", "does", "facts", optional=("question",))
     for part in ("opens", "does"):
-        if not isinstance(its[part], dict) or not all(isinstance(value, str) for value in its[part].values()):
+        if not isinstance(fields[part], dict) or not all(isinstance(value, str) for value in fields[part].values()):
             raise ValueError(f"{where}: {part} holds fields of a link, as texts")
-    question = _question(its["question"], f"{where}, question") if "question" in its else None
-    title, text, task = (_words(its[name], f"{where}, {name}") for name in ("title", "text", "task"))
-    return Step(title, text, task, its["opens"], question, check(its["done"], f"{where}, done"), its["does"],
-                tuple(its["facts"]))
+    question = _question(fields["question"], f"{where}, question") if "question" in fields else None
+    title, text, task = (_words(fields[name], f"{where}, {name}") for name in ("title", "text", "task"))
+    return Step(title, text, task, fields["opens"], question, check(fields["done"], f"{where}, done"), fields["does"],
+                tuple(fields["facts"]))
 
 
 def _question(entry: Any, where: str) -> Question:
-    its = _fields(entry, where, "ask", "choices", "right", "because")
-    choices = tuple(_words(choice, f"{where}, choices") for choice in its["choices"])
+    fields = _fields(entry, where, "ask", "choices", "right", "because")
+    choices = tuple(_words(choice, f"{where}, choices") for choice in fields["choices"])
     if not 2 <= len(choices) <= len(CHOICES):
         raise ValueError(f"{where}: expected two to four choices, got {len(choices)}")
-    if type(its["right"]) is not int or not 0 <= its["right"] < len(choices):
-        raise ValueError(f"{where}: right counts the choices from 0, got {its['right']!r}")
-    return Question(_words(its["ask"], f"{where}, ask"), choices, its["right"],
-                    _words(its["because"], f"{where}, because"))
+    if type(fields["right"]) is not int or not 0 <= fields["right"] < len(choices):
+        raise ValueError(f"{where}: right counts the choices from 0, got {fields['right']!r}")
+    return Question(_words(fields["ask"], f"{where}, ask"), choices, fields["right"],
+                    _words(fields["because"], f"{where}, because"))
 
 
 def _fields(entry: Any, where: str, *needed: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:

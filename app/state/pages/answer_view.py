@@ -47,12 +47,12 @@ class AnswerView:
         An `a` follows if patches take attention patterns, then the letter of the measure. Then `-9.3d` names query, key
         and split of a score.
         """
-        ids, places = (".".join("" if its == NONE else str(its) for its in pair)
-                       for pair in ((self.token, self.against), (self.query, self.key)))
+        ids, positions = (".".join("" if value == NONE else str(value) for value in pair)
+                          for pair in ((self.token, self.against), (self.query, self.key)))
         letter = next(letter for letter, split in SPLITS.items() if split == self.split)
         ids += "a" if self.what == PATTERN else ""
         ids += next(letter for letter, measure in MEASURES.items() if measure == self.measure)
-        return ids + (f"-{places}{letter}" if places + letter != "." else "")
+        return ids + (f"-{positions}{letter}" if positions + letter != "." else "")
 
     def toggled(self, token: int) -> AnswerView:
         """Returns the settings after a click on a token.

@@ -44,8 +44,8 @@ class Search:
         Raises:
             ValueError: the text is not valid.
         """
-        known = {str(its): its for wanted in WANTED for whole in (False, True) for bound in BOUNDS
-                 for constant in (False, True) for its in (cls(wanted, whole, bound, constant),)}
+        known = {str(search): search for wanted in WANTED for whole in (False, True) for bound in BOUNDS
+                 for constant in (False, True) for search in (cls(wanted, whole, bound, constant),)}
         if text not in known:
             raise ValueError(f"{text!r} asks for nothing that can be searched")
         return known[text]

@@ -98,11 +98,11 @@ def _offer(winning: Winning, sets: Tensor, cancelled: Callable[[], bool], turn: 
             raise CancelledError
         with turn(), torch.no_grad():
             margins.append(winning.margins(part))
-    found = torch.cat(margins)
-    best, size = int(found.argmax()), int(sets[0].sum())
-    if size not in winning.best or float(found[best]) > winning.best[size][0]:
-        winning.best[size] = float(found[best]), sets[best].clone()
-    return found
+    result = torch.cat(margins)
+    best, size = int(result.argmax()), int(sets[0].sum())
+    if size not in winning.best or float(result[best]) > winning.best[size][0]:
+        winning.best[size] = float(result[best]), sets[best].clone()
+    return result
 
 
 def _with_one_more(beam: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from models.info import ModelInfo
     from models.labs.foreign.lab import ForeignLab
 
-__all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+__all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "cached", "is_foreign", "load", "load_folder"]
 
 
 def is_foreign(name: str) -> bool:
@@ -66,11 +66,11 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
     return model_cache.load_folder(Path(folder), cancelled)
 
 
-def held(name: str) -> ForeignLab | None:
+def cached(name: str) -> ForeignLab | None:
     """Returns the model with this address if it is in memory, otherwise None; never loads a model or waits."""
     from models.labs.foreign import model_cache
 
-    return model_cache.held(name)
+    return model_cache.cached(name)
 
 
 def in_memory() -> list[ForeignLab]:

@@ -69,9 +69,9 @@ class _Pass:
 
         inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
         body = BodyOutput(positions[:1])  # all logits of 512 tokens at 262,144 entries would be 537 MB
-        with at_positions(body), residual.recording(positions) as found:
+        with at_positions(body), residual.recording(positions) as record:
             self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
-        self.states, self.linears = found.states, found.linears
+        self.states, self.linears = record.states, record.linears
         if len(self.states) != lab.kinds[0].layers + 1:
             raise StructureError(message("the layers of this model do not run one after the other"))
         self.head = residual.head_of(lab.model, lab.body, inputs, body._output, self.states[-1], positions)
@@ -125,7 +125,7 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
     """Returns the result of Lab.score_parts: the parts by head dimension, and what the model adds to q·k."""
     lab.check(HeadPlan().gate(*address, 0.0))
     kind, layer, head = address
-    found: list[ScoreParts] = []
+    parts: list[ScoreParts] = []
 
     def sink(block: str, number: int, step: LayerRecord) -> None:
         if (block, number) != (kind, layer):
@@ -139,11 +139,11 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
         factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
         dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()
         score = float(step.scores[head, query, key])
-        found.append(ScoreParts(score, dimensions, float(dimensions.sum()), score - float(dimensions.sum()), (), (),
+        parts.append(ScoreParts(score, dimensions, float(dimensions.sum()), score - float(dimensions.sum()), (), (),
                                 torch.zeros(0, 0), factor, False, 0.0, float(step.live[head, query, key])))
 
     lab.watch(prompt, plan, sink)
-    return found[0]
+    return parts[0]
 
 
 @torch.inference_mode()
@@ -159,15 +159,15 @@ def patched_logits(lab: OpenedLab, prompt: Prompt, addresses: Sequence[Address |
     values = lab.source_values(inputs, prompt, plan)
     width = max(len(prompt.ids), lab.model.config.get_text_config().hidden_size)
     together = max(1, MOST_NUMBERS // (len(prompt.ids) * width))
-    found = []
+    logits = []
     for start in range(0, len(addresses), together):
         part = addresses[start:start + together]
         given = {name: value.expand(len(part), *value.shape[1:]) if isinstance(value, Tensor) else value
                  for name, value in inputs.items()}
         patch = _patches(each_alone(part, values, what))
         with during(ForwardPass(lab.sites, patch)), at_positions(BodyOutput([position])):
-            found.append(lab.model(**given).logits[:, 0].float())
-    return torch.cat(found)
+            logits.append(lab.model(**given).logits[:, 0].float())
+    return torch.cat(logits)
 
 
 def _patches(patches: Mapping[tuple[str, int], Patch]) -> Callable[[str, int, int, int], Intervention]:

@@ -99,15 +99,15 @@ class ForeignLab(Lab):
 
     @property
     def parameters(self) -> int:
-        return sum(its.numel() for its in self.model.parameters())
+        return sum(parameter.numel() for parameter in self.model.parameters())
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """The SHA-256 digest of the parameters without the model's head, because probes read only the hidden states."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for name, tensor in sorted(self.model.base_model.named_parameters()):
-            found.update(name.encode() + tensor.numpy().tobytes())
-        return found.hexdigest()
+            digest.update(name.encode() + tensor.numpy().tobytes())
+        return digest.hexdigest()
 
     @property
     def size(self) -> int | None:
@@ -127,9 +127,9 @@ class ForeignLab(Lab):
         """The same model in its tokenizer's chat template, as in Lab."""
         if not isinstance(self.task, CausalReader) or isinstance(self.task, ChatReader) or not self.task.chats:
             return self
-        made = replace(self, task=ChatReader.of(self.task))
-        vars(made)["identity"] = self.identity  # results depend on the prompt, which contains the template's tokens
-        return made
+        chat = replace(self, task=ChatReader.of(self.task))
+        vars(chat)["identity"] = self.identity  # results depend on the prompt, which contains the template's tokens
+        return chat
 
     def with_constant(self, constant: Mapping[str, Tensor]) -> ForeignLab:
         """Returns the same model with these constant matrices; see models.labs.foreign.running.constants."""
@@ -185,7 +185,7 @@ class ForeignLab(Lab):
             target = writing.with_target(self, prompt).target
             inputs |= {"decoder_input_ids": torch.tensor([target]), "use_cache": False}
 
-        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+        def log_probabilities(gates: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
             def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
                 gate = gates[kind][:, layer, :, None, None]
                 if not constant:
@@ -199,9 +199,9 @@ class ForeignLab(Lab):
                 if self.body is None:
                     logits = self.model(**given).logits
                     # a class is predicted once for the whole text
-                    logits = logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)
+                    logits = logits[:, list(positions)] if logits.ndim > 2 else logits.unsqueeze(1)
                 else:
-                    with at_positions(BodyOutput(places)):
+                    with at_positions(BodyOutput(positions)):
                         logits = self.model(**given).logits
             return logits.float().log_softmax(-1)
 
@@ -238,7 +238,7 @@ class ForeignLab(Lab):
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         sink = FullRecorder(self.kinds, any(state.constant or state.patch == PATTERN for state in plan.heads.values()))
         answer, rows, written = self._pass(prompt, plan, sink)
-        return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
+        return Trace(**_shared_fields(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
                      live=sink.of("live"), weights=sink.of("weights"), mask=None)
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
@@ -247,7 +247,7 @@ class ForeignLab(Lab):
         for plan in plans:
             sink = ThumbnailRecorder(self.kinds)
             answer, rows, written = self._pass(prompt, plan, sink)
-            sketches.append(Sketch(**_said(answer, rows, prompt, written), norms=sink.norms,
+            sketches.append(Sketch(**_shared_fields(answer, rows, prompt, written), norms=sink.norms,
                                    thumbnails=sink.thumbnails, sizes=sink.sizes))
         return sketches
 
@@ -355,8 +355,8 @@ class ForeignLab(Lab):
         yield from writing.as_text(self.task, steps)
 
 
-def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
-          written: str | None) -> dict[str, Any]:
+def _shared_fields(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
+                   written: str | None) -> dict[str, Any]:
     """Returns the fields that a Trace and a Sketch share, without the norms."""
     return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
             "vectors": answer.vectors, "written": written}

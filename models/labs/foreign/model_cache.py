@@ -143,8 +143,8 @@ def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: F
             _inspected.popitem(last=False)
 
 
-def held(name: str) -> ForeignLab | None:
-    """Returns the same as models.labs.foreign.held."""
+def cached(name: str) -> ForeignLab | None:
+    """Returns the same as models.labs.foreign.cached."""
     return _cache.called(name)  # two folders can have the same name, and a folder can change
 
 
@@ -155,13 +155,13 @@ def labs() -> list[ForeignLab]:
 
 def family(name: str) -> list[str]:
     """Returns the same as models.labs.foreign.family."""
-    mine = held(name)
+    mine = cached(name)
     return [name] if mine is None else sorted({lab.name for lab in _cache.labs if type(lab.task) is type(mine.task)})
 
 
 def entry(name: str) -> ModelInfo:
     """Returns the same as models.labs.foreign.entry."""
-    lab = held(name)
+    lab = cached(name)
     if lab is not None:
         return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
     if name.startswith(FOLDER):

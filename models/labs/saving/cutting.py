@@ -88,8 +88,8 @@ def _kept(sites: Sequence[Site], gates: Mapping[tuple[str, int], Tensor], groups
     for key, site in zip(keys, sites, strict=True):
         is_open = (gates[site.kind, site.layer] > 0).view(groups, -1)
         tied[key] = tied[key] | is_open if key in tied else is_open
-    most_groups = max(1, *(int(its.any(1).sum()) for its in tied.values()))
-    most = max(1, *(int(its.sum(1).max()) for its in tied.values()))
+    most_groups = max(1, *(int(mask.any(1).sum()) for mask in tied.values()))
+    most = max(1, *(int(mask.sum(1).max()) for mask in tied.values()))
     chosen = {}
     for key, is_open in tied.items():
         group = _first(is_open.any(1), most_groups)

@@ -120,14 +120,14 @@ def fold(lab: ForeignLab, plan: HeadPlan) -> Folded:
 @torch.inference_mode()
 def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
     """Writes the model under a plan of gates; see save_pretrained."""
-    found = fold(lab, plan)
+    folded = fold(lab, plan)
     config = copy.deepcopy(lab.model.config)
     model, removed = None, 0
-    smaller = cut(config, found.state, found.sites, found.gates)
+    smaller = cut(config, folded.state, folded.sites, folded.gates)
     if smaller is not None:
-        model, removed = _checked(lab, *smaller[:2], found), smaller[2]
+        model, removed = _checked(lab, *smaller[:2], folded), smaller[2]
     if model is None:
-        model, removed = _checked(lab, config, found.state, found), 0
+        model, removed = _checked(lab, config, folded.state, folded), 0
     if model is None:
         raise StructureError(message("the gates of this model cannot be multiplied into its weights, because more "
                                      "than one linear map reads the outputs of its heads"))
@@ -153,15 +153,15 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         kind, layer, record, module = event
         joined = _joined(record)
         size = joined.shape[-1]
-        maps = [its for its in _until_next(events[i + 1:]) if its.given.shape[-1] >= size]
-        exact = [its for its in maps if its.given.shape[0] == len(joined) and torch.equal(its.given[:, :size], joined)]
+        maps = [row for row in _until_next(events[i + 1:]) if row.given.shape[-1] >= size]
+        exact = [row for row in maps if row.given.shape[0] == len(joined) and torch.equal(row.given[:, :size], joined)]
         # there may be a gate or a norm between the heads and W_O; the comparison at the end finds any difference
-        found = next(iter(exact or [its for its in maps if its.given.shape[-1] == size]), None)
-        name = None if found is None else names.get((found.weight.data_ptr(), found.weight.shape))
-        if found is None or name is None:
+        match = next(iter(exact or [row for row in maps if row.given.shape[-1] == size]), None)
+        name = None if match is None else names.get((match.weight.data_ptr(), match.weight.shape))
+        if match is None or name is None:
             raise StructureError(message("the layers of this model have no linear map that reads only the outputs of "
                                          "the heads"))
-        yield Site(kind, layer, module, name, found.dim, record.outputs.shape[-1])
+        yield Site(kind, layer, module, name, match.dim, record.outputs.shape[-1])
 
 
 def _joined(record: LayerRecord) -> Tensor:
@@ -203,7 +203,7 @@ def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
         state[site.output] = weight
 
 
-def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], found: Folded) -> Any | None:
+def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], folded: Folded) -> Any | None:
     """Returns a model of plain transformers with these weights; None if its results differ from the expected ones."""
     config.architectures = [type(lab.model).__name__]
     level = logging.get_verbosity()
@@ -214,7 +214,7 @@ def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], found: Fold
                                                 attn_implementation="eager").eval()
         if getattr(lab.model, "generation_config", None) is not None:
             model.generation_config = copy.deepcopy(lab.model.generation_config)
-        comparison.check_close(config.model_type, _answer(model(**found.inputs)), found.expected)
+        comparison.check_close(config.model_type, _answer(model(**folded.inputs)), folded.expected)
     except ForeignError:
         return None
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # a config that the architecture refuses

@@ -94,8 +94,8 @@ def _weights(state: dict[str, Tensor], config: Config, plan: HeadPlan) -> dict[s
     for ours, theirs in NAMES.items():
         for layer in range(config.layers if "{}" in ours else 1):
             weights[f"{theirs.format(layer)}.weight"] = state[f"{ours.format(layer)}.weight"].clone()
-    for (kind, layer, head), its in plan.heads.items():
+    for (kind, layer, head), head_state in plan.heads.items():
         assert kind == SELF
         columns = slice(head * config.head_width, (head + 1) * config.head_width)
-        weights[f"model.layers.{layer}.self_attn.o_proj.weight"][:, columns] *= its.gate
+        weights[f"model.layers.{layer}.self_attn.o_proj.weight"][:, columns] *= head_state.gate
     return weights

@@ -104,7 +104,7 @@ class Keys:
     first: int = 0
     cache: Cache | None = None
 
-    def made(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    def computed(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
         """Returns (B, H, M, D) keys or values, which `make` computes from `memory` or, if `memory` is None, from x."""
         if self.cache is None:
             return make(x if self.memory is None else self.memory)
@@ -273,7 +273,7 @@ class SelfAttention(nn.Module):
         live, mask = self.normalise(scores, keys)
         intervention = keys.columns(intervention, live.shape[-1])
         weights = intervene(live, intervention)
-        values = keys.made("value", self.values, x)
+        values = keys.computed("value", self.values, x)
         outputs, gates = self.outputs(weights, values, x), self.gates(x)
         outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
         if records is not None:

@@ -21,7 +21,7 @@ class DotProduct(Source):
     @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         query = self._turned(self.query(x), rotary)
-        key = keys.made("key", lambda seen: self._turned(self.key(seen), rotary), x)
+        key = keys.computed("key", lambda seen: self._turned(self.key(seen), rotary), x)
         # Scaling the queries takes N·D multiplications; scaling the scores would take N·M.
         return (query * (factor * query.shape[-1] ** -0.5)).to(key.dtype) @ key.transpose(-1, -2)
 

@@ -50,7 +50,7 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
     """
     smaller = copy.deepcopy(model)
     heads = model.config.heads
-    for kind, layer, block, name in _places(smaller):
+    for kind, layer, block, name in _attention_modules(smaller):
         kept = [head for head in range(heads) if (kind, layer, head) not in closed]
         attention: SelfAttention = getattr(block, name)
         if not kept:
@@ -63,7 +63,7 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
     return smaller
 
 
-def _places(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
+def _attention_modules(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
     """Yields (attention block, layer, Block, attribute name) for each attention module.
 
     The Block contains the module under the attribute name.

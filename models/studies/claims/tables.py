@@ -158,11 +158,11 @@ def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> st
     """
     parts = [message("{values} after {steps:,} steps", steps=steps, values=each([
         (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
-        for steps in _told_steps(rows)]
+             for steps in _table_steps(rows)]
     return listed(parts, "; ") if parts else NOTHING
 
 
-def _told_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
+def _table_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
     return sorted({steps for _, samples in rows if samples for steps in (deciding(samples), max(samples))})
 
 
@@ -183,7 +183,7 @@ def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> s
         form: number format.
     """
     parts = []
-    for steps in _told_steps(rows):
+    for steps in _table_steps(rows):
         known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))
                        for name, samples in rows if samples.get(steps))
         parts.append(message("{low} ({first}) to {high} ({last}) after {steps:,} steps", low=known[0][2],

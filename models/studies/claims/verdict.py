@@ -389,8 +389,8 @@ def _budget(checks: Sequence[Check]) -> list[str]:
 
 
 def _count(checks: Sequence[Check]) -> str:
-    held = sum(check.outcome == YES for check in checks)
-    if held < len(checks):
-        return message("{held} of {count} parts of the claim hold", held=held, count=len(checks))
+    holding = sum(check.outcome == YES for check in checks)
+    if holding < len(checks):
+        return message("{held} of {count} parts of the claim hold", held=holding, count=len(checks))
     return message("Both parts of the claim hold") if len(checks) == 2 else \
         message("All {count} parts of the claim hold", count=len(checks))

@@ -69,7 +69,7 @@ def _spread(texts: list[str], count: int) -> list[str]:
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the examples of every head; see the module's docstring."""
     began, texts = time.process_time(), []
-    found = {kind.name: HeadExamples(kind, len(lab.task.labels)) for kind in lab.kinds}
+    examples = {kind.name: HeadExamples(kind, len(lab.task.labels)) for kind in lab.kinds}
     for text in held_out_texts(task, arguments.data, arguments.texts):
         try:
             prompt = lab.anchored(lab.read(text))
@@ -77,9 +77,9 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
             continue
         trace = lab.run(prompt, [HeadPlan()])[0]
         for kind in lab.kinds:
-            found[kind.name].add(lab, trace, key_ids(trace, kind))
+            examples[kind.name].add(lab, trace, key_ids(trace, kind))
         texts.append(text)
-    heads = {kind.name: [[found[kind.name].of_head(layer, head) for head in range(kind.heads)]
+    heads = {kind.name: [[examples[kind.name].of_head(layer, head) for head in range(kind.heads)]
                          for layer in range(kind.layers)] for kind in lab.kinds}
     every = [head for layers in heads.values() for layer in layers for head in layer]
     used = sorted({i for head in every for name in ("confidence", "entropy") for i in head[name]})

@@ -51,27 +51,27 @@ SWAPPED = (("he", "she"), ("He", "She"), ("my", "your"), ("My", "Your"), ("him",
 
 def assignment_pairs(seed: int) -> Iterator[tuple[str, str]]:
     """Yields endless random pairs of texts about variables, like `x=7; y=2; x=?` and `x=3; y=2; x=?`."""
-    drawn = random.Random(seed)
+    generator = random.Random(seed)
     while True:
-        letters = drawn.sample(LETTERS, VARIABLES)
-        events = [(drawn.choice(letters), drawn.randrange(VALUES)) for _ in range(EVENTS)]
-        asked = drawn.choice(events)[0]
-        last = max(i for i, (letter, _) in enumerate(events) if letter == asked)
-        value = drawn.choice([value for value in range(VALUES) if value != events[last][1]])
-        others = [*events[:last], (asked, value), *events[last + 1:]]
-        first, second = ("; ".join([*(f"{letter}={its}" for letter, its in row), f"{asked}=?"])
+        letters = generator.sample(LETTERS, VARIABLES)
+        events = [(generator.choice(letters), generator.randrange(VALUES)) for _ in range(EVENTS)]
+        variable = generator.choice(events)[0]
+        last = max(i for i, (letter, _) in enumerate(events) if letter == variable)
+        value = generator.choice([value for value in range(VALUES) if value != events[last][1]])
+        others = [*events[:last], (variable, value), *events[last + 1:]]
+        first, second = ("; ".join([*(f"{letter}={digit}" for letter, digit in row), f"{variable}=?"])
                          for row in (events, others))
         yield first, second
 
 
 def sentence_pairs(sentences: Iterable[str], seed: int) -> Iterator[tuple[str, str]]:
     """Yields pairs of sentences that differ in one word of SWAPPED, in random order."""
-    other = {word: its for pair in SWAPPED for word, its in (pair, pair[::-1])}
+    other = {word: partner for pair in SWAPPED for word, partner in (pair, pair[::-1])}
     pairs = []
     for sentence in sentences:
-        found = [match for match in re.finditer(r"\w+", sentence) if match[0] in other]
-        if len(found) == 1:
-            (match,) = found
+        matches = [match for match in re.finditer(r"\w+", sentence) if match[0] in other]
+        if len(matches) == 1:
+            (match,) = matches
             pairs.append((sentence, sentence[:match.start()] + other[match[0]] + sentence[match.end():]))
     random.Random(seed).shuffle(pairs)
     yield from pairs
@@ -79,16 +79,16 @@ def sentence_pairs(sentences: Iterable[str], seed: int) -> Iterator[tuple[str, s
 
 def measured_pairs(lab: Lab, pairs: Iterator[tuple[str, str]], count: int) -> Iterator[tuple[Prompt, HeadPatching]]:
     """Yields the first `count` pairs with two answers, and the effect of each head alone."""
-    found = 0
+    usable = 0
     for text, second in pairs:
-        if found == count:
+        if usable == count:
             return
         try:
             prompt = lab.anchored(lab.read(text).with_source(lab.read(second)))
             patching = patching_of(lab, prompt)
         except ValueError:  # both prompts have one answer, or other numbers of tokens
             continue
-        found += 1
+        usable += 1
         yield prompt, patching
 
 
@@ -98,14 +98,14 @@ def named(results: Sequence[HeadPatching], least: float = NAMED) -> list[tuple[A
     for result in results:
         for address, share in result.ranked:
             shares[address].append(share)
-    means = sorted(((address, fmean(its)) for address, its in shares.items()), key=lambda item: -item[1])
+    means = sorted(((address, fmean(values)) for address, values in shares.items()), key=lambda item: -item[1])
     return [(address, share) for address, share in means if share >= least]
 
 
 def stays(lab: Lab, prompt: Prompt, result: HeadPatching, plan: HeadPlan) -> bool:
     """Returns True if the top-1 answer to the prompt is the same under the plan."""
     outputs = lab.run(prompt, [plan])[0].outputs
-    output = next(its for its in outputs if its.position == result.position) if result.position >= 0 else outputs[-1]
+    output = next(one for one in outputs if one.position == result.position) if result.position >= 0 else outputs[-1]
     return int(output.top()[0]) == result.against
 
 
@@ -124,19 +124,20 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     heads = named([result for _, result in pairs[:arguments.texts]])
     tested = pairs[arguments.texts:]
     others = [address for kind in lab.kinds for address in kind.addresses if address not in dict(heads)]
-    drawn = random.Random(SEED)
+    generator = random.Random(SEED)
     count = min(len(heads), len(others))
-    draws = [drawn.sample(others, count) for _ in range(DRAWS)]
+    draws = [generator.sample(others, count) for _ in range(DRAWS)]
 
     def share(addresses: Sequence[Address]) -> float:
         plan = HeadPlan().with_heads(addresses, gate=0.0)
         return fmean(stays(lab, prompt, result, plan) for prompt, result in tested)
 
     without, random_shares = share([address for address, _ in heads]), [share(draw) for draw in draws]
-    return {"texts": arguments.texts, "least": NAMED, "named": [[*address, round(its, 4)] for address, its in heads],
+    return {"texts": arguments.texts, "least": NAMED, "named": [[*address, round(value, 4)] for address,
+                                                                value in heads],
             "heads": len(heads) + len(others), "unmodified": share(()), "without_named": without,
             "error": round(math.sqrt(without * (1 - without) / len(tested)), 4),
-            "without_random": [round(its, 4) for its in random_shares],
+            "without_random": [round(value, 4) for value in random_shares],
             "without_random_mean": round(fmean(random_shares), 4),
             "necessary": without < 0.5 < min(random_shares)}
 

@@ -82,20 +82,20 @@ class TaskStudy:
 
     def __post_init__(self) -> None:
         check(self.lab)
-        self.corpus, drawn = CORPORA[self.key], data_of(self.key, self.data, self.share)
-        self.labels = drawn.labels
-        self.train, self.test = texts_of(self.lab, drawn.train), texts_of(self.lab, drawn.test)
+        self.corpus, data = CORPORA[self.key], data_of(self.key, self.data, self.share)
+        self.labels = data.labels
+        self.train, self.test = texts_of(self.lab, data.train), texts_of(self.lab, data.test)
         self.train_questions, self.test_questions = (
             probes.questions_of(self.lab, texts, self.labels, self.corpus.by_word) for texts in (self.train, self.test))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / f"{self.key}.json"
         self._constants = self.folder / f"{self.key}.constant.safetensors"
-        self.done = self._resumed(drawn)
+        self.done = self._resumed(data)
 
-    def _resumed(self, drawn: Data) -> dict[str, Any]:
+    def _resumed(self, data: Data) -> dict[str, Any]:
         """Returns the stored results if they have the same settings, or empty ones."""
-        empty = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train),
-                              "test": len(drawn.test), "grid": GRID, "lambda_epochs": order.EPOCHS}
+        empty = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(data.train),
+                              "test": len(data.test), "grid": GRID, "lambda_epochs": order.EPOCHS}
                  | probe_settings(self.corpus.by_word),
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),

@@ -74,9 +74,9 @@ class Task:
     probes: dict[int, Probe] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        drawn = data_of(self.key, self.data, self.share)
-        self.corpus, self.labels = CORPORA[self.key], drawn.labels
-        self.train, self.test = texts_of(self.lab, drawn.train), texts_of(self.lab, drawn.test)
+        data = data_of(self.key, self.data, self.share)
+        self.corpus, self.labels = CORPORA[self.key], data.labels
+        self.train, self.test = texts_of(self.lab, data.train), texts_of(self.lab, data.test)
         self.train_questions, self.test_questions = (
             probes.questions_of(self.lab, texts, self.labels, self.corpus.by_word) for texts in (self.train, self.test))
 

@@ -98,9 +98,9 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     if not survey.sites:
         raise refuse("own attention", kind=kind)
     if not own.scales:
-        kinds = tuple(replace(its, attention=replace(its.attention, policies=("trained",))) for its in kinds)
+        kinds = tuple(replace(block, attention=replace(block.attention, policies=("trained",))) for block in kinds)
     own_form = bool(own.heads) or reports_windows(model)
-    measured = tuple(_measured(its, survey.maps.get(its.name, []), expected, kind, own_form) for its in kinds)
+    measured = tuple(_measured(block, survey.maps.get(block.name, []), expected, kind, own_form) for block in kinds)
     if isinstance(reader, CausalReader) and not measured[0].causal:
         raise SeesFutureError(kind)
     check_close(kind, answer, _answer(expected))
@@ -228,7 +228,7 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
     """
     if not maps:
         raise refuse("no softmax layer", kind=model_type)
-    heads = sorted({len(its) for its in maps})
+    heads = sorted({len(pattern) for pattern in maps})
     if len(heads) > 1:
         raise refuse("uneven heads", kind=model_type, heads=", ".join(map(str, heads)))
     # MiniMax also returns the states of its linear attention, which have another shape
@@ -238,11 +238,11 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
         if len(eager) != len(maps):
             raise refuse("more than softmax", kind=model_type)
         check_close(model_type, torch.stack(maps), torch.stack(eager))
-    if any(float(its.sum(-1).min()) < 1 - 1e-3 for its in maps):
+    if any(float(pattern.sum(-1).min()) < 1 - 1e-3 for pattern in maps):
         kind = replace(kind, attention=replace(kind.attention, title=SINKS[0], formula=SINKS[1], is_distribution=False,
                                                has_sink=True))
     return replace(kind, layers=len(maps), heads=heads[0],
-                   causal=kind.name != "cross" and all(not its.triu(1).any() for its in maps))
+                   causal=kind.name != "cross" and all(not pattern.triu(1).any() for pattern in maps))
 
 
 def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module, str],

@@ -192,10 +192,11 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
         types = getattr(config, "layer_types", None) or ()
         softmax = sum(kind not in NO_SOFTMAX for kind in types) or layers
         return (Kind("self", softmax, heads, TRAITS, causal=is_causal(config)),)
-    (encoder, own), (decoder, its) = (_numbers(getattr(config, half, None) or config, half)
-                                      for half in ("encoder", "decoder"))
-    return (Kind("encoder", encoder, own, TRAITS), Kind("decoder", decoder, its, TRAITS, TARGET, TARGET, causal=True),
-            Kind("cross", decoder, its, TRAITS, TARGET))
+    (encoder, own), (decoder, decoder_numbers) = (_numbers(getattr(config, half, None) or config, half)
+                                                  for half in ("encoder", "decoder"))
+    return (Kind("encoder", encoder, own, TRAITS), Kind("decoder", decoder, decoder_numbers, TRAITS, TARGET, TARGET,
+                                                        causal=True),
+            Kind("cross", decoder, decoder_numbers, TRAITS, TARGET))
 
 
 def _numbers(config: Any, half: str) -> tuple[int, int]:

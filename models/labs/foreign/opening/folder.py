@@ -80,9 +80,9 @@ def _check_described(reader: TextReader, folder: Path) -> None:
     except Exception:  # `_load` raises the same error with its reason
         return
     described = sum(parameter.numel() for parameter in model.parameters())
-    held = sum(elements(folder / file) for file in weights_of(folder))
-    if described > 3 * held + 10**7:
-        raise refuse("weights described", described=described, held=held)
+    stored = sum(elements(folder / file) for file in weights_of(folder))
+    if described > 3 * stored + 10**7:
+        raise refuse("weights described", described=described, held=stored)
 
 
 def _load(reader: TextReader, folder: Path) -> nn.Module:

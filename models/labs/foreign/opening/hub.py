@@ -57,7 +57,7 @@ class Access:
     def check(self, repo: str) -> None:
         """Raises ForeignError if this host does not open the model."""
         if self.hosted and repo not in self.allowed:
-            raise refuse("not allowed", repo=_shown(repo))
+            raise refuse("not allowed", repo=_quoted(repo))
 
 
 LOCAL = Access(hosted=False, allowed=(), max_bytes=16_000 * MB, held_bytes=4_000 * MB)
@@ -91,11 +91,11 @@ def fitted(wanted: Access, memory: int) -> Access:
 @functools.cache
 def memory() -> int:
     """Returns the memory in bytes that this process may use: the memory of the machine, or the container's limit."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for file in CONTAINER:
         with suppress(OSError, ValueError):  # the file contains `max` if there is no limit
-            found.append(int(Path(file).read_text()))
-    return min(found)
+            sizes.append(int(Path(file).read_text()))
+    return min(sizes)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def repo_of(name: str) -> str:
     """Returns the id ORG/NAME from the address `hf:ORG/NAME`; raises ForeignError if it is not a valid id."""
     repo = name.removeprefix("hf:").strip()
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
-        raise refuse("no id", repo=_shown(repo))
+        raise refuse("no id", repo=_quoted(repo))
     return repo
 
 
@@ -142,7 +142,7 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
     allowed = allowed or access()
     repo = repo_of(name)
     allowed.check(repo)
-    with _told(repo):
+    with _with_messages(repo):
         info = huggingface_hub.model_info(repo, files_metadata=True, timeout=10, token=_token(allowed))
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
         if "config.json" not in sizes:
@@ -153,11 +153,11 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
         pickled = any(file.endswith(PICKLES) for file in sizes)
         raise refuse("pickle" if pickled else "no weights")
     wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
-    found = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
-                     _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
-    if found.memory > allowed.max_bytes:
-        raise refuse("too large", repo=repo, memory=found.memory / MB, most=allowed.max_bytes / MB)
-    return found
+    result = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
+                      _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
+    if result.memory > allowed.max_bytes:
+        raise refuse("too large", repo=repo, memory=result.memory / MB, most=allowed.max_bytes / MB)
+    return result
 
 
 def _memory(info: Any, config: Any, size: int) -> int:
@@ -181,7 +181,7 @@ def download(found: Estimate, allowed: Access | None = None,
     token, done = _token(allowed or access()), 0
     folder = Path()
     _without_xet()
-    with _told(found.repo):
+    with _with_messages(found.repo):
         for file, size in found.files:
             if cancelled():
                 raise CancelledError
@@ -214,11 +214,11 @@ def here(name: str) -> Path | None:
     return folder if weights and set(weights) <= set(names) else None
 
 
-def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
+def _bar(report: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
     """Returns a progress bar class for the Hub's library, which prints nothing and can stop a download.
 
     Args:
-        told: called with the number of bytes received so far.
+        report: called with the number of bytes received so far.
         cancelled: if it returns True, CancelledError is raised.
     """
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # the module does not declare that it exports the name
@@ -232,7 +232,7 @@ def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
             if cancelled():
                 raise CancelledError
             self.done += int(n or 0)
-            told(self.done)
+            report(self.done)
 
     return Bar
 
@@ -264,7 +264,7 @@ def _token(allowed: Access) -> bool | None:
 
 
 @contextmanager
-def _told(repo: str) -> Iterator[None]:
+def _with_messages(repo: str) -> Iterator[None]:
     """Converts errors of the network and the Hub to ForeignErrors with a message for the visitor."""
     from huggingface_hub import errors
 
@@ -298,5 +298,5 @@ class UnreachableError(ForeignError):
         super().__init__(sentence(REFUSALS["unreachable"], repo=repo))
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return f"“{cut(text, 60)}”"

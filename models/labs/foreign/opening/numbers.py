@@ -62,12 +62,12 @@ def check_patches(config: Any) -> None:
 def _counts(value: Any, depth: int) -> Iterator[tuple[str, int]]:
     """Yields (field, number) for every field that counts layers or parts of layers; for a list also its length."""
     for part in _parts(value, depth):
-        for name, found in part.items():
+        for name, content in part.items():
             if not isinstance(name, str) or _NO_COUNT.search(name) or not (_LAYERS.search(name) or _PARTS.search(name)):
                 continue
-            yield from ((name, number) for number in _numbers(found))
-            if isinstance(found, list | tuple):
-                yield name, len(found)
+            yield from ((name, number) for number in _numbers(content))
+            if isinstance(content, list | tuple):
+                yield name, len(content)
 
 
 def _parts(value: Any, depth: int) -> Iterator[dict[Any, Any]]:

@@ -79,8 +79,8 @@ def _filled(tensor: Tensor, shape: torch.Size, cut: frozenset[int], heads: int, 
         if tensor.shape[dim] == size:
             continue
         groups = 3 if size == 3 * hidden else 1
-        places = torch.arange(size).view(groups, heads, -1)
-        kept = places[:, [head for head in range(heads) if head not in cut]].flatten()
+        indices = torch.arange(size).view(groups, heads, -1)
+        kept = indices[:, [head for head in range(heads) if head not in cut]].flatten()
         if len(kept) != tensor.shape[dim]:
             raise refuse("weights damaged")
         tensor = torch.zeros(*tensor.shape[:dim], size, *tensor.shape[dim + 1:], dtype=tensor.dtype).index_copy_(

@@ -22,9 +22,9 @@ class ChatReader(CausalReader):
         Args:
             reader: a reader whose attribute `chats` is True.
         """
-        made = cls(reader.name, reader.folder, reader.config, reader.longest, reader.trained_length)
-        vars(made).update(vars(reader))
-        return made
+        result = cls(reader.name, reader.folder, reader.config, reader.longest, reader.trained_length)
+        vars(result).update(vars(reader))
+        return result
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         typed = readable(text)

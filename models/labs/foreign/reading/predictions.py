@@ -37,15 +37,15 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
     """
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
     distributions: dict[int, ndarray] = {}
-    asked = set(prompt.predict_at)
-    wanted = [i for i in range(len(prompt.ids)) if i in asked or prompt.targets[i] >= 0]
+    positions = set(prompt.predict_at)
+    wanted = [i for i in range(len(prompt.ids)) if i in positions or prompt.targets[i] >= 0]
     for block in blocks(wanted, len(labels)):
         logits = result.logits_at(block).float()
         total = logits.logsumexp(-1)
         for row, i in enumerate(block):
             if prompt.targets[i] >= 0:
                 losses[i] = float(total[row] - logits[row, prompt.targets[i]])
-            if i in asked:
+            if i in positions:
                 distributions[i] = fixed(logits[row].softmax(-1).numpy())
     outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
     return Answer(outputs, fixed(losses))

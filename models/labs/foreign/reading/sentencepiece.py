@@ -126,7 +126,7 @@ def _tokenizer(file: Path) -> Tokenizer:
     model = import_protobuf().ModelProto()
     model.ParseFromString(file.read_bytes())
     pieces: list[SimpleNamespace] = list(model.pieces)
-    scores = [(its.piece, its.score) for its in pieces]
+    scores = [(entry.piece, entry.score) for entry in pieces]
     if model.trainer_spec.model_type == UNIGRAM:
         tokenizer = Tokenizer(Unigram(scores, unk_id=model.trainer_spec.unk_id))
     elif model.trainer_spec.model_type == BYTE_PAIRS:

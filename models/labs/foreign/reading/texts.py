@@ -197,17 +197,17 @@ def encode(tokenizer: Any, text: str, with_special: bool = True) -> Encoded:
         InputError: the tokenizer fails on the text.
     """
     try:
-        found = tokenizer(text, add_special_tokens=with_special, return_offsets_mapping=True,
-                          return_special_tokens_mask=True, truncation=False, verbose=False)
+        encoding = tokenizer(text, add_special_tokens=with_special, return_offsets_mapping=True,
+                             return_special_tokens_mask=True, truncation=False, verbose=False)
     except BaseException as error:  # a Rust library panics if a regular expression fails on this text
         if not is_panic(error):
             raise
         raise InputError(message("The model's tokenizer fails on this text"), 0, len(text)) from error
-    added = found["special_tokens_mask"]
+    added = encoding["special_tokens_mask"]
     own = [i for i, is_added in enumerate(added) if not is_added]
     body = (own[0], own[-1] + 1) if own else (0, 0)
-    starts, stops = zip(*found["offset_mapping"], strict=True) if added else ((), ())
-    return Encoded(found["input_ids"], starts, stops, body, text)
+    starts, stops = zip(*encoding["offset_mapping"], strict=True) if added else ((), ())
+    return Encoded(encoding["input_ids"], starts, stops, body, text)
 
 
 def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:

@@ -92,8 +92,9 @@ class PictureReader(TextReader):
             pixels = (pixels - mean) / deviation
         png = io.BytesIO()
         seen.save(png, "PNG")
-        asked, n = self.predict_at(()), self.limit
-        return PicturePrompt(tuple(range(n)), self.pieces, asked, (-1,) * n, pixels=pixels.transpose(2, 0, 1).tobytes(),
+        positions, n = self.predict_at(()), self.limit
+        return PicturePrompt(tuple(range(n)), self.pieces, positions, (-1,) * n, pixels=pixels.transpose(2, 0,
+                                                                                                         1).tobytes(),
                              size=self.size, patches=self.patches, before=len(self.before), seen=png.getvalue())
 
     @property

@@ -55,8 +55,8 @@ def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tenso
     heads, n = module.num_heads, int((~is_index_masked[0]).sum())
     text = hidden_states[:, :n]
     is_global = is_index_global_attn[0, :n]
-    places = torch.arange(n)
-    seen = (places[:, None] - places).abs() <= module.one_sided_attn_window_size
+    positions = torch.arange(n)
+    seen = (positions[:, None] - positions).abs() <= module.one_sided_attn_window_size
     mask = torch.zeros(n, n).masked_fill_(~(seen | is_global | is_global[:, None]), NEVER)
     query, key, value = (split(project(text), heads) for project in (module.query, module.key, module.value))
     scale = module.head_dim**-0.5
@@ -98,10 +98,10 @@ ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {
 
 def adapt(model: nn.Module) -> bool:
     """Replaces the classes of the layers in ADAPTERS; returns False if the model has no such layer."""
-    found = [module for module in model.modules() if type(module) in ADAPTERS]
-    for module in found:
+    modules = [module for module in model.modules() if type(module) in ADAPTERS]
+    for module in modules:
         module.__class__ = ADAPTERS[type(module)]
-    return bool(found)
+    return bool(modules)
 
 
 def reports_windows(model: nn.Module) -> bool:

@@ -76,8 +76,8 @@ class ForwardPass:
     @staticmethod
     def original(module: nn.Module) -> nn.Module:
         """Returns the original of a module copy that stateless.py runs; returns any other module unchanged."""
-        found: nn.Module = getattr(module, ORIGINAL, module)
-        return found
+        result: nn.Module = getattr(module, ORIGINAL, module)
+        return result
 
     @property
     def scales(self) -> bool:
@@ -245,8 +245,8 @@ def _softmax_with(sink: Tensor, scores: Tensor) -> Tensor:
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
     """Returns transformers' eager mask, with -inf in place of the lowest number of the dtype."""
-    made = eager_mask(*args, **kwargs)
-    return None if made is None else made.masked_fill_(made < 0, NEVER)
+    result = eager_mask(*args, **kwargs)
+    return None if result is None else result.masked_fill_(result < 0, NEVER)
 
 
 AttentionInterface.register(NAME, attend)

@@ -193,13 +193,13 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
     return search.found
 
 
-def intercept(found: Found) -> None:
+def intercept(site: Found) -> None:
     """Makes these modules use the current ForwardPass, permanently.
 
     Args:
-        found: result of `find`.
+        site: result of `find`.
     """
-    for module, heads in found.heads.items():
+    for module, heads in site.heads.items():
         module.forward = _Intercepted(module, heads)
 
 

@@ -81,11 +81,11 @@ def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader
 def grid(kind: Kind, queries: int, keys: int, size: int, task: TextReader,
          prompt: Prompt | None) -> tuple[Tensor, Tensor]:
     """Returns the positions of a text's queries and keys on a grid of this size."""
-    return (torch.tensor(_places(kind, kind.query_row, queries, size, task, prompt)),
-            torch.tensor(_places(kind, kind.key_row, keys, size, task, prompt)))
+    return (torch.tensor(_grid_indices(kind, kind.query_row, queries, size, task, prompt)),
+            torch.tensor(_grid_indices(kind, kind.key_row, keys, size, task, prompt)))
 
 
-def _places(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: Prompt | None) -> Sequence[int]:
+def _grid_indices(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: Prompt | None) -> Sequence[int]:
     """Returns the positions of one token sequence."""
     if kind.causal or row != TEXT or isinstance(task, PictureReader):
         return range(n)

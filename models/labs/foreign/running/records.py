@@ -32,10 +32,10 @@ class FullRecorder:
 
     def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
         for name in self._names:
-            part, held = getattr(step, name), self._held[name]
-            if kind not in held:
-                held[kind] = torch.empty(self._layers[kind], *part.shape)
-            held[kind][layer].copy_(part)
+            part, stored = getattr(step, name), self._held[name]
+            if kind not in stored:
+                stored[kind] = torch.empty(self._layers[kind], *part.shape)
+            stored[kind][layer].copy_(part)
 
     def of(self, name: str) -> dict[str, ndarray]:
         """Returns block -> array (L, ...) of `scores`, `live`, `weights` or `norms`.

@@ -57,10 +57,10 @@ _current: ContextVar[Recording | None] = ContextVar("residual stream", default=N
 @contextmanager
 def recording(positions: Sequence[int]) -> Iterator[Recording]:
     """Context manager that records the pass inside it; yields the Recording."""
-    found = Recording(positions)
-    token = _current.set(found)
+    record = Recording(positions)
+    token = _current.set(record)
     try:
-        yield found
+        yield record
     finally:
         _current.reset(token)
 
@@ -161,18 +161,18 @@ def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any,
              if "norm" in type(module).__name__.lower() and not any(part.isdigit() for part in name.split("."))]
     with whole():
         for norm in (None, *reversed(norms)):
-            made = last if norm is None else _applied(norm, last)
-            if made is not None and made.shape == expected.shape and close(made, expected):
+            result = last if norm is None else _applied(norm, last)
+            if result is not None and result.shape == expected.shape and close(result, expected):
                 return Head(model, inputs, output, norm)
     raise StructureError(message("the output head of this model does not read a normalised output of its last layer"))
 
 
 def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
     try:
-        made: Tensor = norm(x)
+        result: Tensor = norm(x)
     except (RuntimeError, TypeError):  # a norm of another width, or with other arguments
         return None
-    return made
+    return result
 
 
 def close(one: Tensor, other: Tensor) -> bool:
@@ -196,19 +196,20 @@ def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
         StructureError: the layer does more than adding the outputs of heads and MLP to the residual stream.
     """
     joined = outputs.flatten()
-    found = next((its for its in linears if its.given.shape[-1] == len(joined) and torch.equal(its.given[0], joined)),
+    match = next((linear for linear in linears if linear.given.shape[-1] == len(joined) and torch.equal(linear.given[0],
+                                                                                                        joined)),
                  None)
-    if found is None:
+    if match is None:
         raise StructureError(message("the layers of this model have no linear map that reads only the outputs of the "
                                      "heads"))
-    weight = found.module.weight if isinstance(found.module, Conv1D) else found.module.weight.T  # shape (inner, C)
+    weight = match.module.weight if isinstance(match.module, Conv1D) else match.module.weight.T  # shape (inner, C)
     assert isinstance(weight, Tensor)
     heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
-    mlp = after - state - found.returned[0]
-    if not close(linears[-1].returned[0], mlp) or linears[-1] is found:
+    mlp = after - state - match.returned[0]
+    if not close(linears[-1].returned[0], mlp) or linears[-1] is match:
         raise StructureError(message("the layers of this model do not only add to a residual stream: a norm or a "
                                      "factor follows the sum, so the contributions of the parts cannot be separated"))
-    bias: Any = found.module.bias
+    bias: Any = match.module.bias
     return heads, bias, mlp
 
 

@@ -329,8 +329,8 @@ def _chance_of_order(ranked: results.Ranked) -> float:
     scores = numpy.array([quality for quality, _, _ in last])
     errors = [results.deviation(tuple(probes)) / math.sqrt(max(1, len(probes))) for *_, probes in last]
     random = numpy.random.default_rng(0)
-    drawn = numpy.array([drop for _, drop, _ in last]) + random.standard_normal((REDRAWS, len(last))) * errors
+    redrawn = numpy.array([drop for _, drop, _ in last]) + random.standard_normal((REDRAWS, len(last))) * errors
     orders = rankdata([*permutations(range(len(last)))], axis=1) if len(last) <= FEW else rankdata(
         random.random((REDRAWS, len(last))), axis=1)
-    reached = rankdata(drawn, axis=1) @ rankdata(scores)
+    reached = rankdata(redrawn, axis=1) @ rankdata(scores)
     return float((orders @ rankdata(scores) >= reached[:, None] - 1e-9).mean())

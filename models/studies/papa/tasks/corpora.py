@@ -148,8 +148,8 @@ def _tagged(paths: Iterable[Path]) -> list[Example]:
 
 
 def _twitter(data: Path) -> tuple[list[Example], list[Example]]:
-    held = files(data, "broad_twitter_corpus/h.conll.gz")
-    return _tagged(path for path in files(data, "broad_twitter_corpus/*.conll.gz") if path not in held), _tagged(held)
+    test = files(data, "broad_twitter_corpus/h.conll.gz")
+    return _tagged(path for path in files(data, "broad_twitter_corpus/*.conll.gz") if path not in test), _tagged(test)
 
 
 def _emerging(data: Path) -> tuple[list[Example], list[Example]]:
@@ -207,9 +207,9 @@ def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
         for pair in map(json.loads, lines):
             if int(pair["pairID"]) >= PAIRS:
                 continue
-            held = numbers.setdefault(pair["UID"], len(numbers)) % HELD_OUT == HELD_OUT - 1
+            is_held_out = numbers.setdefault(pair["UID"], len(numbers)) % HELD_OUT == HELD_OUT - 1
             is_test = int(pair["pairID"]) % 4 == 0
-            part = UNSEEN if held else SEEN if is_test else ""
+            part = UNSEEN if is_held_out else SEEN if is_test else ""
             for name, label in (("sentence_good", GOOD), ("sentence_bad", BAD)):
                 text, offsets = joined(pair[name].split())
                 (tests[part] if part else train).append(Example(text, offsets, (label,), part))
