@@ -24,7 +24,7 @@ class Choices:
         plan: interventions on heads, for all models of the widget.
         selection: the head that the large map shows, and the heads that the controls change.
         view, form, mean, shading: settings of the maps, see CHOICES.
-        asked: index of the prediction in the effect panel, or LAST.
+        prediction: index of the prediction in the effect panel, or LAST.
     """
 
     plan: HeadPlan
@@ -33,7 +33,7 @@ class Choices:
     form: str = "words"
     mean: str = "head"
     shading: str = "root"
-    asked: int = LAST
+    prediction: int = LAST
 
     def after(self, event: Mapping[str, Any], shape: Shape) -> Choices:
         """Returns the state after an event of a component; the same state if the event is not valid.
@@ -47,7 +47,7 @@ class Choices:
             value = event.get(kind)
             return replace(self, **{kind: value}) if value in CHOICES[kind] else self
         if kind == "prediction":
-            return replace(self, asked=event["index"]) if _is_index(event.get("index"), 10_000) else self
+            return replace(self, prediction=event["index"]) if _is_index(event.get("index"), 10_000) else self
         if kind == "scale":
             return self._scaled(event)
         if kind not in ("select", "heads"):

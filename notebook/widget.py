@@ -144,7 +144,7 @@ class HeadsWidget(anywidget.AnyWidget):
         maps = after.layer(*address[:2])
         changed = after is not before
         base = before.layer(*address[:2]).weights[selection.head] if changed else None
-        known = choices.asked if -len(after.outputs) <= choices.asked < len(after.outputs) else LAST
+        known = choices.prediction if -len(after.outputs) <= choices.prediction < len(after.outputs) else LAST
         output = after.outputs[known] if after.outputs else None
         parts = [
             heads.part(key=f"heads-{index}", led=not index, on_event=self._on_event, selection={

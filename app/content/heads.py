@@ -38,7 +38,7 @@ def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
 
 
 def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Address, base: ndarray | None,
-             asked: Output | None) -> dict[str, Any]:
+             prediction: Output | None) -> dict[str, Any]:
     """Returns the arguments of `components.head_map` that depend on the model, the plan and the text.
 
     Args:
@@ -48,7 +48,7 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
         maps: the maps of the head's layer, under the plan.
         address: the head.
         base: the baseline's pattern of the head, (queries, keys); None if it is not known or nothing has changed.
-        asked: the prediction whose position the map marks; None to mark no position.
+        prediction: the prediction whose position the map marks; None to mark no position.
     """
     name, layer, head = address
     kind = lab.kind(name)
@@ -68,7 +68,7 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
         "constant": whole(None if constant is None else constant[head]),
         "is_distribution": kind.attention.is_distribution or sinks,
         "scores": None if voted is None else maps.scores[head], "selected": voted,
-        "at": asked.position if asked is not None and asked.row == kind.query_row else None,
+        "at": prediction.position if prediction is not None and prediction.row == kind.query_row else None,
         "is_constant": chosen.constant, "patched": bool(chosen.patch), "gate": chosen.gate,
         "base": whole(base), "model": lab.name, **_about_tokens(lab, kind, trace.prompt)}
 

@@ -44,17 +44,17 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
         The decorator.
     """
     def decorate(function: F) -> F:
-        def said(language: str | None, *given: Any, **named: Any) -> Any:
+        def compute(language: str | None, *given: Any, **named: Any) -> Any:
             return function(*given, **named)
 
-        cached = functools.lru_cache(entries)(said)
+        cached = functools.lru_cache(entries)(compute)
         kept[f"{function.__module__}.{function.__qualname__}"] = cached
 
         @functools.wraps(function)
-        def asked(*given: Any, **named: Any) -> Any:
+        def lookup(*given: Any, **named: Any) -> Any:
             return cached(texts.language() if worded else None, *given, **named)
 
-        return asked  # type: ignore[return-value]  # the wrapper has the function's signature
+        return lookup  # type: ignore[return-value]  # the wrapper has the function's signature
     return decorate
 
 

@@ -294,7 +294,7 @@ FIELDS = (
                                   dict.fromkeys(MEANS))),
     Field("shade", "shading", _one_of(N_("The link has an unknown colour scale, “{text}”. The default is used."),
                                       dict.fromkeys(SHADINGS))),
-    Field("ask", "asked", carry=_kept_in_family, parse=_number(
+    Field("ask", "prediction", carry=_kept_in_family, parse=_number(
         N_("The link has an unknown prediction, “{text}” (it must be "
            "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),
     Field("n", "length", carry=_kept_in_family, parse=_number(
@@ -320,8 +320,8 @@ FIELDS = (
     Field("term", "term", _one_of(N_("The link has an unknown measure "
                                      "of similarity, “{text}”. The default is used."), TERMS)),
     Field("source", "source", _parse_text, carry=_kept_in_family),
-    Field("tokens", "asking", _by(N_("The link has an unknown choice "
-                                     "of tokens, “{text}”. The default is used."), AnswerView),
+    Field("tokens", "explanation", _by(N_("The link has an unknown choice "
+                                          "of tokens, “{text}”. The default is used."), AnswerView),
           carry=_kept_in_family),
     Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
     Field("lang", "language", _one_of(N_("The link has an unknown "

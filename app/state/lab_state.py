@@ -46,7 +46,7 @@ TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
-LAST = -1  # value of LabState.asked for the last prediction of the text
+LAST = -1  # value of LabState.prediction for the last prediction of the text
 MAX_TEXT = 200_000  # largest number of characters of a text; a longer text is cut
 MAX_COMPARED = 3  # largest number of compared models, not counting the page's model
 
@@ -117,7 +117,7 @@ class LabState:
         plan: interventions on heads; each head exists in at least one of the models.
         selection: the selected head, which exists in at least one of the models.
         view: the matrix that the large map shows, one of shared.views_of(models).
-        asked: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
+        prediction: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
         compared: the models of the same family that the pages Compare and Length show beside `model`.
         length: the text length selected on the Length page, in tokens; 0 for the trained length.
         budgets: number of tokens that each layer of a selective model keeps during generation; empty for all tokens.
@@ -142,7 +142,7 @@ class LabState:
         term: the disagreement term of the Heads page, a key of TERMS.
         chat: True if the model reads the text in its chat template.
         source: the second prompt, from which patched heads take their values; empty for none.
-        asking: settings of the sections that explain the prediction.
+        explanation: settings of the sections that explain the prediction.
     """
 
     model: str = field(default_factory=default_model)
@@ -150,7 +150,7 @@ class LabState:
     plan: HeadPlan = HeadPlan()
     selection: Selection = Selection()
     view: str = "used"
-    asked: int = LAST
+    prediction: int = LAST
     compared: tuple[str, ...] = ()
     length: int = 0
     budgets: tuple[int, ...] = ()
@@ -172,7 +172,7 @@ class LabState:
     sampling: Sampling = Sampling()
     part: str = "map"
     source: str = ""
-    asking: AnswerView = AnswerView()
+    explanation: AnswerView = AnswerView()
     find: str = ""
     chat: bool = False
 

@@ -76,7 +76,7 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     models = _read_all(reading, state)
     there = _readable(models)
     shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in models.items()],
-                             asked=prediction_title(there), changed=bool(state.plan))]
+                             heading=prediction_title(there), changed=bool(state.plan))]
     for index, one in enumerate(there):
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
@@ -210,7 +210,7 @@ def trained_unequally(there: Sequence[Compared]) -> str:
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
     """Returns the results of one model on the text."""
     result: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
-                   "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
+                   "answer": None, "loss": None, "kl": None, "kl_from_first": None, "problem": ""}
     if isinstance(one, str):
         return result | {"problem": one}
     before, after, first = prediction_of(one, one.before), prediction_of(one, one.after), prediction_of(there[0],
@@ -220,9 +220,9 @@ def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
         result["loss"] = (one.before.loss, one.after.loss)
     if before is not None and after is not None:
         result["answer"] = answer(before, after)
-        result["moved"] = divergence(before, after)
+        result["kl"] = divergence(before, after)
         if first is not None and one is not there[0] and first.position == after.position:
-            result["apart"] = divergence(first, after)
+            result["kl_from_first"] = divergence(first, after)
     return result
 
 
@@ -238,8 +238,8 @@ def answer(before: Output, after: Output) -> Answer:
 
 def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
     """Returns the prediction that is shown; by default the last prediction."""
-    outputs = seen.outputs
-    return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
+    outputs, index = seen.outputs, one.state.prediction
+    return (outputs[index] if 0 <= index < len(outputs) else outputs[-1]) if outputs else None
 
 
 def prediction_title(there: Sequence[Compared]) -> str:

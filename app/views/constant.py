@@ -233,9 +233,9 @@ GROUP = "constant"
 
 
 def _slider(study: Study, count: int) -> Part:
-    return dial.part(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
+    return dial.part(key="constant dial", group=GROUP, positions=study.counts, at=count, term="constant",
                      label=_("Modified heads, of {heads}", heads=study.heads),
-                     told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
+                     texts=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
 
 def _hear(study: Study) -> OnEvent:
@@ -320,7 +320,8 @@ def _mean(scores: tuple[float, ...]) -> str:
 
 def _table(study: Study, count: int) -> Part:
     columns, tables = _tables(study.name, store.stamp(study.name, KIND))
-    return dial.part(key="constant table", group=GROUP, places=study.counts, at=count, columns=columns, tables=tables)
+    return dial.part(key="constant table", group=GROUP, positions=study.counts, at=count, columns=columns,
+                     tables=tables)
 
 
 @caches.remembered(worded=True)

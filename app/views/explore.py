@@ -115,8 +115,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
 def _with_prediction(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> LabState:
     """Returns the state with the index of the prediction that is shown."""
     if sections.present(lab, state, after) == "pair":
-        state = replace(state, asked=pair.shown_index(lab, state, before))
-    return replace(state, asked=effect.shown_index(state, before, after))
+        state = replace(state, prediction=pair.shown_index(lab, state, before))
+    return replace(state, prediction=effect.shown_index(state, before, after))
 
 
 def _overlay(lab: Lab, reading: Reading, state: LabState) -> None:

@@ -162,8 +162,8 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
         alt="; ".join(_in_words(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
     texts = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
                "{most:.2f}.", length=n, most=math.log(n)) for n in shown.lengths]
-    slider = dial.part(key="length", group=GROUP, places=shown.lengths, at=length, label=_("Length, tokens"),
-                       term="token", told=texts, on_event=events.on_length)
+    slider = dial.part(key="length", group=GROUP, positions=shown.lengths, at=length, label=_("Length, tokens"),
+                       term="token", texts=texts, on_event=events.on_length)
     heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,
                         what=f"heads-at-{length}", alt=_in_words(curves, ENTROPY, length),
                         title=_("Mean entropy of each head at {length} tokens", length=length))

@@ -100,8 +100,8 @@ def _charts(lab: Lab, before: AnyTrace, state: LabState) -> list[Callable[[], Pa
         functions.append(partial(_curves, lab, before, chosen, state))
     if measured:
         functions.append(lambda: dial.part(key="pruning numbers", group=_group(chosen),
-                                           places=range(len(chosen.order) + 1),
-                                           at=left_of(state.plan, chosen.order), told=_numbers(measured, chosen)))
+                                           positions=range(len(chosen.order) + 1),
+                                           at=left_of(state.plan, chosen.order), texts=_numbers(measured, chosen)))
     return functions
 
 
@@ -194,8 +194,8 @@ def _dial(chosen: Choice, state: LabState) -> Part:
     texts = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
     if not follows(state.plan, chosen.order):
         texts[left] = _("**{n}** of {count} heads are left, pruned in another order.", n=left, count=count)
-    return dial.part(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune",
-                     told=texts, label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
+    return dial.part(key="pruning dial", group=_group(chosen), positions=range(count + 1), at=left, term="prune",
+                     texts=texts, label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
 
 
 def _group(chosen: Choice) -> str:
@@ -318,4 +318,4 @@ def _in_words(measured: dict[str, Any], typed: Curve, left: int) -> str:
         parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=point[1])
                   for point in points if point[0] == left]
     parts += [_("KL on this text {kl:.3f} nats", kl=typed[left][1])] if typed else []
-    return _("{left} heads left: {told}", left=left, told="; ".join(parts))
+    return _("{left} heads left: {values}", left=left, values="; ".join(parts))

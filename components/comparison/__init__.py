@@ -34,8 +34,8 @@ class Row(TypedDict):
         colour, dash: style of the model's series in charts.
         answer: the top-1 predictions; None if the model predicts nothing.
         loss: loss in nats, unmodified and under the plan; None if unknown.
-        moved: KL divergence from the unmodified model in nats; None if unknown.
-        apart: KL divergence from the first model in nats, under the plan; None for the first model or if unknown.
+        kl: KL divergence from the unmodified model in nats; None if unknown.
+        kl_from_first: KL divergence from the first model in nats, under the plan; None for the first model, or unknown.
         problem: the reason why the row has no results; empty if it has results.
     """
 
@@ -45,20 +45,20 @@ class Row(TypedDict):
     dash: int
     answer: Answer | None
     loss: tuple[float, float] | None
-    moved: float | None
-    apart: float | None
+    kl: float | None
+    kl_from_first: float | None
     problem: str
 
 
 @component("comparison")
-def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> Content:
+def comparison(*, key: str, rows: Sequence[Row], heading: str, changed: bool) -> Content:
     """Displays the table.
 
     Args:
         key: key of the mount.
         rows: the results, one row per model.
-        asked: title of the predictions, like `Next token after “time”`; empty without predictions.
+        heading: title of the predictions, like `Next token after “time”`; empty without predictions.
         changed: False for the empty plan; each cell then has one value and no comparison.
     """
-    header = {"rows": [dict(row) for row in rows], "asked": asked, "changed": bool(changed)}
+    header = {"rows": [dict(row) for row in rows], "heading": heading, "changed": bool(changed)}
     return header, {}

@@ -16,11 +16,11 @@ function create(state) {
   return { table, numbers: table };
 }
 
-function update(state, { rows, asked, changed }) {
+function update(state, { rows, heading, changed }) {
   const several = rows.length > 1;
   const heads = [
     _('Model'),
-    asked || _('Answer'),
+    heading || _('Answer'),
     _('Loss on the text (nats)'),
     ...(changed ? [_('KL divergence from the unmodified model (nats)')] : []),
     ...(several ? [_('KL divergence from the first model (nats)')] : []),
@@ -49,8 +49,8 @@ function update(state, { rows, asked, changed }) {
     const cells = [
       answer(row, changed),
       loss(row, changed),
-      ...(changed ? [number(row.moved)] : []),
-      ...(several ? [number(row.apart)] : []),
+      ...(changed ? [number(row.kl)] : []),
+      ...(several ? [number(row.kl_from_first)] : []),
     ];
     cells.forEach((cell, index) => {
       // the column's title, which is displayed before the cell on a phone, where the header row is hidden
@@ -80,7 +80,7 @@ function sample({ colour, dash }, dark) {
 const cell = (...children) => make('td', {}, ...children);
 
 /** Creates the cell of an answer: label, probability, and a sign for right or wrong. */
-const told = (label, probability, right) =>
+const answerText = (label, probability, right) =>
   make(
     'span',
     { className: right === true ? 'right' : right === false ? 'wrong' : '' },
@@ -91,8 +91,8 @@ const told = (label, probability, right) =>
 
 function answer({ answer: its }, changed) {
   if (!its) return cell('–');
-  const before = told(its.before, its.p_before, its.right_before);
-  return changed ? cell(before, ' → ', told(its.after, its.p_after, its.right_after)) : cell(before);
+  const before = answerText(its.before, its.p_before, its.right_before);
+  return changed ? cell(before, ' → ', answerText(its.after, its.p_after, its.right_after)) : cell(before);
 }
 
 function loss({ loss: its }, changed) {

@@ -50,29 +50,29 @@ export function fold(waiting, event) {
  * Tracks the requests of a page for new numbers, over all components. A request is an event; a payload answers the
  * request if the payload includes the events up to the number of this event.
  */
-export function createQuestions() {
-  let asked = []; // {number, part} of each request, by number; of the answered requests only the newest per part
+export function createRequests() {
+  let requests = []; // {number, part} of each request, by number; of the answered requests only the newest per part
   return {
     ask(number, part) {
-      if (part) asked.push({ number, part });
+      if (part) requests.push({ number, part });
     },
     /** Removes events that will never reach Python, because their component has left the page. */
     withdraw(numbers) {
-      asked = asked.filter(({ number }) => !numbers.includes(number));
+      requests = requests.filter(({ number }) => !numbers.includes(number));
     },
     answered(upTo) {
-      asked = asked.filter(
+      requests = requests.filter(
         ({ number, part }, index) =>
-          number > upTo || !asked.slice(index + 1).some(later => later.part === part && later.number <= upTo),
+          number > upTo || !requests.slice(index + 1).some(later => later.part === part && later.number <= upTo),
       );
     },
     /** Removes all requests, for a new session of Python. */
     restart() {
-      asked = [];
+      requests = [];
     },
     /** Returns the number of the newest request about one of the parts; 0 if there is none. */
     newest: parts =>
-      asked.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
+      requests.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
   };
 }
 

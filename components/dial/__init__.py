@@ -9,24 +9,24 @@ from components.mounting import Content, OnEvent, component
 
 
 @component("dial")
-def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "", term: str = "",
-         told: Sequence[str] = (), columns: Sequence[str] = (), tables: Sequence[Sequence[Sequence[str]]] = (),
+def dial(*, key: str, group: str, positions: Sequence[int], at: int, label: str = "", term: str = "",
+         texts: Sequence[str] = (), columns: Sequence[str] = (), tables: Sequence[Sequence[Sequence[str]]] = (),
          on_event: OnEvent | None = None) -> Content:
     """Displays the slider, and the text and the table of the current position.
 
     Args:
         key: key of the mount.
         group: charts and dials with the same group show the same position; see `group` of components/figure.
-        places: the positions, ascending numbers.
+        positions: the positions, ascending numbers.
         at: the current position.
         label: label of the slider; empty for no slider, if another component of the group has a slider.
         term: key of the glossary entry that explains the label.
-        told: one text per position; text between ** is bold.
+        texts: one text per position; text between ** is bold.
         columns: names of the table's columns.
         tables: one table (list of rows) per position; the first column is the name of the row.
         on_event: called with {type: at, x, drag, sequence} for another position; drag is False at the end of a drag.
     """
-    return _header(group, places, at, columns, tables, label=label, term=term, told=list(told)), {}
+    return _header(group, positions, at, columns, tables, label=label, term=term, texts=list(texts)), {}
 
 
 @component("dial")
@@ -52,10 +52,10 @@ def paragraph(*, key: str, text: str, is_small: bool = False) -> Content:
         text: the text; text between ** is bold.
         is_small: True for the size and colour of a caption.
     """
-    return _header("", [0], 0, (), (), told=[text], small=is_small), {}
+    return _header("", [0], 0, (), (), texts=[text], small=is_small), {}
 
 
-def _header(group: str, places: Sequence[int], at: int, columns: Sequence[str],
+def _header(group: str, positions: Sequence[int], at: int, columns: Sequence[str],
             tables: Sequence[Sequence[Sequence[str]]], **more: Any) -> dict[str, Any]:
-    return {"group": group, "places": list(places), "at": at, "columns": list(columns),
+    return {"group": group, "positions": list(positions), "at": at, "columns": list(columns),
             "tables": [[list(row) for row in rows] for rows in tables], **more}

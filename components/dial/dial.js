@@ -25,45 +25,45 @@ function create(state) {
   const ticks = make('div', { className: 'ticks', attributes: { 'aria-hidden': true } });
   const slider = make('div', { className: 'slider' }, name, input, ticks);
   const words = make('span');
-  const told = make('p', { className: 'told', attributes: { role: 'status' } }, words);
+  const output = make('p', { className: 'told', attributes: { role: 'status' } }, words);
   const head = make('tr');
   const body = make('tbody');
   const table = make('table', {}, make('thead', {}, head), body);
-  state.root.append(slider, told, make('div', { className: 'wide' }, table));
-  return { input, name, ticks, slider, words, told, head, body, table, shown: '', placed: null };
+  state.root.append(slider, output, make('div', { className: 'wide' }, table));
+  return { input, name, ticks, slider, words, output, head, body, table, shown: '', placed: null };
 }
 
-const turn = (state, drag) => moveGroup(state, state.data.places[state.input.value], drag);
+const turn = (state, drag) => moveGroup(state, state.data.positions[state.input.value], drag);
 
 function update(state, data) {
-  const { label = '', term = '', places, columns, told = [], tables, strong = [], small = false } = data;
-  const shown = state.fresh ? JSON.stringify([label, places, columns, told, tables, strong]) : state.shown;
+  const { label = '', term = '', positions, columns, texts = [], tables, strong = [], small = false } = data;
+  const shown = state.fresh ? JSON.stringify([label, positions, columns, texts, tables, strong]) : state.shown;
   if (state.shown !== shown) {
     Object.assign(state, { shown, placed: null });
     state.slider.hidden = !label;
-    state.told.hidden = !told.length;
-    state.told.classList.toggle('small', small);
+    state.output.hidden = !texts.length;
+    state.output.classList.toggle('small', small);
     state.table.hidden = !columns.length;
     state.name.replaceChildren(term ? termElement(term, label) : label);
-    state.input.max = places.length - 1;
-    const ticks = sliderTicks(places);
-    state.slider.classList.toggle('many', ticks.length < places.length);
+    state.input.max = positions.length - 1;
+    const ticks = sliderTicks(positions);
+    state.slider.classList.toggle('many', ticks.length < positions.length);
     state.ticks.replaceChildren(...ticks.map(place => make('span', { textContent: place })));
-    const longest = told.reduce((most, one) => (one.length > most.length ? one : most), '');
-    state.told.dataset.longest = longest.replaceAll('**', '');
+    const longest = texts.reduce((most, one) => (one.length > most.length ? one : most), '');
+    state.output.dataset.longest = longest.replaceAll('**', '');
     state.head.replaceChildren(...columns.map(textContent => make('th', { textContent, scope: 'col' })));
   }
   const place = groupPosition(data);
   if (state.placed === place) return;
   state.placed = place;
-  show(state, Math.max(0, places.indexOf(place)));
+  show(state, Math.max(0, positions.indexOf(place)));
 }
 
 function show(state, index) {
-  const { places, told = [], tables, strong = [] } = state.data;
+  const { positions, texts = [], tables, strong = [] } = state.data;
   state.input.value = index;
-  setAttribute(state.input, 'aria-valuetext', places[index] ?? '');
-  const parts = (told[index] ?? '').split('**');
+  setAttribute(state.input, 'aria-valuetext', positions[index] ?? '');
+  const parts = (texts[index] ?? '').split('**');
   state.words.replaceChildren(...parts.map((textContent, i) => make(i % 2 ? 'strong' : 'span', { textContent })));
   const marked = new Set(strong.map(String));
   const cell = (textContent, row, column) =>

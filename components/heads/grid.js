@@ -134,9 +134,9 @@ export function createHeadGrid({ kind, title, layers, heads }) {
      * @param {boolean} all true if all tiles wait for new values, false if only the tiles of changed heads wait
      */
     show({ heads: states, selection }, all) {
-      const asked = JSON.stringify([states[kind], selection, all]);
-      if (asked === shown) return;
-      shown = asked;
+      const key = JSON.stringify([states[kind], selection, all]);
+      if (key === shown) return;
+      shown = key;
       tiles.forEach((cells, layer) =>
         cells.forEach(({ cell, role, badge }, head) => {
           const { constant, gate, patched, touched } = states[kind][layer][head];

@@ -15,7 +15,7 @@ import {
 } from '../core/head_state.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { mounted, questions } from '../runtime/stale.js';
+import { mounted, requests } from '../runtime/stale.js';
 import { make, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { createHeadControls } from './controls.js';
@@ -140,7 +140,7 @@ function showGrids(state) {
   if (!now) return;
   // An event of another component, or an event for all heads, may change every tile.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
-  const all = questions.newest(['numbers']) > own;
+  const all = requests.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
   // The tab key stops once in the grids: at the focused tile, else at the selected head.
   const focused = root.getRootNode().activeElement;

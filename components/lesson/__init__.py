@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from components.mounting import Content, OnEvent, component
 
 
-class Stop(TypedDict):
+class StepLink(TypedDict):
     """A step in the list of all steps.
 
     Attributes:
@@ -22,7 +22,7 @@ class Stop(TypedDict):
     done: bool
 
 
-class Asked(TypedDict):
+class QuestionView(TypedDict):
     """A multiple-choice question.
 
     Attributes:
@@ -41,7 +41,7 @@ class Asked(TypedDict):
     because: str
 
 
-class Goes(TypedDict):
+class PageButton(TypedDict):
     """A button to the page that the task needs: the page's key, for events, and its title."""
 
     page: str
@@ -49,19 +49,20 @@ class Goes(TypedDict):
 
 
 @component("lesson")
-def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
-           question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
-           count: tuple[int, int] | None = None, goes: Goes | None = None, on_event: OnEvent) -> Content:
+def lesson(*, key: str, title: str, place: str, steps: Sequence[StepLink], heading: str, text: str, task: str,
+           done: bool,
+           question: QuestionView | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
+           count: tuple[int, int] | None = None, page_button: PageButton | None = None, on_event: OnEvent) -> Content:
     """Displays the step.
 
     Args:
         key: key of the mount.
         title: title of the lesson.
-        place: address of this step, as in `Stop.to`.
-        stops: all steps.
+        place: address of this step, as in `StepLink.to`.
+        steps: all steps.
         heading: heading of the step.
-        told: the step's text; names of controls are between asterisks.
-        task: the instruction, in the same format as `told`.
+        text: the step's text; names of controls are between asterisks.
+        task: the instruction, in the same format as `text`.
         done: True if the task is done.
         question: question of the step, or None.
         back: address of the previous step; None for the first step.
@@ -69,11 +70,12 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
         forth_title: label of the button to the next step.
         teach: True for the classroom display with large type, in which answers are shown on request.
         count: (number of changed heads, number that the task requires); None if the task requires no number.
-        goes: a button that opens the page which the task needs, or None.
+        page_button: a button that opens the page which the task needs, or None.
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
             {type: page, page}, {type: teach, on}, {type: leave}, each with `sequence`.
     """
-    header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "told": told,
+    header: dict[str, Any] = {"title": title, "place": place, "steps": list(steps), "heading": heading, "text": text,
                               "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
-                              "forthTitle": forth_title, "teach": bool(teach), "count": count, "goes": goes}
+                              "forthTitle": forth_title, "teach": bool(teach), "count": count,
+                              "pageButton": page_button}
     return header, {}

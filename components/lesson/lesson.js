@@ -13,20 +13,20 @@ function create(state) {
   const count = part('span', 'count');
   const teach = button('teach', '', () => state.send({ type: 'teach', on: !state.data.teach }));
   const leave = button('leave', _('Leave the lesson'), () => state.send({ type: 'leave' }));
-  const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
+  const stepList = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h3', { tabIndex: -1 });
   const text = part('p', 'text');
   const tick = part('span', 'tick');
   const what = part('span', 'what');
   const counter = part('strong', 'counter', { role: 'status' });
   const task = make('p', { className: 'task' }, tick, make('span', {}, what, ' ', counter));
-  const goes = button('goes', '', () => state.send({ type: 'page', page: state.data.goes.page }));
+  const pageButton = button('goes', '', () => state.send({ type: 'page', page: state.data.pageButton.page }));
   const ask = part('p', 'ask', { id: 'ask' });
   const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
   const show = button('show', _('Show the answer'), () => answer(state, null));
   const because = part('p', 'because', { role: 'status' });
   const question = make('div', { className: 'question' }, ask, choices, because);
-  const said = part('p', 'said', { role: 'status' });
+  const status = part('p', 'said', { role: 'status' });
   const [back, forth] = [
     button('back', _('Back'), () => go(state, 'back')),
     button('forth', '', () => go(state, 'forth')),
@@ -42,15 +42,15 @@ function create(state) {
       'section',
       { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
       make('header', {}, title, count, teach, leave),
-      stops,
+      stepList,
       make('div', { className: 'told' }, heading, text),
       question,
-      make('div', { className: 'doing' }, task, goes),
-      make('footer', {}, back, show, said, forth),
+      make('div', { className: 'doing' }, task, pageButton),
+      make('footer', {}, back, show, status, forth),
     ),
   );
   title.id = 'lesson';
-  stops.addEventListener('click', event => {
+  stepList.addEventListener('click', event => {
     const link = event.target.closest('a');
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -67,14 +67,14 @@ function create(state) {
     title,
     count,
     teach,
-    stops,
+    stepList,
     heading,
     text,
     task,
     tick,
     what,
     counter,
-    goes,
+    pageButton,
     ask,
     choices,
     show,
@@ -82,7 +82,7 @@ function create(state) {
     question,
     back,
     forth,
-    said,
+    status,
     place: null,
   };
 }
@@ -94,9 +94,9 @@ const open = (state, to) => {
 
 /** Opens the next or previous step, counted from the last waiting step event, so that quick presses are not lost. */
 function go(state, way) {
-  const { stops } = state.data;
-  const on = stops.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
-  const to = on < 0 ? state.data[way] : stops[on + (way === 'forth' ? 1 : -1)]?.to;
+  const { steps } = state.data;
+  const on = steps.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
+  const to = on < 0 ? state.data[way] : steps[on + (way === 'forth' ? 1 : -1)]?.to;
   if (to) open(state, to);
 }
 
@@ -121,23 +121,23 @@ function press(state, event) {
 }
 
 function update(state, data) {
-  const { question, stops, place } = data;
-  const index = stops.findIndex(({ to }) => to === place);
+  const { question, steps, place } = data;
+  const index = steps.findIndex(({ to }) => to === place);
   setText(state.title, data.title);
-  setText(state.count, `${index + 1} / ${stops.length}`);
+  setText(state.count, `${index + 1} / ${steps.length}`);
   setText(state.teach, data.teach ? _('Small type') : _('Large type'));
   // assets/style.css uses larger type for a page with this attribute
   document.documentElement.toggleAttribute('data-teach', data.teach);
-  showStops(state, stops, place);
+  showSteps(state, steps, place);
   setText(state.heading, data.heading);
-  setStarredText(state.text, data.told);
+  setStarredText(state.text, data.text);
   setStarredText(state.what, data.task);
   state.task.classList.toggle('done', data.done);
   setText(state.counter, data.count ? _('{n} of {wanted} heads', { n: data.count[0], wanted: data.count[1] }) : '');
-  state.goes.hidden = !data.goes;
-  if (data.goes) setText(state.goes, _('Open {page}', { page: data.goes.title }));
+  state.pageButton.hidden = !data.pageButton;
+  if (data.pageButton) setText(state.pageButton, _('Open {page}', { page: data.pageButton.title }));
   setText(state.tick, data.done ? '✓' : '');
-  setText(state.said, data.done ? _('Done') : '');
+  setText(state.status, data.done ? _('Done') : '');
   showQuestion(state, question, data.teach);
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', !data.back);
@@ -152,9 +152,9 @@ function update(state, data) {
   state.place = place;
 }
 
-function showStops({ stops: list }, stops, place) {
-  if (list.children.length !== stops.length) list.replaceChildren(...stops.map(() => make('li', {}, make('a'))));
-  stops.forEach(({ to, title, done }, index) => {
+function showSteps({ stepList: list }, steps, place) {
+  if (list.children.length !== steps.length) list.replaceChildren(...steps.map(() => make('li', {}, make('a'))));
+  steps.forEach(({ to, title, done }, index) => {
     const link = list.children[index].firstChild;
     link.dataset.to = to;
     setAttribute(link, 'href', stateQuery({ lesson: to }));

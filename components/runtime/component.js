@@ -17,7 +17,7 @@ import {
   showConnection,
   waitingOf,
 } from './events.js';
-import { markComponent, mounted, questions } from './stale.js';
+import { markComponent, mounted, requests } from './stale.js';
 
 const sheets = new Map(); // style sheets by component
 
@@ -59,7 +59,7 @@ function hear(data) {
   if (data.visit !== heard) [drawn] = [0, newest.clear()];
   heard = data.visit ?? heard;
   showConnection(true);
-  questions.answered(data.answered ?? 0);
+  requests.answered(data.answered ?? 0);
   setLanguage(data.language ?? 'en');
   if (!pageData.embedded) setAttribute(document.documentElement, 'lang', currentLanguage());
 }
@@ -164,7 +164,7 @@ function drawAnswer(about, payloads) {
   if (visit !== heard || serial < drawn) return;
   drawn = serial;
   continueSession();
-  questions.answered(answered);
+  requests.answered(answered);
   const found = new Map(payloads.map(payload => [payload.key, payload]));
   for (const [key, payload] of found) newest.set(key, { ...payload, serial, answered, visit, language });
   for (const state of mounted) {

@@ -3,7 +3,7 @@
 
 import { affectedPart, fold } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
-import { choices, markStale, mounted, questions } from './stale.js';
+import { choices, markStale, mounted, requests } from './stale.js';
 
 const RETRY = 3100; // ms from a failed request to the next attempt
 const LOST = 10_000; // ms after which a message that was not acknowledged is considered lost and sent again
@@ -98,7 +98,7 @@ export const waitingOf = key => waiting.filter(event => event.key === key);
 export function sendEvent(key, event) {
   last += 1;
   waiting = fold(waiting, { ...event, key, sequence: last });
-  questions.ask(last, affectedPart(event));
+  requests.ask(last, affectedPart(event));
   deliver();
   // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
   if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
@@ -122,7 +122,7 @@ export function dropEvents(key) {
   const dropped = waitingOf(key);
   waiting = waiting.filter(event => event.key !== key);
   left.push(...dropped);
-  questions.withdraw(dropped.map(({ sequence }) => sequence));
+  requests.withdraw(dropped.map(({ sequence }) => sequence));
   markStale();
 }
 
@@ -140,7 +140,7 @@ export function restartSession() {
     .filter(({ type }) => type !== 'address')
     .sort((a, b) => a.sequence - b.sequence);
   [left, waiting, sent, handled] = [[], [], 0, 0];
-  questions.restart();
+  requests.restart();
   choices.forget();
 }
 

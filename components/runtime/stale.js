@@ -1,11 +1,11 @@
 // Marks the numbers on the page that are out of date, because they do not include the newest request yet.
 
-import { createChoices, createQuestions } from '../core/pending.js';
+import { createChoices, createRequests } from '../core/pending.js';
 import { setAttribute } from '../widgets/dom.js';
 
 const DIM_DELAY = 120; // ms without a new payload after which outdated numbers are dimmed
 
-export const questions = createQuestions();
+export const requests = createRequests();
 export const choices = createChoices();
 
 /** The states of the components on the page. */
@@ -20,7 +20,7 @@ export function markStale() {
 export function markComponent(state) {
   const { data, parts, numbers, root } = state;
   if (!parts.length || !data) return;
-  const isOld = questions.newest(parts) > (data.answered ?? 0);
+  const isOld = requests.newest(parts) > (data.answered ?? 0);
   root.classList.toggle('old', isOld);
   setAttribute(numbers ?? root, 'aria-busy', isOld);
   dim(state, isOld);

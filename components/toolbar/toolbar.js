@@ -4,7 +4,7 @@
 import { createAddressWriter } from '../core/address.js';
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { mounted, questions } from '../runtime/stale.js';
+import { mounted, requests } from '../runtime/stale.js';
 import { chooseTheme, chosenTheme, THEMES } from '../runtime/streamlit.js';
 import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
@@ -220,7 +220,7 @@ function press(state, event) {
 
 /** Returns whether there are changes or typed texts that the address does not include yet. */
 const isBehind = ({ data }) =>
-  questions.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
+  requests.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
   [...mounted].some(({ waiting }) => waiting().length > 0);
 
 async function copyLink(state) {

@@ -70,7 +70,7 @@ def test_gradient_times_input_of_heads_and_tokens():
     assert float(notes[2][3][0].replace("−", "-")) == pytest.approx(found.heads["self"][2, 3], abs=0.006)
     now = app.session_state["visit"]
     _, parts = post(now, [event("writers", 1, type="choose", name="measure", value="tokens")])
-    assert now.history.present.asking.measure == "tokens"
+    assert now.history.present.explanation.measure == "tokens"
     assert sum(bar["value"] for bar in parts["writers"][0]["bars"]) == pytest.approx(found.total, abs=1e-3)
     app = opened(model="masked-gau-softmax", open="writers", tokens=".h")  # the rule does not hold for this type
     assert [choice["name"] for choice in mounted(app)["writers"][0]["choices"]] == ["token", "against"]
@@ -164,7 +164,7 @@ def test_why_here_sums_to_the_score_for_every_split():
         _, parts = post(now, [event("why", sequence, type="choose", name="split", value=split)])
         assert sum(bar["value"] for bar in parts["why"][0]["bars"]) == pytest.approx(score, abs=1e-3)
     _, parts = post(now, [event("why", 9, type="choose", name="query", value=2)])
-    assert now.history.present.asking.query == 2
+    assert now.history.present.explanation.query == 2
     assert len(parts["why"][0]["choices"][1]["options"]) == 3  # query 2 sees keys 0 to 2
 
 

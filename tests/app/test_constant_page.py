@@ -68,8 +68,8 @@ def shown(app) -> tuple[str, list[list[str]]]:
     """Returns the verdict and the table for the number of heads at the slider."""
     slider, table = (header for header, _ in all_sent(app, "dial") if header["group"])
     assert slider["group"] == table["group"] and slider["at"] == table["at"]
-    index = slider["places"].index(slider["at"])
-    return slider["told"][index], table["tables"][index]
+    index = slider["positions"].index(slider["at"])
+    return slider["texts"][index], table["tables"][index]
 
 
 def test_the_numbers_are_those_of_the_study(measured: Path):

@@ -61,7 +61,7 @@ def test_compare_shows_each_model_with_its_own_numbers():
         assert row["answer"]["p_after"] == pytest.approx(float(trace.output.probabilities[0]), abs=1e-6)
         assert row["answer"]["right_after"] == (trace.output.target == trace.output.order[0])
         apart = None if name == PAIR["model"] else pytest.approx(divergence(first.output, trace.output), abs=1e-6)
-        assert row["apart"] == apart
+        assert row["kl_from_first"] == apart
     assert maps[0][0]["rows"] == maps[1][0]["rows"]  # both maps have the same row labels
 
 
@@ -116,7 +116,7 @@ def test_one_model_stands_alone():
     app = opened("compare", model="assignment-softmax")
     assert len(sent(app, "head_map")) == 1
     ((standing, _),) = sent(app, "comparison")
-    assert len(standing["rows"]) == 1 and standing["rows"][0]["apart"] is None
+    assert len(standing["rows"]) == 1 and standing["rows"][0]["kl_from_first"] is None
 
 
 def test_models_of_different_tasks_do_not_stand_beside_each_other():
@@ -158,7 +158,7 @@ def test_length_draws_what_was_measured():
     for key in ("length", "length charts", "length heads"):
         assert content(answer[key]) == content(mounted(app)[key])
     slider, _ = sent(app, "dial")[0]
-    assert slider["at"] == 193 and "193 tokens" in slider["told"][slider["places"].index(193)]
+    assert slider["at"] == 193 and "193 tokens" in slider["texts"][slider["positions"].index(193)]
     charts = [header for header, _ in sent(app, "figure")]
     readings = sum(len(curves_of(name)) for name in PAIR.values())
     assert [len(panels(header["spec"])) for header in charts] == [4, readings]

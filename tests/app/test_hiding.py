@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.panels.page.hiding import MOST_WORDS, newly_asked, with_hidden, words
+from app.panels.page.hiding import MOST_WORDS, new_prediction, with_hidden, words
 from app.state import visit
 from app.state.lab_state import LAST
 from app.state.visit import Visit
@@ -61,14 +61,14 @@ def test_a_long_text_offers_some_of_its_words():
 def test_the_word_that_was_hidden_last_is_asked_for(text: str, word: str, asked: int):
     task = find("masked-softmax").task
     chosen = [i for i, (_start, _stop, its, hidden) in enumerate(words(text)) if hidden or its == word]
-    assert newly_asked(task, text, chosen) == asked
+    assert new_prediction(task, text, chosen) == asked
     prompt = task.read(with_hidden(text, set(chosen)))
     assert task.token_at(prompt, prompt.predict_at[asked]).strip() == word
 
 
 def test_a_word_that_is_shown_again_leaves_the_last_prediction():
     text = "There was a [time] in the [house]."
-    assert newly_asked(find("masked-softmax").task, text, [6]) == LAST
+    assert new_prediction(find("masked-softmax").task, text, [6]) == LAST
 
 
 def hide(now: Visit, word: str, hidden: Any = True, index: Any = None) -> None:

@@ -111,7 +111,7 @@ def test_a_task_that_asks_for_several_heads_counts_them():
 def test_a_step_that_needs_another_page_has_a_button_to_it(visitor: History):
     lesson_events.take_step(Place("lengths", 1))
     header, _ = sent(opened(lesson="lengths.1"), "lesson")
-    assert header["goes"] == {"page": "length", "title": "Length"}
+    assert header["pageButton"] == {"page": "length", "title": "Length"}
     lesson_events.on_lesson({"type": "page", "page": "length"})
     assert (visitor.present.page, visitor.present.lesson) == ("length", Place("lengths", 1))
     lesson_events.on_lesson({"type": "page", "page": ["nowhere"]})

@@ -84,7 +84,7 @@ OLD = [
               .with_scale("logn", 64), selection=Selection(1, 0), section="entropy")),
     ({"model": "assignment-softmax", "with": "assignment-selective", "n": "97", "at": "2.1.all"},
      LabState("assignment-softmax", compared=("assignment-selective",), length=97, selection=Selection(2, 1, "all"))),
-    ({"keep": "8-8-8-8", "ask": "1"}, LabState("stories-selective", budgets=(8, 8, 8, 8), asked=1)),
+    ({"keep": "8-8-8-8", "ask": "1"}, LabState("stories-selective", budgets=(8, 8, 8, 8), prediction=1)),
     ({"claim": "normalisation"}, LabState("stories-selective", claim="normalisation")),
 ]
 

@@ -77,7 +77,7 @@ def dials(app: AppTest) -> dict[str, dict[str, Any]]:
 def left_of(app: AppTest) -> int:
     """Returns the number of heads left, after checking that slider and chart show the same number."""
     (slider,) = (header for header, _ in all_sent(app, "dial") if header.get("label"))
-    assert slider["places"] == list(range(len(slider["places"])))
+    assert slider["positions"] == list(range(len(slider["positions"])))
     for header, _ in all_sent(app, "figure"):
         assert (header["group"], header["at"]) == (slider["group"], slider["at"])
     return slider["at"]
@@ -89,7 +89,7 @@ def plan_of(app: AppTest) -> HeadPlan:
 
 def said(app: AppTest) -> str:
     """Returns the visible text of the page, including the text of slider, numbers and roles."""
-    told = [header["told"][header["places"].index(header["at"])] for header, _ in all_sent(app, "dial")]
+    told = [header["texts"][header["positions"].index(header["at"])] for header, _ in all_sent(app, "dial")]
     return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
 
 
@@ -124,7 +124,8 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     assert all(number in told for number in ("**4.250** nats", "5.250", "4.000"))
     assert all(share in told for share in ("**96%**", "88%", "**97%**"))
     # the payload contains the texts of all positions
-    assert "**31** of 32" in dials(app)["slider"]["told"][31] and "**4.062** nats" in dials(app)["numbers"]["told"][31]
+    assert "**31** of 32" in dials(app)["slider"]["texts"][31]
+    assert "**4.062** nats" in dials(app)["numbers"]["texts"][31]
 
 
 def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
@@ -150,7 +151,7 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
     assert not app.exception and "**16** of 32 heads" in said(app)
-    told = dials(app)["numbers"]["told"][16]
+    told = dials(app)["numbers"]["texts"][16]
     assert "nats" not in told and "ms" in told
     assert len(table(sent(app, "figure")[0]["spec"])["loss when pruned alone"]) == 5
 
@@ -179,7 +180,7 @@ def test_another_order_keeps_the_number():
     assert [*plan_of(app).heads] == sorted(pruning_orders.at_random(HEADS)[:2])
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-1.1g0-2.2g0.5")
     assert re.search(r"\*\*31\*\* of 32 heads are left[^.]", said(app)) and left_of(app) == 31
-    assert dials(app)["slider"]["told"][30] == "**30** of 32 heads are left."
+    assert dials(app)["slider"]["texts"][30] == "**30** of 32 heads are left."
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-1.1g0-2.2g0.5"
     assert sent(app, "toolbar")[0]["query"].endswith("order=confidence.all")
@@ -257,4 +258,4 @@ def test_other_heads_are_other_places(go: Callable[..., None]):
     assert len(plan_of(app).heads) == 5 and left_of(app) == 20
     app.segmented_control(key=session.SCOPE).set_value("all").run()
     assert not app.exception and dials(app)["slider"]["group"] == "pruning all"
-    assert left_of(app) == 67 and len(dials(app)["slider"]["places"]) == 73
+    assert left_of(app) == 67 and len(dials(app)["slider"]["positions"]) == 73

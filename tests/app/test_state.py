@@ -87,7 +87,7 @@ def states(draw) -> LabState:
                     heads=draw(HEADS_VIEWS),
                     constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
                     sampling=draw(SAMPLINGS), find=draw(st.sampled_from([*FINDS])),
-                    part=draw(st.sampled_from(list(PARTS))), source=draw(TEXTS), asking=draw(ANSWER_VIEWS))
+                    part=draw(st.sampled_from(list(PARTS))), source=draw(TEXTS), explanation=draw(ANSWER_VIEWS))
 
 
 def params(query: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pendingState } from '../../components/core/head_state.js';
-import { affectedPart, createChoices, createQuestions, fold, sliderTicks } from '../../components/core/pending.js';
+import { affectedPart, createChoices, createRequests, fold, sliderTicks } from '../../components/core/pending.js';
 
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
 const bare = ({ sequence, ...event }) => event;
@@ -94,32 +94,32 @@ test('whatever is folded away, the heads come out the same', () => {
 });
 
 test('an answer to an older question is older than the newest one', () => {
-  const questions = createQuestions();
-  assert.equal(questions.newest(['numbers']), 0);
-  questions.ask(5, affectedPart({ type: 'heads' }));
-  questions.ask(6, affectedPart({ type: 'select' }));
-  questions.ask(7, affectedPart({ type: 'view' }));
-  assert.equal(questions.newest(['numbers']), 5);
-  assert.equal(questions.newest(['numbers', 'selection']), 6);
-  questions.answered(5);
+  const requests = createRequests();
+  assert.equal(requests.newest(['numbers']), 0);
+  requests.ask(5, affectedPart({ type: 'heads' }));
+  requests.ask(6, affectedPart({ type: 'select' }));
+  requests.ask(7, affectedPart({ type: 'view' }));
+  assert.equal(requests.newest(['numbers']), 5);
+  assert.equal(requests.newest(['numbers', 'selection']), 6);
+  requests.answered(5);
   // the newest request stays known after its response, because other components compare with it
-  assert.equal(questions.newest(['numbers']), 5);
-  questions.ask(8, 'numbers');
-  questions.answered(8);
-  assert.equal(questions.newest(['numbers']), 8);
+  assert.equal(requests.newest(['numbers']), 5);
+  requests.ask(8, 'numbers');
+  requests.answered(8);
+  assert.equal(requests.newest(['numbers']), 8);
 });
 
 test('what never reaches Python is not waited for', () => {
-  const questions = createQuestions();
-  questions.ask(5, 'numbers');
-  questions.answered(5);
-  questions.ask(9, 'numbers');
-  questions.withdraw([9]);
-  assert.equal(questions.newest(['numbers']), 5);
-  questions.ask(10, 'numbers');
-  questions.ask(11, 'numbers');
-  questions.restart(); // a new session, whose server has received no request
-  assert.equal(questions.newest(['numbers']), 0);
+  const requests = createRequests();
+  requests.ask(5, 'numbers');
+  requests.answered(5);
+  requests.ask(9, 'numbers');
+  requests.withdraw([9]);
+  assert.equal(requests.newest(['numbers']), 5);
+  requests.ask(10, 'numbers');
+  requests.ask(11, 'numbers');
+  requests.restart(); // a new session, whose server has received no request
+  assert.equal(requests.newest(['numbers']), 0);
 });
 
 test('which events change which numbers', () => {

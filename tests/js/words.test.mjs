@@ -129,14 +129,14 @@ test('the tint in words', () => {
   );
   assert.equal(
     said('change', [0.02, -0.3, 0.28]),
-    '“cat”, constant against live, in points: “The” −30, itself +28, “start” +2',
+    '“cat”, constant minus live weights, in percentage points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(
     said('change', [0.02, -0.3, 0.28], { view: 'change' }),
-    '“cat”, after your changes against before, in points: “The” −30, itself +28, “start” +2',
+    '“cat”, weights after minus before your changes, in percentage points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(said('change', [0, 0], { view: 'change' }), '“The”: the same as before your changes');
-  assert.equal(said('change', [0, 0.001]), '“The”: constant and live are the same');
+  assert.equal(said('change', [0, 0.001]), '“The”: constant and live weights are the same');
   assert.equal(said('taken', [0, 0.8, 0]), 'For query “cat”, F masks “The” 80%');
   assert.equal(said('taken', [0, 0]), 'For query “The”, F masks nothing');
   assert.equal(

@@ -30,8 +30,8 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     except ValueError as error:
         return lens.part(key="layers", message=_(str(error)), model=lab.name)
     tokens = spelt(old.tokens)
-    is_valid = -len(before.outputs) <= state.asked < len(before.outputs)
-    position = before.outputs[state.asked if is_valid else LAST].position
+    is_valid = -len(before.outputs) <= state.prediction < len(before.outputs)
+    position = before.outputs[state.prediction if is_valid else LAST].position
     words, ids = _words(old, new)
     return lens.part(
         key="layers", tokens=[tokens[i] for i in old.positions], words=words, before=(ids[0], old.probabilities),

@@ -42,7 +42,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
                    "shows how far this moves the answer towards that of the second prompt: 100% is all the way."),
         "field": {"label": _("Second prompt (as many tokens as the first)"), "value": state.source,
                   "examples": [list(pair) for pair in PAIRS.get(lab.task.name, ())]},
-        "choices": [{"name": "what", "label": _("Patched value"), "value": state.asking.what,
+        "choices": [{"name": "what", "label": _("Patched value"), "value": state.explanation.what,
                      "options": [{"value": OUTPUT, "text": _("the head's output")},
                                  {"value": PATTERN, "text": _("its attention pattern only")}]}]}
     if not state.source:
@@ -75,15 +75,15 @@ def shown_index(lab: Lab, state: LabState, before: AnyTrace) -> int:
         state: the visitor's state.
         before: the baseline trace.
     """
-    if state.asked == LAST and state.source and TARGET in before.rows:
+    if state.prediction == LAST and state.source and TARGET in before.rows:
         with contextlib.suppress(ValueError):  # the section gives the reason
             position = _patching(lab, state, before).position
             return next((i for i, output in enumerate(before.outputs) if output.position == position), LAST)
-    return state.asked
+    return state.prediction
 
 
 def _patching(lab: Lab, state: LabState, before: AnyTrace) -> HeadPatching:
     prompt = before.prompt.with_source(compute.read(lab, state.source))
-    last = not 0 <= state.asked < len(before.outputs)
-    position = None if last and TARGET in before.rows else before.outputs[LAST if last else state.asked].position
-    return measures.patching(lab, prompt, state.asking.what, position)
+    last = not 0 <= state.prediction < len(before.outputs)
+    position = None if last and TARGET in before.rows else before.outputs[LAST if last else state.prediction].position
+    return measures.patching(lab, prompt, state.explanation.what, position)

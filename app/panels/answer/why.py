@@ -32,8 +32,8 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     plan = compute.usable(lab, state.plan, before.prompt)
     this = lab.kind(kind)
     queries, keys = (spelt(after.rows[row]) for row in (this.query_row, this.key_row))
-    query = state.asking.query if 0 <= state.asking.query < len(queries) else len(queries) - 1
-    key = state.asking.key
+    query = state.explanation.query if 0 <= state.explanation.query < len(queries) else len(queries) - 1
+    key = state.explanation.key
     try:
         if not 0 <= key < len(keys) or this.causal and key > query:
             key = int(compute.layer_of(lab, after, plan, kind, layer).live[head, query].argmax())
@@ -45,7 +45,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     if parts.masking:
         weight += " " + _("The mask F then subtracts {value:.2f}.", value=parts.masking)
     about, splits = _about(parts)
-    split = state.asking.split if state.asking.split in dict(splits) else splits[0][0]
+    split = state.explanation.split if state.explanation.split in dict(splits) else splits[0][0]
     return contributions.part(
         unit=_("score"), bars=_bars(lab, split, parts), total=weight, about=about,
         choices=[_choice("query", _("Query"), query, queries),

@@ -55,12 +55,12 @@ def output_of(state: LabState, before: AnyTrace) -> Output:
 
 
 def _index(state: LabState, before: AnyTrace) -> int:
-    return state.asked if 0 <= state.asked < len(before.outputs) else len(before.outputs) - 1
+    return state.prediction if 0 <= state.prediction < len(before.outputs) else len(before.outputs) - 1
 
 
 def wanted(state: LabState, output: Output) -> int:
     """Returns the id of the chosen token; by default the second most probable token of the prediction."""
-    token = state.asking.token
+    token = state.explanation.token
     return token if 0 <= token < len(output.names) else int(output.top(2)[-1])
 
 

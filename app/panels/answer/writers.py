@@ -77,18 +77,18 @@ def _attribution(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -
     output = _output(state, after)
     plan = compute.usable(lab, state.plan, before.prompt)
     token, against = (None if chosen == NONE or chosen >= len(output.names) else chosen
-                      for chosen in (state.asking.token, state.asking.against))
+                      for chosen in (state.explanation.token, state.explanation.against))
     measure = measures.attribution if _measure(lab, state) == DIRECT else measures.relevance
     return measure(lab, after.prompt, plan, token, against, output.position)
 
 
 def _output(state: LabState, after: AnyTrace) -> Output:
-    there = -len(after.outputs) <= state.asked < len(after.outputs)
-    return after.outputs[state.asked if there else LAST]
+    there = -len(after.outputs) <= state.prediction < len(after.outputs)
+    return after.outputs[state.prediction if there else LAST]
 
 
 def _measure(lab: Lab, state: LabState) -> str:
-    return state.asking.measure if applies(lab) else DIRECT
+    return state.explanation.measure if applies(lab) else DIRECT
 
 
 def _of_heads(lab: Lab, attribution: HeadAttribution | HeadRelevance) -> list[dict[str, Any]]:

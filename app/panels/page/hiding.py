@@ -86,10 +86,10 @@ def on_hide(event: dict[str, Any]) -> None:
         return
     chosen = {i for i, (*_at, hidden) in enumerate(hidable) if hidden} - {index}
     chosen |= {index} if event.get("hidden") is True else set()
-    events.set_text(with_hidden(text, chosen, reader.controls), asked=newly_asked(reader, text, chosen))
+    events.set_text(with_hidden(text, chosen, reader.controls), prediction=new_prediction(reader, text, chosen))
 
 
-def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
+def new_prediction(reader: Reader, text: str, chosen: Collection[int]) -> int:
     """Returns the index of the prediction of the newly hidden word.
 
     Args:

@@ -12,7 +12,7 @@ from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, aft
 from app.texts import _
 from components import Part
 from components import lesson as panel
-from components.lesson import Asked, Goes, Stop
+from components.lesson import PageButton, QuestionView, StepLink
 from models import Lab, Output
 
 
@@ -47,16 +47,16 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
         ticked.add(place)
     back, forth = after(place, -1), after(place)
     return panel.part(
-        key="lesson", title=_(this_lesson.title), place=str(place), stops=_stops(this_lesson, ticked),
+        key="lesson", title=_(this_lesson.title), place=str(place), steps=_step_links(this_lesson, ticked),
         heading=_(step.title),
-        told=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
-        question=_asked(step.question, state.answer, place, came) if step.question else None,
-        count=step.done.count(state), goes=_goes(step.done, state),
+        text=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
+        question=_question(step.question, state.answer, place, came) if step.question else None,
+        count=step.done.count(state), page_button=_page_button(step.done, state),
         forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
         on_event=lesson_events.on_lesson)
 
 
-def _goes(done: Condition, state: LabState) -> Goes | None:
+def _page_button(done: Condition, state: LabState) -> PageButton | None:
     """Returns the page that the step's condition requires, for a button in the panel; None if this page is open."""
     page = done.value_of("page")
     return {"page": page, "title": _(PAGES[page])} if page and page != state.page else None
@@ -78,7 +78,7 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
     if question is not None and state.answer not in ("", SHOWN):
         is_right = CHOICES.index(state.answer) == question.right
     before, under = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
-    return Outcome(_label(under.outputs, state.asked), _label(before.outputs, state.asked), is_right)
+    return Outcome(_label(under.outputs, state.prediction), _label(before.outputs, state.prediction), is_right)
 
 
 def _label(outputs: tuple[Output, ...], index: int) -> str:
@@ -88,13 +88,13 @@ def _label(outputs: tuple[Output, ...], index: int) -> str:
     return output.names[output.top()[0]]
 
 
-def _stops(this_lesson: Lesson, ticked: set[Place]) -> list[Stop]:
+def _step_links(this_lesson: Lesson, ticked: set[Place]) -> list[StepLink]:
     places = [Place(this_lesson.key, number) for number in range(1, len(this_lesson.steps) + 1)]
     return [{"to": str(place), "title": _(step.title), "done": place in ticked}
             for place, step in zip(places, this_lesson.steps, strict=True)]
 
 
-def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Asked:
+def _question(question: Question, answer: str, place: Place, came: Outcome) -> QuestionView:
     """Returns the question for the browser.
 
     The right answer and the explanation are sent only after the step is completed or the visitor has requested them.

@@ -59,7 +59,7 @@ def _chosen(state: LabState, before: AnyTrace) -> tuple[tuple[int, int] | None, 
     """Returns the tokens that are chosen by their bars, None if bars cannot be chosen, and a sentence about the choice.
     """
     if state.page == FIRST_PAGE and state.section == WRITERS:
-        return (state.asking.token, state.asking.against), _("Choose one or two tokens to explain.")
+        return (state.explanation.token, state.explanation.against), _("Choose one or two tokens to explain.")
     if before.outputs and winning.is_open(state):
         return (winning.wanted(state, winning.output_of(state, before)), NONE), _("Choose the token that should win.")
     return None, ""
@@ -78,8 +78,8 @@ def shown_index(state: LabState, before: AnyTrace, after: AnyTrace) -> int:
         a plan, the index of the prediction with the largest KL divergence, because the last prediction is the end of
         the sentence.
     """
-    if 0 <= state.asked < len(before.outputs):
-        return state.asked
+    if 0 <= state.prediction < len(before.outputs):
+        return state.prediction
     if after is before or not before.outputs or before.outputs[LAST].row == TEXT:
         return LAST
     return int(numpy.argmax([divergence(old, new) for old, new in zip(before.outputs, after.outputs, strict=True)]))

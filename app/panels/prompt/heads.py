@@ -67,13 +67,13 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed, remarks=remarks(lab, state),
         explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
         shading=state.shading, on_event=head_events.on_map,
-        **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _asked(trace, state)))
+        **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _output(trace, state)))
 
 
-def _asked(trace: AnyTrace, state: LabState) -> Output | None:
+def _output(trace: AnyTrace, state: LabState) -> Output | None:
     """Returns the prediction that the effect panel shows."""
-    there = -len(trace.outputs) <= state.asked < len(trace.outputs)
-    return trace.outputs[state.asked if there else LAST] if trace.outputs else None
+    there = -len(trace.outputs) <= state.prediction < len(trace.outputs)
+    return trace.outputs[state.prediction if there else LAST] if trace.outputs else None
 
 
 def remarks(lab: Lab, state: LabState) -> list[str]:

@@ -139,7 +139,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
         return
     row = _choose(lab, search)
     wins = search.wanted == WINNING
-    question = Question.of(before, None if search.whole and not wins else state.asked)
+    question = Question.of(before, None if search.whole and not wins else state.prediction)
     token = winning.wanted(state, winning.output_of(state, before)) if wins else -1
     settings = {FEWEST: (search.bound,), WINNING: (token, winning.changes_patterns(lab, state))}
     key = (lab.identity, prompt, question, search.wanted, settings.get(search.wanted))

@@ -29,24 +29,24 @@ def on_answer(event: dict[str, Any]) -> None:
             shape = present.shape
             kind, layer, head = (event.get(name) for name in ("kind", "layer", "head"))
             if kind in [*shape] and is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1]):
-                what = present.asking.what if event.get("on") is True else ""
+                what = present.explanation.what if event.get("on") is True else ""
                 past.do(replace(present, plan=fit(present.plan.patch(kind, layer, head, what), present.models)[0]))
         case "choose" if event.get("name") in ("token", "against"):
             token = event.get("value")
             if token == NONE or is_index(token, MOST_TOKENS):
                 change: dict[str, Any] = {event["name"]: token}
-                past.do(replace(present, asking=replace(present.asking, **change)), merge="viewing")
+                past.do(replace(present, explanation=replace(present.explanation, **change)), merge="viewing")
         case "choose" if event.get("name") in ("query", "key"):
             if is_index(event.get("value"), MOST_PLACES):
                 place: dict[str, Any] = {event["name"]: event["value"]}
-                past.do(replace(present, asking=replace(present.asking, **place)), merge="viewing")
+                past.do(replace(present, explanation=replace(present.explanation, **place)), merge="viewing")
         case "choose" if event.get("name") == "split" and event.get("value") in [*SPLITS.values()]:
-            past.do(replace(present, asking=replace(present.asking, split=event["value"])), merge="viewing")
+            past.do(replace(present, explanation=replace(present.explanation, split=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "measure" and event.get("value") in [*MEASURES.values()]:
-            past.do(replace(present, asking=replace(present.asking, measure=event["value"])), merge="viewing")
+            past.do(replace(present, explanation=replace(present.explanation, measure=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "what" and event.get("value") in (OUTPUT, PATTERN):
             heads = [address for address, state in present.plan.heads.items() if state.patch]
-            past.do(replace(present, asking=replace(present.asking, what=event["value"]),
+            past.do(replace(present, explanation=replace(present.explanation, what=event["value"]),
                             plan=present.plan.with_heads(heads, patch=event["value"])), merge="viewing")
         case "source" if isinstance(event.get("text"), str):
             past.do(replace(present, source=event["text"][:MAX_LINK_TEXT]), merge="second prompt")

@@ -69,19 +69,19 @@ def on_notice(event: dict[str, Any]) -> None:
     if event.get("name") == TRIM:
         set_text(present.text.rstrip())
     elif event.get("name") == CHAT and (present.chat or catalogue.find(present.model).task.chats):
-        history().do(replace(present, chat=not present.chat, asked=LAST))
+        history().do(replace(present, chat=not present.chat, prediction=LAST))
 
 
 @session.exclusive
-def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
+def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
     """Changes the text.
 
     Args:
         text: the new text; cut after MAX_TEXT characters.
         merge: as in History.do.
-        asked: index of the prediction that is shown, counted in the order of the text, or LAST.
+        prediction: index of the prediction that is shown, counted in the order of the text, or LAST.
     """
-    history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
+    history().do(replace(history().present, text=text[:MAX_TEXT], prediction=prediction), merge)
 
 
 def on_chooser(event: dict[str, Any]) -> None:
@@ -274,7 +274,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
         case "reset":  # a reset restores plan, selection and view, and keeps the text and the settings of the pages
             cleared = LabState(past.present.model)
             past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
-                            view="used", asked=LAST, budgets=()))
+                            view="used", prediction=LAST, budgets=()))
         # a list, because `in` on a dict raises an error for unhashable values
         case "page" if event.get("page") in [*PAGES]:
             past.do(replace(lab_of(past.present), page=event["page"]))
@@ -300,8 +300,9 @@ def on_effect(event: dict[str, Any]) -> None:
         event: the component's event, untrusted.
     """
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
-        history().do(replace(history().present, asked=event["index"]), merge="asking")
+        history().do(replace(history().present, prediction=event["index"]), merge="prediction")
     elif event.get("type") == "token" and is_index(event.get("token"), MOST_TOKENS):
         present, token = history().present, event["token"]
-        asking = replace(present.asking, token=token) if present.section == NEEDS else present.asking.toggled(token)
-        history().do(replace(present, asking=asking), merge="viewing")
+        old = present.explanation
+        new = replace(old, token=token) if present.section == NEEDS else old.toggled(token)
+        history().do(replace(present, explanation=new), merge="viewing")

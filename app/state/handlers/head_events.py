@@ -71,7 +71,7 @@ def on_map(event: dict[str, Any]) -> None:
     offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS, "shading": SHADINGS}
     if name == "cell" and is_index(event.get("row"), MOST_PLACES) and is_index(event.get("column"), MOST_PLACES):
         history().do(replace(present, section="why",
-                             asking=replace(present.asking, query=event["row"], key=event["column"])))
+                             explanation=replace(present.explanation, query=event["row"], key=event["column"])))
     elif name in [*offered] and event.get(name) in offered[name]:
         history().do(replace(present, **{name: event[name]}), merge="viewing")
 
@@ -88,15 +88,16 @@ def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
 
 
 @session.exclusive
-def set_plan(plan: HeadPlan, asked: int | None = None) -> None:
+def set_plan(plan: HeadPlan, prediction: int | None = None) -> None:
     """Replaces the plan, for example by the result of a search.
 
     Args:
         plan: the new plan; heads that none of the models has are removed.
-        asked: index of the prediction that is shown, as in LabState; None to keep the present index.
+        prediction: index of the prediction that is shown, as in LabState; None to keep the present index.
     """
     present = history().present
-    history().do(replace(present, plan=fit(plan, present.models)[0], asked=present.asked if asked is None else asked))
+    index = present.prediction if prediction is None else prediction
+    history().do(replace(present, plan=fit(plan, present.models)[0], prediction=index))
 
 
 @session.exclusive
