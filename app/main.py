@@ -17,7 +17,8 @@ from app.state import session, visit  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
-from components import library, page_style  # noqa: E402
+from components.library import library  # noqa: E402
+from components.mounting import page_style  # noqa: E402
 
 
 @st.fragment

@@ -33,8 +33,8 @@ from app.server.limits import LimitError
 from app.state import visit
 from app.state.visit import Visit
 from app.views import DIRECT
-from components import Part
 from components.channel import Picture, keyed
+from components.mounting import Part
 from components.payload import pack
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError

@@ -13,7 +13,8 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 
 from app.server import serving  # noqa: E402
-from components import Grid, heads, library  # noqa: E402
+from components.heads import Grid, heads  # noqa: E402
+from components.library import library  # noqa: E402
 from components.mounting import answering  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 

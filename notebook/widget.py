@@ -17,8 +17,11 @@ import traitlets
 from app.content import effect as effect_content
 from app.content import heads as content
 from app.state.pages.selection import Selection
-from components import channel, effect, head_map, heads
+from components import channel
 from components.channel import Channel
+from components.effect import effect
+from components.head_map import head_map
+from components.heads import heads
 from components.mounting import Part, answer
 from components.payload import pack
 from models import HeadPlan, Lab, Trace

@@ -141,6 +141,84 @@ def test_an_attention_type(tmp_path: Path):
         run(tmp_path, *tests, "-k", "toy")
 
 
+TASK = {
+    "models/tasks/toy.py": '''
+"""Toy task: every letter comes twice, and the model predicts the second one."""
+import torch
+
+from models.messages import N_, message
+from models.prompt import Prompt
+from models.tasks.base import Batch, Corpus, Metric, Reader
+
+LETTERS = "abcdefg"
+
+
+class ToyReader(Reader):
+    name, title = "toy", N_("Toy")
+    vocabulary, limit, trained_length = 8, 16, 16
+    labels = (message("start"), *LETTERS)
+    examples = ((N_("Toy"), "aabbc"),)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        ids = [0, *(LETTERS.index(letter) + 1 for letter in text if letter in LETTERS)][:limit or self.limit]
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1))
+
+
+class ToyCorpus(Corpus):
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        random = torch.Generator().manual_seed(1000 * seed + step)
+        tokens = torch.randint(1, 8, (16, 8), generator=random).repeat_interleave(2, 1)
+        targets = torch.full_like(tokens, -1)
+        targets[:, ::2] = tokens[:, 1::2]
+        return Batch(tokens, targets)
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        return [self.batch(step, 0, 99) for step in range(times)]
+
+
+class ToyMetric(Metric):
+    def evaluate(self, model):
+        batch = self.corpus.batch(0, 0, 98)
+        known = batch.targets >= 0
+        right = model.logits(model(batch.tokens)[known]).argmax(-1) == batch.targets[known]
+        return {"accuracy": float(right.float().mean())}
+
+    @staticmethod
+    def describe(metric) -> str:
+        return message("{share:.0%} right", share=metric["accuracy"])
+''',
+    "models/tasks/__init__.py": lambda source: instead(
+        "    TaskParts(DialogueReader, DialogueCorpus, DialogueMetric))}",
+        "    TaskParts(DialogueReader, DialogueCorpus, DialogueMetric), TaskParts(ToyReader, ToyCorpus, ToyMetric))}")(
+        after("from models.tasks.summary import",
+              "from models.tasks.toy import ToyCorpus, ToyMetric, ToyReader")(source)),
+    "models/training/recipes.py": lambda source: instead(
+        '"summary": _summary, "dialogue": _dialogue}', '"summary": _summary, "dialogue": _dialogue, "toy": _toy}')(
+        instead('VARIANTS: dict[str, dict[str, Recipe]] = {\n',
+                'VARIANTS: dict[str, dict[str, Recipe]] = {\n    "toy": {"softmax": _with("toy", "softmax")},\n')(
+            instead('"summary": 800, "dialogue": 800}', '"summary": 800, "dialogue": 800, "toy": 60}')(
+                instead("\n\ndef _with(", '''
+_toy = replace(_assignment, steps=80, warmup=10, learning_rate=1e-2, config=Config(
+    "", vocabulary=8, width=16, layers=1, heads=2, trained_length=16))
+
+
+def _with(''')(source)))),
+}
+
+
+def test_a_task(tmp_path: Path):
+    """The toy task has a tokenizer, a recipe, a sweep and a metric, and a short training learns it."""
+    assert len(TASK) == PROMISED["A task"]
+    follow(tmp_path, TASK)
+    code = ("import torch; from pathlib import Path; from models.training import recipes, sweeps; "
+            "from models.training.trainer import train; task = recipes.task_of('toy-softmax'); "
+            "assert task.reader.read('aab').tokens[1:] == ('a', 'a', 'b') and not task.reader.lengths; "
+            "assert sweeps.plan_of('toy') == sweeps.USUAL and recipes.short_recipe('toy-softmax').steps == 60; "
+            "model = train(recipes.RECIPES['toy-softmax'], task.corpus, Path('runs/toy'), 0, torch.device('cpu')); "
+            "print(task.metric.describe(task.metric.evaluate(model)))")
+    assert run(tmp_path, "-c", code).strip() == "100% right"
+
+
 PAGE = {
     "app/views/toy.py": '''
 """A toy page."""
@@ -190,9 +268,6 @@ function update(state, { word }) {
 export const toy = defineComponent({ create, update });
 ''',
     "components/toy/toy.css": "p { margin: 0; }\n",
-    "components/__init__.py": after("from components.toolbar import", "from components.toy import toy"),
-    "components/main.js": lambda source: instead("  toolbar,\n", "  toolbar,\n  toy,\n")(
-        after("import { toolbar }", "import { toy } from './toy/toy.js';")(source)),
 }
 
 
@@ -200,10 +275,10 @@ def test_a_component(tmp_path: Path):
     """The library and the style sheets include the toy component, and Python can pack its payload."""
     assert len(COMPONENT) == PROMISED["A component"]
     follow(tmp_path, COMPONENT)
-    code = ("from pathlib import Path; import components; from components.library.bundle import bundle; "
-            "from components.payload import unpack; "
-            "script = bundle(Path('components/main.js')); assert 'const create = ({ root }) => ({ word' in script; "
-            "print(unpack(components.toy.part(key='one', word='<b>').payload)[0]['word'])")
+    code = ("from components.library import source; from components.payload import unpack; "
+            "from components.toy import toy; "
+            "assert 'const create = ({ root }) => ({ word' in source() and 'p { margin: 0; }' in source(); "
+            "print(unpack(toy.part(key='one', word='<b>').payload)[0]['word'])")
     assert run(tmp_path, "-c", code).strip() == "<b>"
 
 

@@ -10,7 +10,7 @@ import numpy
 from numpy import ndarray
 
 from app.texts import _, spelt
-from components import Grid
+from components.heads import Grid
 from models import HeadPlan, Kind, Lab, Output, Trace
 from models.kind import TEXT, policies_of
 from models.plan import MIN_BASE, Address, HeadState, Scale

@@ -28,8 +28,9 @@ from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
-from components import Part, comparison, figure, mount, spec_of
-from components.comparison import Answer, Row
+from components.comparison import Answer, Row, comparison
+from components.figure import figure, spec_of
+from components.mounting import Part, mount
 from figures.lengths import entropy_of_queries
 from figures.lines import Series
 from models import Lab, Output, catalogue

@@ -25,9 +25,9 @@ from app.state.handlers.events import take_model
 from app.state.lab_state import LabState
 from app.state.pages.constant_view import ConstantView
 from app.texts import N_, _, number, tip
-from components import Part, dial, figure, mount, spec_of
-from components.figure import Spec
-from components.mounting import OnEvent
+from components.dial import dial
+from components.figure import Spec, figure, spec_of
+from components.mounting import OnEvent, Part, mount
 from figures.constants import WAYS, Curve, drop_curves, task_curves
 from models import HeadPlan, Lab, catalogue
 from models.labs.foreign import ForeignError

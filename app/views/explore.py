@@ -17,7 +17,7 @@ from app.panels.page.text import Reading
 from app.panels.prompt import continuation, effect, export, finding, forgetting, heads, picture, sampling, translation
 from app.state import visit
 from app.state.lab_state import WRITERS, LabState
-from components import Part, mount
+from components.mounting import Part, mount
 from models import Lab
 
 

@@ -24,7 +24,8 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.heads_view import MEASURES, SOURCES
 from app.texts import _, number, tip
-from components import Part, figure, mount, spec_of
+from components.figure import figure, spec_of
+from components.mounting import Part, mount
 from figures.heads import HeadPoint, head_points, head_scatter
 from figures.squares import correlations
 from models import Lab

@@ -24,8 +24,9 @@ from app.state import visitor_models
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _
-from components import Part, dial, figure, mount, spec_of
-from components.figure import Spec
+from components.dial import dial
+from components.figure import Spec, figure, spec_of
+from components.mounting import Part, mount
 from figures.lengths import length_curves
 from figures.lines import Panel, Point, Series
 from figures.squares import Field, head_squares
@@ -33,7 +34,7 @@ from models import Lab, catalogue
 from models.errors import InputError
 from models.storage.checkpoint import CheckpointError
 from models.studies import seeds, store
-from models.studies.corpus.lengths import CAPTURED, LENGTHS, typed_limit
+from models.studies.corpus.lengths import CAPTURED, typed_limit
 from models.studies.series import style
 
 
@@ -176,13 +177,13 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit, later)
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
                  "models."))
-    if lab.task.name in LENGTHS:
+    if lab.task.lengths:
         companions.choose(lab.name)
     shown = _content(lab, reading, state)
     for problem in shown.damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in shown.found.items() if not curves]
-    if lab.task.name not in LENGTHS:  # the compared models belong to the same family, so no compared model was measured
+    if not lab.task.lengths:  # the compared models belong to the same family, so no compared model was measured
         st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))

@@ -29,9 +29,9 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.pruning_view import ALL, ORDERS
 from app.texts import _, tip
-from components import Part, dial, figure, mount, paragraph, spec_of
-from components.figure import Spec
-from components.mounting import OnEvent
+from components.dial import dial, paragraph
+from components.figure import Spec, figure, spec_of
+from components.mounting import OnEvent, Part, mount
 from figures.pruning import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_curves
 from models import HeadPlan, Lab
 from models.analysis.pruning_orders import RANDOM, follows, left_of

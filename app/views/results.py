@@ -17,8 +17,7 @@ from app.server import caches, serving
 from app.state import session
 from app.state.handlers import events
 from app.texts import _, ngettext
-from components import figure, spec_of
-from components.figure import Spec
+from components.figure import Spec, figure, spec_of
 from figures import claims as claim_charts
 from figures.theme import Look
 from models.storage.damage import CheckpointError

@@ -17,8 +17,7 @@ from app.state import session
 from app.state.handlers import lesson_events
 from app.state.link import opened_by
 from app.texts import _
-from components import opening
-from components.opening import Bar, Choice, Token, Words
+from components.opening import Bar, Choice, Token, Words, opening
 from models import HeadPlan, Lab, Output
 
 KIND, READER = "self", 1  # the layer whose heads look the value up

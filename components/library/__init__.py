@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from app import texts
@@ -16,6 +17,11 @@ from components.mounting import FOLDER, styles
 from figures import export, theme
 
 ENTRY = FOLDER / "main.js"
+
+
+def component_modules() -> list[Path]:
+    """Returns the module of each component: the file NAME.js in the folder NAME."""
+    return [path for path in sorted(FOLDER.glob("*/*.js")) if path.stem == path.parent.name]
 
 
 @functools.cache
@@ -42,7 +48,7 @@ export default () => undefined;
 @functools.cache
 def _content() -> tuple[str, str]:
     """Returns the joined modules, and a JavaScript literal with the data that the library starts with."""
-    return bundle(ENTRY), (
+    return bundle(ENTRY, component_modules()), (
         f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
         f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
         f"figures: {json.dumps(_figures())}, citation: {json.dumps(bibtex())} }}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 # The forms of import that this project uses; the linter allows no other forms. Exports are constants, so a copy of an
@@ -22,8 +23,8 @@ _INDENT = re.compile(r"^\s+", re.MULTILINE)
 _TEMPLATE = re.compile(r"`[^`]*`")
 
 
-def modules(entry: Path) -> list[Path]:
-    """Returns the entry and every module that it imports, each module after the modules that it imports.
+def modules(entry: Path, registered: Sequence[Path] = ()) -> list[Path]:
+    """Returns every module that the registered modules and the entry import, each after its imports; the entry is last.
 
     Raises:
         ValueError: the imports form a cycle.
@@ -40,20 +41,26 @@ def modules(entry: Path) -> list[Path]:
             visit((path.parent / target).resolve(), (*importers, path))
         ordered.append(path)
 
-    visit(entry.resolve(), ())
+    for path in (*registered, entry):
+        visit(path.resolve(), ())
     return ordered
 
 
-def bundle(entry: Path) -> str:
+def bundle(entry: Path, registered: Sequence[Path] = ()) -> str:
     """Returns statements that define one constant per module; the last constant, `entry`, has the entry's exports.
+
+    Args:
+        entry: the module that the page uses.
+        registered: modules whose exports are passed to the entry's function `register`.
 
     Raises:
         ValueError: a module uses a form of import or export that is not supported, or the imports form a cycle.
     """
-    paths = modules(entry)
+    paths = modules(entry, registered)
     variables = {path: f"module{number}" for number, path in enumerate(paths)} | {paths[-1]: "entry"}
     root = entry.resolve().parent
-    return "\n".join(_wrapped(path, variables, Path(os.path.relpath(path, root)).as_posix()) for path in paths)
+    return "\n".join([*(_wrapped(path, variables, Path(os.path.relpath(path, root)).as_posix()) for path in paths),
+                      *(f"entry.register({variables[path.resolve()]});" for path in registered)])
 
 
 def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:

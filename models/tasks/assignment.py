@@ -53,6 +53,7 @@ class AssignmentReader(Reader):
     vocabulary = 64  # 63 ids are used; 64 is a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
+    lengths = tuple(2 * events + 1 for events in (6, 12, 24, 48, 96))
     labels = (message("start"), *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
     examples = (
         (N_("Overwritten once"), "y=7; x=1; x=3; z=5; x=?"),
@@ -142,6 +143,12 @@ class AssignmentCorpus(Corpus):
         # The texts are longer than any training text, so that the constant matrices cover every input text.
         events = (self.reader.limit + 1) // 2
         return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.reader.limit]
+
+    @override
+    def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
+        events = (length - 1) // 2
+        tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
+        return Batch(tokens, answers), torch.arange(len(tokens)) * GROUPS // len(tokens)
 
 
 class AssignmentMetric(Metric):

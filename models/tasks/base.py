@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
+import torch
 from torch import Tensor
 
 from models.messages import message
@@ -65,6 +66,7 @@ class Reader:
         target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
         chats: True if the model's tokenizer has a chat template; see Lab.in_chat.
         cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
+        lengths: text lengths in tokens at which models are evaluated for the Length page; empty for no evaluation.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Reader:
     target_limit = 0
     cuts_oldest = False
     chats = False
+    lengths: tuple[int, ...] = ()
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Returns the prompt of a text.
@@ -189,6 +192,26 @@ class Corpus:
         The texts are as long as the longest input text, and no token is masked.
         """
         raise NotImplementedError
+
+    def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
+        """Returns held-out texts of one length with targets, and (B,) the index of the long text that contains each.
+
+        Only a task whose reader has `lengths` needs this method.
+
+        Args:
+            length: tokens per text.
+            longest: tokens of a long text, a multiple of `length`. If texts are drawn for each length, the index is a
+                group of texts.
+
+        Raises:
+            TypeError: the task has no held-out texts of a given length.
+        """
+        raise TypeError(f"{self.reader.name}: it has no held-out texts of a length")
+
+
+def evenly(count: int, wanted: int) -> Tensor:
+    """Returns the indices of `wanted` rows, evenly over all `count`, so that several sources of texts are included."""
+    return torch.linspace(0, count - 1, min(count, wanted)).long()
 
 
 class Metric:

@@ -77,6 +77,7 @@ class MaskedReader(HidesWords, StoriesReader):
     vocabulary = 4104  # 4,097 ids are used; 4,104 is a multiple of 8
     limit = 128
     trained_length = LENGTH
+    lengths = (16, 32, 64, 128, 256, 512)
     examples = (
         (N_("One word"), "Once upon a time there was a little [MASK] who lived in a house in the forest."),
         (N_("Known answer"), "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),

@@ -30,13 +30,14 @@ from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable, trailing_space
 from models.storage.damage import broken
 from models.storage.datasets import DATA, files
-from models.tasks.base import Batch, Corpus, Metric, Reader
+from models.tasks.base import Batch, Corpus, Metric, Reader, evenly
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
 BOS = "<|endoftext|>"  # token id 0, which starts every window and separates documents
 CONTEXT = 256  # number of tokens per window, BOS included
 TOKENS = 2048  # number of tokens per step, the same for every context length
+HELD_OUT_TOKENS = 65_536  # number of held-out tokens at each length of the Length page
 # number of tokens on which each point of a learning curve is measured, half of them from each corpus
 VALIDATION_TOKENS = 16_384
 # characters that word processors insert -> the corresponding characters of the data
@@ -65,6 +66,7 @@ class StoriesReader(Reader):
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
+    lengths = (32, 64, 128, 256, 512, 1024)
     examples: tuple[tuple[str, str], ...] = (
         (N_("The red ball"), "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"),
         (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
@@ -190,6 +192,14 @@ class StoriesCorpus(Corpus):
         """Returns ids (B, length) of all adjacent held-out windows of books and stories, as in the metric."""
         streams = [self.stream(corpus, "test") for corpus in ("books", "stories")]
         return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
+
+    @override
+    def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
+        rows = self.windows(longest)
+        chosen = rows[evenly(len(rows), HELD_OUT_TOKENS // longest)].unflatten(1, (-1, length))
+        targets = chosen.flatten(0, 1)
+        whose = torch.arange(len(chosen)).repeat_interleave(chosen.shape[1])
+        return Batch(functional.pad(targets, (1, -1), value=0), targets), whose
 
     def stream(self, corpus: str, split: str) -> Tensor:
         """Returns all documents of a corpus as one sequence of int16 ids; each document is followed by BOS."""

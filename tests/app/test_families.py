@@ -16,7 +16,6 @@ from app.state.link import query_of, read_query
 from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models import catalogue
-from models.studies.corpus.lengths import LENGTHS
 from models.trace import divergence, row_entropy
 from models.training.recipes import RECIPES
 from tests.app.test_route import content, mounted, post
@@ -247,7 +246,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert rings and all(limit - 1 <= ring["x"] <= limit for ring in rings)
 
 
-@pytest.mark.parametrize("name", [name for name in models.names() if catalogue.find(name).task.name in LENGTHS])
+@pytest.mark.parametrize("name", [name for name in models.names() if catalogue.find(name).task.lengths])
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
     assert (curves[0].model, curves[0].policy) == (name, TRAINED)

@@ -11,8 +11,9 @@ import numpy
 import pytest
 import streamlit
 
-from components import Grid, channel
+from components import channel
 from components.channel import MAX_EVENTS
+from components.heads import Grid
 from components.mounting import answer, answering, dispatch
 
 

@@ -19,7 +19,15 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
-from components import Grid, answering, effect, head_map, heads, library, notice, text_box, toolbar, written  # noqa: E402
+from components.effect import effect  # noqa: E402
+from components.head_map import head_map  # noqa: E402
+from components.heads import Grid, heads  # noqa: E402
+from components.library import library  # noqa: E402
+from components.mounting import answering  # noqa: E402
+from components.notice import notice  # noqa: E402
+from components.text_box import text_box  # noqa: E402
+from components.toolbar import toolbar  # noqa: E402
+from components.written import written  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 

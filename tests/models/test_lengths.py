@@ -15,8 +15,8 @@ from models.plan import HeadPlan
 from models.storage.checkpoint import CHECKPOINTS, read_card
 from models.studies import store
 from models.studies.corpus import lengths
-from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
-from models.tasks import TASKS
+from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, typed_limit
+from models.tasks import TASKS, stories
 from models.tasks.base import Task
 from models.tasks.stories import StoriesCorpus, StoriesMetric, StoriesReader
 from models.trace import row_entropy
@@ -33,7 +33,7 @@ def test_a_models_numbers_are_means_over_its_texts():
     plan = plans_of(lab)["trained"]
     result = measure(lab, task, 13, plan, 193)
     losses, hits = [], []
-    batch, whose = texts_of(task, 13, 193)
+    batch, whose = task.corpus.held_out_texts(13, 193)
     groups: dict[int, list[float]] = {}
     probabilities = lab.model.logits(lab.model(batch.tokens)).softmax(-1)
     for row, place in (batch.targets >= 0).nonzero().tolist():
@@ -70,10 +70,10 @@ def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyP
 
     The proportion of books and stories is that of the card's metric.
     """
-    monkeypatch.setattr(lengths, "TOKENS", 16 * 1024)
+    monkeypatch.setattr(stories, "HELD_OUT_TOKENS", 16 * 1024)
     found = {}
     for n in (32, 256, 1024):
-        batch, whose = texts_of(counting(), n, 1024)
+        batch, whose = counting().corpus.held_out_texts(n, 1024)
         assert batch.tokens.shape == (16 * 1024 // n, n) and (batch.tokens[:, 0] == 0).all()
         assert (batch.tokens[:, 1:] == batch.targets[:, :-1]).all()
         assert whose.tolist() == [i // (1024 // n) for i in range(len(whose))]

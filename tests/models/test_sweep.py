@@ -105,7 +105,7 @@ def test_recipes_take_what_the_tables_say(name: str):
     assert sweep.trial_recipe(family, recipe.config.attention, 1.0, 2.0).config.attention == recipe.config.attention
 
 
-@pytest.mark.parametrize("family", sweeps.PLANS)
+@pytest.mark.parametrize("family", recipes.VARIANTS)
 def test_every_type_of_a_family_is_tried(family: str):
     types = sweep.types_of(family)
     assert len(types) == len(set(types))

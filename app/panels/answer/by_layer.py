@@ -10,7 +10,8 @@ from app.compute import AnyTrace
 from app.panels.answer import measures
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
-from components import Part, lens
+from components.lens import lens
+from components.mounting import Part
 from models import HeadPlan, Lab, LogitLens
 
 

@@ -12,7 +12,8 @@ from app.panels.answer.writers import head_name
 from app.state.handlers.answer_events import on_answer
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
-from components import Part, contributions
+from components.contributions import contributions
+from components.mounting import Part
 from models import Lab
 from models.analysis.answer.head_patching import HeadPatching
 from models.kind import TARGET

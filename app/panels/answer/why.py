@@ -12,7 +12,8 @@ from app.state.handlers.answer_events import on_answer
 from app.state.lab_state import LabState
 from app.state.pages.answer_view import DIMENSIONS, KEY, POSITION, QUERY
 from app.texts import _, spelt
-from components import Part, contributions
+from components.contributions import contributions
+from components.mounting import Part
 from models import Lab
 from models.nets.score_parts import ScoreParts
 

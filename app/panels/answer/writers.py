@@ -13,7 +13,8 @@ from app.state.handlers.answer_events import on_answer
 from app.state.lab_state import LAST, LabState
 from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
-from components import Part, contributions
+from components.contributions import contributions
+from components.mounting import Part
 from models import HeadAttribution, Lab, Output
 from models.analysis.relevance import HeadRelevance, applies
 from models.plan import Address

@@ -9,8 +9,9 @@ from typing import Any
 from app.panels.choice.labels import model_label
 from app.state.handlers import events
 from app.texts import LANGUAGES, _, language, speak
-from components import Part, chooser
-from components import catalogue as send
+from components.chooser import catalogue as send
+from components.chooser import chooser
+from components.mounting import Part
 from models import catalogue
 from models.info import ModelInfo
 from models.labs import foreign

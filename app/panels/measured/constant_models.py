@@ -11,8 +11,8 @@ from app.markdown import plain
 from app.panels.choice.labels import model_label
 from app.server import caches
 from app.texts import _, number
-from components import figure, spec_of, table
-from components.figure import Spec
+from components.dial import table
+from components.figure import Spec, figure, spec_of
 from figures.constants import loss_by_score
 from models.storage.damage import CheckpointError
 from models.studies import series, store

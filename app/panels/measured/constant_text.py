@@ -10,7 +10,9 @@ from app.markdown import literal
 from app.panels.choice.labels import model_label
 from app.server import caches, limits, serving
 from app.texts import _, ngettext
-from components import Part, figure, paragraph, spec_of, table
+from components.dial import paragraph, table
+from components.figure import figure, spec_of
+from components.mounting import Part
 from figures.squares import Field, head_squares
 from models import Lab, catalogue
 from models.plan import Address

@@ -23,7 +23,7 @@ from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import TERMS, LabState
 from app.texts import N_, _
-from components import figure, spec_of
+from components.figure import figure, spec_of
 from figures.squares import Field, pair_squares
 from models import Lab, Trace, catalogue
 from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace

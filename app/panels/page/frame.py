@@ -16,7 +16,7 @@ from app.server.limits import LimitError
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
-from components import Part, answering, mount
+from components.mounting import Part, answering, mount
 from models import HeadPlan, Lab
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError

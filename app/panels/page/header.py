@@ -13,7 +13,9 @@ from app.state.lab_state import PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import _
-from components import Part, mount, navigation, toolbar
+from components.mounting import Part, mount
+from components.navigation import navigation
+from components.toolbar import toolbar
 
 WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose header has no choice of the model
 

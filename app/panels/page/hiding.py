@@ -11,8 +11,8 @@ from typing import Any
 from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import LAST
-from components import Part
-from components import hiding as buttons
+from components.hiding import hiding as buttons
+from components.mounting import Part
 from models import catalogue
 from models.errors import InputError
 from models.tasks.base import Reader

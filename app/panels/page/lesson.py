@@ -10,9 +10,9 @@ from app.state.lab_state import LAST, PAGES, SHOWN, LabState
 from app.state.lessons.conditions import Condition, Outcome
 from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
-from components import Part
-from components import lesson as panel
 from components.lesson import PageButton, QuestionView, StepLink
+from components.lesson import lesson as panel
+from components.mounting import Part
 from models import Lab, Output
 
 

@@ -16,7 +16,8 @@ from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _, tip
-from components import Part, figure, spec_of
+from components.figure import figure, spec_of
+from components.mounting import Part
 from figures.lengths import entropy_of_heads
 from models import HeadPlan, Lab
 from models.storage.checkpoint import CheckpointError

@@ -17,8 +17,9 @@ from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import MAX_TEXT, LabState
 from app.texts import _, ngettext
-from components import Part, mount, notice, text_box
-from components.notice import Action
+from components.mounting import Part, mount
+from components.notice import Action, notice
+from components.text_box import text_box
 from models import Lab
 from models.errors import InputError
 from models.messages import cut

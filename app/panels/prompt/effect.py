@@ -12,7 +12,8 @@ from app.state.handlers import events
 from app.state.lab_state import FIRST_PAGE, LAST, WRITERS, LabState
 from app.state.pages.answer_view import NONE
 from app.texts import _
-from components import Part, effect, mount
+from components.effect import effect
+from components.mounting import Part, mount
 from models import Lab
 from models.kind import TEXT
 from models.trace import divergence

@@ -14,7 +14,7 @@ from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
-from components import figure, spec_of
+from components.figure import figure, spec_of
 from figures.pruning import memory_curves
 from models import Lab
 from models.generate.decoding import Step

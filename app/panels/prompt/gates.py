@@ -13,7 +13,7 @@ from app.panels.prompt.heads import selected
 from app.server import serving
 from app.state.lab_state import LabState
 from app.texts import _, spelt
-from components import figure, spec_of
+from components.figure import figure, spec_of
 from figures.claims import dots
 from figures.squares import gate_squares
 from models import HeadPlan, Lab, Trace, catalogue

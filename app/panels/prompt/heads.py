@@ -13,7 +13,9 @@ from app.panels.prompt import saved_model
 from app.state.handlers import head_events
 from app.state.lab_state import FIRST_PAGE, LAST, LabState
 from app.texts import _
-from components import Part, head_map, heads
+from components.head_map import head_map
+from components.heads import heads
+from components.mounting import Part
 from models import Kind, Lab, Output
 from models.plan import Address, HeadPlan
 

@@ -25,7 +25,7 @@ from app.state.lab_state import LabState
 from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
 from app.state.pages.search import GROUPS as IN_GROUPS
 from app.texts import N_, _
-from components import figure, spec_of
+from components.figure import figure, spec_of
 from figures.pruning import minimal_heads_curve
 from figures.squares import group_squares
 from models import HeadPlan, Lab

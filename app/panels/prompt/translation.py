@@ -5,7 +5,8 @@ from __future__ import annotations
 from app import compute
 from app.compute import AnyTrace
 from app.state.lab_state import LabState
-from components import Part, written
+from components.mounting import Part
+from components.written import written
 from models import Lab
 from models.kind import TARGET
 

@@ -19,7 +19,7 @@ from app.panels.prompt.heads import selected
 from app.state import session
 from app.state.lab_state import LabState
 from app.texts import _, spelt
-from components import figure, spec_of
+from components.figure import figure, spec_of
 from figures.pattern import (
     MOST,
     MOST_HEADS,

@@ -82,7 +82,7 @@ def sweep(family: str) -> list[dict[str, str]]:
     Returns:
         The rows; none if the family has no sweep.
     """
-    trials, plan = sweeps.read(family), sweeps.PLANS[family]
+    trials, plan = sweeps.read(family), sweeps.plan_of(family)
     rates = plan.rates
     longer = sorted({trial["learning_rate"] for trial in trials if trial.get("steps") == plan.second})
     rows = []

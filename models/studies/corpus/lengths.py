@@ -33,17 +33,11 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.bootstrap import error
 from models.studies.command import study
-from models.tasks.assignment import GROUPS, TEST_SEED, TEST_TEXTS, AssignmentCorpus, draw
-from models.tasks.base import Batch, Task
+from models.tasks.base import Task, evenly
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import MaskedCorpus, hide
-from models.tasks.stories import StoriesCorpus
 from models.trace import row_entropy
 
-EVENTS = (6, 12, 24, 48, 96)
-LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
-           "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 65_536  # number of tokens of stories at each length
 CAPTURED = 8_192  # number of tokens whose attention patterns are evaluated
 TYPED = 512  # largest number of tokens of an input text: at 1,024, an attention pattern takes 4 MB per head
 
@@ -62,49 +56,19 @@ def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
             HeadPlan().with_scale(policy, lab.trained_length if policy == "logn" else None) for policy in policies}
 
 
-def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
-    """Returns held-out texts of one length with their targets, and (B,) the index of the long text that contains each.
-
-    Args:
-        task: stories or assignment.
-        length: tokens per text.
-        longest: tokens of a long text, a multiple of `length`. Assignments are drawn for each length; their index is a
-            group.
-
-    Raises:
-        TypeError: the task has no held-out texts of a given length.
-    """
-    if isinstance(task.corpus, AssignmentCorpus):
-        events = (length - 1) // 2
-        tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
-        return Batch(tokens, answers), torch.arange(len(tokens)) * GROUPS // len(tokens)
-    if isinstance(task.corpus, StoriesCorpus) and not isinstance(task.corpus, MaskedCorpus):
-        rows = task.corpus.windows(longest)
-        chosen = rows[_spread(len(rows), TOKENS // longest)].unflatten(1, (-1, length))  # shape (texts, parts, length)
-        targets = chosen.flatten(0, 1)
-        whose = torch.arange(len(chosen)).repeat_interleave(chosen.shape[1])
-        return Batch(functional.pad(targets, (1, -1), value=0), targets), whose
-    raise TypeError(f"{task.name}: it has no held-out texts of a length")
-
-
 def captured_of(task: Task, length: int, longest: int) -> Tensor:
     """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers.
 
     Args:
-        task: as in texts_of, or masked words.
-        length, longest: as in texts_of.
+        task: task of the model; of masked words, the texts of the metric.
+        length, longest: as in Corpus.held_out_texts.
     """
     is_masked = isinstance(task.corpus, MaskedCorpus)
-    rows = task.corpus.held_out(length) if is_masked else texts_of(task, length, longest)[0].tokens
-    rows = rows[_spread(len(rows), max(1, CAPTURED // length))]
+    rows = task.corpus.held_out(length) if is_masked else task.corpus.held_out_texts(length, longest)[0].tokens
+    rows = rows[evenly(len(rows), max(1, CAPTURED // length))]
     if is_masked:  # the same share of words is hidden as in training
         return hide(rows, generator(MASKED_SEED, length), 0.0, 0.0).tokens
     return rows
-
-
-def _spread(count: int, wanted: int) -> Tensor:
-    """Returns the indices of `wanted` rows, evenly over all `count`, so that books and stories are both included."""
-    return torch.linspace(0, count - 1, min(count, wanted)).long()
 
 
 def typed_limit(lab: Lab, plan: HeadPlan) -> int:
@@ -116,9 +80,9 @@ def typed_limit(lab: Lab, plan: HeadPlan) -> int:
     """
     if any(state.constant for state in plan.heads.values()):
         return lab.limit
-    if lab.task.name not in LENGTHS:
+    if not lab.task.lengths:
         return lab.limit
-    return min(TYPED, LENGTHS[lab.task.name][-1], lab.longest or TYPED)
+    return min(TYPED, lab.task.lengths[-1], lab.longest or TYPED)
 
 
 @torch.inference_mode()
@@ -174,7 +138,7 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
         task: task of the model.
         length: tokens per text.
         plan: plan of the heads.
-        longest: as in texts_of.
+        longest: as in Corpus.held_out_texts.
 
     Returns:
         predictions (count), loss (nats) and accuracy with standard errors due to the sampling of texts; the same per
@@ -208,7 +172,7 @@ def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
     if isinstance(task.corpus, MaskedCorpus):
         losses, right, whose = task.metric.measure(lab.model, length, interventions=lab.interventions(plan, length))
         return losses, right.float(), whose
-    texts, whose = texts_of(task, length, longest)
+    texts, whose = task.corpus.held_out_texts(length, longest)
     size, parts = max(1, CAPTURED // length), []
     for tokens, targets, rows in zip(texts.tokens.split(size), texts.targets.split(size), whose.split(size),
                                      strict=True):
@@ -236,7 +200,7 @@ def main() -> None:
 
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
     """Returns policy -> length -> result of `measure`."""
-    lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
+    lengths = [n for n in task.reader.lengths if n <= (lab.model.longest or math.inf)]
     work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
     readings: dict[str, dict[str, Any]] = {}
     began = time.perf_counter()

@@ -44,7 +44,7 @@ def has_tables(recipe: Recipe) -> bool:
 
 def trial_recipe(family: str, attention: str, rate: float, table_rate: float, second: bool = False) -> Recipe:
     """Returns the recipe of one trial; `second` is True for the second round, whose steps are those of SHORT."""
-    name, plan = f"{family}-{attention}", sweeps.PLANS[family]
+    name, plan = f"{family}-{attention}", sweeps.plan_of(family)
     recipe = short_recipe(name) if second else replace(RECIPES[name], steps=plan.steps, warmup=plan.warmup)
     return replace(recipe, learning_rate=rate, table_rate=table_rate)
 
@@ -71,7 +71,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
         loss = validation_loss(model, corpus, SCORED_ON)
         sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
 
-    plan = sweeps.PLANS[family]
+    plan = sweeps.plan_of(family)
     rates = plan.rates
     for rate in rates:
         attempt(rate, sweeps.USUAL_TABLE_RATE)
@@ -91,7 +91,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
 def main() -> None:
     """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("family", choices=sweeps.PLANS)
+    parser.add_argument("family", choices=VARIANTS)
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
