@@ -16,7 +16,7 @@ class Turns:
     """A semaphore with a queue, used as a context manager.
 
     Args:
-        places: maximum number of threads that hold a turn at the same time.
+        limit: maximum number of threads that hold a turn at the same time.
     """
 
     def __init__(self, limit: int) -> None:

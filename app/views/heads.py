@@ -107,7 +107,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
     st.session_state[session.MEASURE_Y] = state.heads.y
     st.session_state[session.MEASURED] = source
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
+        st.segmented_control(_("Measured on"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
                              required=True, format_func=lambda measure: _(SOURCES[measure]),
                              label_visibility="collapsed",
                              on_change=head_events.on_heads_view)

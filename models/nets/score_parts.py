@@ -100,7 +100,7 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
         raise StructureError(message("this head has no key: a small network computes the scores of all keys from the "
                                      "query's own vector, whatever the other tokens are"))
     if type(source) is not DotProduct:
-        raise StructureError(message("the scores of this attention type are not those of one query and one key alone"))
+        raise StructureError(message("the scores of this attention type depend on more than one query and one key"))
     query_names, read_by_query = _read(model, rows[kind], records, address, query)
     key_names, read_by_key = _encoded(model, rows[ENCODER], records, key) if is_cross else \
         _read(model, rows[kind], records, address, key)

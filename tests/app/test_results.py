@@ -141,7 +141,7 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
 
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed(judge(Evidence(tmp_path, tmp_path, tmp_path))))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed(judge(Evidence(tmp_path, tmp_path, tmp_path))))
     # without a new stamp the page would show cached charts of the stored claims
     monkeypatch.setattr(results, "_stamp", lambda: 0)
     app = opened()
@@ -159,20 +159,20 @@ CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
 
 def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     claim = replace(made_up()[0], key="curves", curves=CHARTS[1])
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed([claim]))
     app = opened()
     assert "curves" in [header["what"] for header, _ in all_sent(app, "figure")]
     assert "before learning curves were stored" not in texts(app)
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed([replace(claim, key="none", curves=None)]))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed([replace(claim, key="none", curves=None)]))
     assert "before learning curves were stored" in texts(opened())
 
 
 def test_models_that_wait_to_be_trained_again_are_named(monkeypatch):
     claim = replace(made_up()[0], waiting=("stories-[a](b)",))
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed([claim]))
     shown = [its for its in waiting(opened()) if "stories-[a](b)" in its]
     assert len(shown) == 1 and "learning rate" in shown[0]
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed(made_up()))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed(made_up()))
     assert not waiting(opened())
 
 
@@ -191,7 +191,7 @@ def made_up() -> list[Claim]:
 
 
 def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch):
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed(made_up()))
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed(made_up()))
     app = opened()
     assert not app.exception
     shown = texts(app)

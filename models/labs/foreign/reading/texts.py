@@ -37,8 +37,9 @@ OPINIONS = (
     (N_("Not bad"), "The food was not bad at all."),
 )
 TASKS = (
-    (N_("To translate"), "translate English to German: The house is wonderful."),
-    (N_("To sum up"), "summarize: The storm came in the night. It took the roof of the school, and the children had "
+    (N_("A text to translate"), "translate English to German: The house is wonderful."),
+    (N_("A text to summarise"),
+     "summarize: The storm came in the night. It took the roof of the school, and the children had "
                       "a week without lessons. On Monday the whole village helped to build a new one."),
     (N_("A sentence"), "The children played in the garden until it was dark."),
 )

@@ -76,8 +76,8 @@ def _own_sense(evidence: Evidence) -> Statement:
         "; "))
     return Statement(
         "disagreement-own", message("Each term makes heads differ in its own sense."),
-        message("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
-                "(outputs)"),
+        message("exp(D) from 0.917 to 0.935 (values, which the source calls subspaces), 0.007 to 0.219 (positions), "
+                "0.921 to 0.997 (outputs)"),
         message("exp(D), D = disagreement term: {values}", values=tables.each([
             (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
                             high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))

@@ -51,7 +51,7 @@ def _perplexity(evidence: Evidence) -> Statement:
                   alt=message("gated over softmax: {values}", values=alt))
     return Statement(
         "gated-perplexity", message("A gate on each head's output makes a better model."),
-        message("consistently better over thirty variants; no perplexities"),
+        message("consistently better over thirty variants; the perplexities are not available"),
         message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
         message("abstract"), message("perplexity below softmax's (significant); data and steps are "
                                                     "equal, and there are only 6,144 more parameters"),

@@ -228,7 +228,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                   alt=listed((message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-agree", message("Confidence and relevance agree on which heads matter."),
-        message("they agree, except for a few heads; no number"),
+        message("they agree, except for a few heads; the source gives no number"),
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
         message("notes on the paper"),

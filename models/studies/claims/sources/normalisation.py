@@ -35,7 +35,7 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # fraction of the heads for which the statement must be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
-QUALITATIVE = message("the post's words, no numbers")
+QUALITATIVE = message("statement of the post, without numbers")
 TABLE = message("table of the post, against 1/√d only; the control at a constant temperature is ours")
 
 
@@ -219,7 +219,7 @@ def _entropy(evidence: Evidence) -> Statement:
     readings = {"1/√d": evidence.entropies("masked-softmax", "trained"),
                 "log n": evidence.entropies("masked-softmax", "logn")}
     grown = {name: growth(by_length) for name, by_length in readings.items()}
-    rows = [{N_("reading"): name, "source": message("ln n grows by 2.08"),
+    rows = [{N_("inference setting"): name, "source": message("ln n grows by 2.08"),
              N_("here, entropy at 64"): f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
              N_("at 512"): f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
              N_("growth"): f"{statistics.fmean(values):+.2f} ± {statistics.pstdev(values):.2f}" if values

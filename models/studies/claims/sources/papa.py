@@ -25,7 +25,7 @@ REDRAWS, FEW = 2000, 7  # number of resamples of the drops; up to FEW trainings,
 CHANCE = 0.05  # significance level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern is computed, as in the source
 ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
-CURVES = message("abstract; figures, no table")
+CURVES = message("abstract; figures of the paper, without a table")
 
 LITTLE_TO_LOSE = message("The probe also reads the embeddings, which no head changes; how much attention adds to them "
                          "depends on the task.")
@@ -262,11 +262,11 @@ def _order(every: Sequence[Study]) -> Statement:
                      N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
     return Statement(
         "papa-order", message("The learned order is better than a random one where few heads stay live."),
-        message("no number; the source sorts heads by lambda and shows no random order"),
+        message("the source gives no number: it sorts heads by lambda and shows no random order"),
         tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
-        message("figures, no table"),
+        message("figures of the paper, without a table"),
         message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller when "
                 "the heads are chosen in the learned order than in a random order, for each measured model "
                 "(significant over three probes and three random orders)"),
