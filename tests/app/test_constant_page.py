@@ -60,7 +60,8 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(app) -> str:
     """Returns the text of the page and of the paragraphs that the events route can change."""
-    paragraphs = [text for header, _ in all_sent(app, "dial") if not header["group"] for text in header.get("texts", [])]
+    paragraphs = [text for header, _ in all_sent(app, "dial") if not header["group"] for text in header.get("texts",
+                                                                                                            [])]
     return "\n".join([*paragraphs, *(its.value for its in (*app.markdown, *app.caption, *app.info))])
 
 
