@@ -57,7 +57,7 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     notes = roles.badges(lab, measures.over_a_corpus(lab), state.heads.role)
-    content = [heads.grid_part(lab, state, after, notes=notes)]
+    content = [heads.grid_part(lab, state, after, notes=notes, is_tall=True)]
     return content if state.hides_answer else [*content, effect.part(lab, state, before, after)]
 
 

@@ -65,7 +65,7 @@ class Grid:
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
           policies: Sequence[str], bare: bool = False, led: bool = True,
           model: str = "", files: bool = False, unsaved: str | None = None, find: dict[str, Any] | None = None,
-          sentence: str = "", shading: str = "root", on_event: OnEvent) -> Content:
+          sentence: str = "", shading: str = "root", is_tall: bool = False, on_event: OnEvent) -> Content:
     """Displays the grids, with one selection. Layers and heads are counted from 0 here, and from 1 on the screen.
 
     Args:
@@ -83,6 +83,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
             no search.
         sentence: the beginning of the input text, for the downloaded picture of all heads.
         shading: how weights become colours, see head_map.
+        is_tall: True on a page about the tiles: several grids then use the width, and the controls are further down.
         files: True if files of all numbers can be requested.
         unsaved: the reason why the model under the plan cannot be saved for transformers; empty if the model can be
             saved, None if this is not offered.
@@ -115,6 +116,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
         header["sentence"] = sentence
     if shading != "root":
         header["shading"] = shading
+    if is_tall:
+        header["tall"] = True
     if find is not None:
         header["find"] = find
     return header, tiles

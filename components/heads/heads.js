@@ -22,7 +22,7 @@ import { createHeadControls } from './controls.js';
 import { gridOffer } from './download.js';
 import { createHeadGrid } from './grid.js';
 
-const HEIGHT = 400; // largest height of all tiles in px
+const HEIGHT = { usual: 400, tall: 600 }; // largest height of all tiles in px
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
@@ -99,7 +99,7 @@ function hint() {
 function update(state, data) {
   const shape = JSON.stringify(data.grids.map(({ kind, title, layers, heads }) => [kind, title, layers, heads]));
   const isNew = state.shape !== shape;
-  if (isNew) build(state, data.grids);
+  if (isNew) build(state, data);
   state.shape = shape;
   const look = { dark: state.dark, shading: data.shading, model: data.model };
   if (state.fresh || isNew)
@@ -118,12 +118,12 @@ function update(state, data) {
   if (state.fresh) for (const other of mounted) other.besideChanged?.();
 }
 
-function build(state, grids) {
+function build(state, { grids, tall }) {
   const focused = addressOf(state.root.getRootNode().activeElement);
   const titled = grids.length > 1;
   state.grids = grids.map(grid => createHeadGrid({ ...grid, title: titled ? grid.title : null }));
   // The height of all tiles is limited, so that the controls stay on the first screen.
-  state.board.style.setProperty('--most', `${tileSide(grids, HEIGHT)}px`);
+  state.board.style.setProperty('--most', `${tileSide(grids, tall ? HEIGHT.tall : HEIGHT.usual)}px`);
   state.board.replaceChildren(...state.grids.map(({ element }) => element));
   if (focused) targetOf(state, focused)?.focus({ preventScroll: true });
 }

@@ -127,3 +127,20 @@ def test_no_cell_of_a_table_of_results_has_four_lines_on_a_phone(visit: Callable
     page.locator("td").first.wait_for(timeout=60_000)
     lines = page.evaluate(LINES)
     assert len(lines) > 20 and not [text for text, count in lines if count > 3]
+
+
+def test_the_tiles_of_three_grids_use_the_width_of_the_page_heads(visit: Callable[..., Page]):
+    page = visit(page="heads", model="translation-softmax")
+    found = page.evaluate("""() => {
+      const root = [...document.querySelectorAll('*')].find(
+        element => element.shadowRoot?.querySelector('[data-part="heads"]')).shadowRoot;
+      const row = root.querySelector('.grid .row:nth-child(2)');
+      const last = row.lastElementChild.getBoundingClientRect();
+      const place = root.querySelector('.board').getBoundingClientRect();
+      const tile = root.querySelector('.tile.chosen');
+      const [frame, picture] = [tile.querySelector('.map'), tile.querySelector('canvas')];
+      return { share: (last.right - place.left) / place.width, shadow: getComputedStyle(frame).boxShadow,
+               heights: [frame, picture].map(element => element.getBoundingClientRect().height) };
+    }""")
+    assert found["share"] > 0.85
+    assert "3px" in found["shadow"] and found["heights"][0] == pytest.approx(found["heights"][1], abs=1)

@@ -24,7 +24,7 @@ SENTENCE = 160  # number of characters of the text in the downloaded picture of 
 
 def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", bare: bool = False, led: bool = True,
               files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None,
-              find: dict[str, Any] | None = None) -> Part:
+              find: dict[str, Any] | None = None, is_tall: bool = False) -> Part:
     """Returns all heads, one grid per attention block, with the controls of the selected heads.
 
     Args:
@@ -37,6 +37,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         files: True if the page also offers exports of all numbers (export.py).
         notes: head -> (a short text in the corner of its tile, the same information in words).
         find: the choice of the attention pattern to search for, as returned by finding.search.
+        is_tall: True if several grids use the width, although the controls are then further down.
     """
     selection = state.selection
     return heads.part(
@@ -44,7 +45,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
                             "scope": selection.scope},
         bare=bare, led=led, files=files, find=find, sentence=state.text[:SENTENCE] if files else "",
         unsaved=saved_model.refusal(lab, state.plan) if files else None, shading=state.shading,
-        on_event=head_events.on_heads,
+        is_tall=is_tall, on_event=head_events.on_heads,
         **content.grids(lab, state.plan, trace, notes))
 
 
