@@ -79,17 +79,17 @@ def trees(descriptor: Descriptor, depth: int = 4) -> st.SearchStrategy[dict[str,
         depth: largest depth of nested messages.
     """
     parts: dict[str, st.SearchStrategy[Any]] = {}
-    for its in descriptor.fields:
-        if its.type == FieldDescriptor.TYPE_MESSAGE:
-            if not depth or its.message_type.GetOptions().map_entry:
+    for entry in descriptor.fields:
+        if entry.type == FieldDescriptor.TYPE_MESSAGE:
+            if not depth or entry.message_type.GetOptions().map_entry:
                 continue
             value: st.SearchStrategy[Any] = st.deferred(
-                lambda kind=its.message_type: trees(kind, depth - 1))  # type: ignore[misc]
-        elif its.type in _VALUES:
-            value = _VALUES[its.type]
+                lambda kind=entry.message_type: trees(kind, depth - 1))  # type: ignore[misc]
+        elif entry.type in _VALUES:
+            value = _VALUES[entry.type]
         else:
             continue
-        parts[its.name] = st.lists(value, max_size=3) if its.is_repeated else value
+        parts[entry.name] = st.lists(value, max_size=3) if entry.is_repeated else value
     return st.dictionaries(st.sampled_from(sorted(parts)), st.none(), max_size=3).flatmap(
         lambda chosen: st.fixed_dictionaries({name: parts[name] for name in chosen})) if parts else st.just({})
 
@@ -105,9 +105,7 @@ def fill(message: Any, tree: dict[str, Any]) -> Any:
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, dict):
                 target = getattr(message, name)
-                fill(target.add() if isinstance(value, list) else target, each)
-                if not isinstance(value, list):
-                    target.SetInParent()
+                fill(target.add() if isinstance(value, list) else target, each).SetInParent()
             elif isinstance(value, list):
                 getattr(message, name).append(each)
             else:

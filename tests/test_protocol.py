@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from hypothesis import HealthCheck, given, settings
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.panels.prompt import continuation
-from app.panels.prompt.continuation import Continuation
+from app.panels.writing import continuation
+from app.panels.writing.continuation import Continuation
 from app.server.requests import messages
 from tests import protocol
 from tests.protocol import Page, Step

@@ -22,7 +22,8 @@ from app.panels.choice import card, companions
 from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
-from app.panels.prompt import effect, heads, picture, translation
+from app.panels.prompt import effect, heads, picture
+from app.panels.writing import translation
 from app.server import serving
 from app.state import session, visitor_models
 from app.state.handlers import events

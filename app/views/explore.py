@@ -14,7 +14,8 @@ from app.compute import AnyTrace
 from app.panels.answer import pair, writers
 from app.panels.page import frame, sections
 from app.panels.page.text import Reading
-from app.panels.prompt import continuation, effect, export, finding, forgetting, heads, picture, sampling, translation
+from app.panels.prompt import effect, export, finding, heads, picture
+from app.panels.writing import continuation, forgetting, sampling, translation
 from app.state import visit
 from app.state.lab_state import WRITERS, LabState
 from components.mounting import Part, mount

@@ -21,7 +21,8 @@ from app.panels.measured import measures, pruning, roles
 from app.panels.measured.pruning import Choice
 from app.panels.page import frame, text
 from app.panels.page.text import Reading
-from app.panels.prompt import effect, heads, translation
+from app.panels.prompt import effect, heads
+from app.panels.writing import translation
 from app.server import caches, serving
 from app.server.limits import LimitError
 from app.state import session, visit, visitor_models

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.panels.prompt import forgetting
+from app.panels.writing import forgetting
 from figures.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step

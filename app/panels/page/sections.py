@@ -10,8 +10,9 @@ from app.markdown import plain
 from app.panels.answer import by_layer, pair, why, writers
 from app.panels.choice import card
 from app.panels.measured import elsewhere
-from app.panels.prompt import forgetting, gates, minimal_heads, zoom
+from app.panels.prompt import gates, minimal_heads, zoom
 from app.panels.prompt.heads import selected
+from app.panels.writing import forgetting
 from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import HEAD, SECTIONS, LabState

@@ -1,1 +1,1 @@
-"""Panels about the prompt: heads, effect, gates, continuation, minimal heads, export."""
+"""Panels about the prompt: heads, effect, gates, minimal heads, export."""

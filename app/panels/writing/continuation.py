@@ -14,7 +14,7 @@ from streamlit.errors import StreamlitAPIException
 from app import compute
 from app.panels.page import text
 from app.panels.page.text import Reading
-from app.panels.prompt import forgetting
+from app.panels.writing import forgetting
 from app.server import limits, serving
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState

@@ -1,0 +1,1 @@
+"""Panels about generated text: continuation, sampling settings, limited memory, translation."""
