@@ -126,6 +126,7 @@ class Outline:
         lines, dots, rings: True if there are such points.
         spread: True if there are error bars.
         shown: indices of the series with values.
+        domain: smallest and largest value of the lines with their error bars; None if the axis shows all marks.
     """
 
     title: str
@@ -137,6 +138,7 @@ class Outline:
     rings: bool
     spread: bool
     shown: tuple[int, ...]
+    domain: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ class Layout:
         width, height: size of one panel in px; the app fits the width to the page.
         least: smallest width of a panel in px, in the app.
         ringed: True if rows for rings (values of the input text) may be added to the datasets later.
+        fits_lines: True if the vertical axes show the range of the lines. A ring outside is drawn at the edge.
         chooses: True to mark a position. The parameter `at` moves the position, and a click on a value selects it.
         at: the marked position.
         beside: width in px of a panel's axis and margin, for the app.
@@ -171,6 +174,7 @@ class Layout:
     height: int = 240
     least: int = 320
     ringed: bool = False
+    fits_lines: bool = False
     chooses: bool = False
     at: float | None = None
     beside: int = 64
@@ -211,7 +215,8 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
         shown, datasets[f"pointed{index}"] = _values_at(panel, len(series))
         outlines.append(Outline(panel.title, panel.heading, panel.percent, tuple(panel.rules), bool(panel.lines),
                                 bool(panel.dots), bool(panel.rings) or layout.ringed,
-                                any(point.spread for point in panel.lines), shown))
+                                any(point.spread for point in panel.lines), shown,
+                                _range(panel.lines) if layout.fits_lines and panel.lines else None))
     key = (tuple(series), tuple(outlines), replace(layout, values=tuple(layout.values)), theme)
     value = panels[0].title if len(panels) == 1 and panels[0].title else message("value")
     columns = [Column("panel", message("panel"))] if len(panels) > 1 else []
@@ -233,6 +238,11 @@ def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
                theme: Theme = "light") -> Parts:
     """Returns the chart of `line_parts` as an altair chart."""
     return line_parts(series, panels, layout, title, theme)
+
+
+def _range(points: Sequence[Point]) -> tuple[float, float]:
+    return (min(point.y - (point.spread or 0) for point in points),
+            max(point.y + (point.spread or 0) for point in points))
 
 
 def _row(one: Series, point: Point, form: str, order: int, sparse: bool, panel: str) -> dict[str, Any]:

@@ -189,6 +189,8 @@ class _Drawing:
         layout = self.layout
         scale = alt.Scale(zero=layout.zero, nice=True) if layout.y_scale == "linear" else alt.Scale(
             type="log") if layout.y_scale == "log" else alt.Scale(type="symlog", constant=layout.bend)
+        if panel.domain:
+            scale.domain, scale.clamp = list(panel.domain), True
         ticks = 5 if layout.height > 100 else 3
         axis = alt.Axis(format=".2~%", tickCount=ticks) if panel.percent else alt.Axis(tickCount=ticks)
         return alt.Y("y:Q", title=panel.title, scale=scale, axis=axis)

@@ -198,7 +198,7 @@ def _squares(fields: Sequence[Field], unit: str, title: str, most: float, down: 
                             for number, shape in enumerate(shapes)), columns=4)
 
     return Parts(key, build, datasets, columns, title, sentence(title, "", parts), theme,
-                 _natural(max([side * width for *_rest, width in shapes] + [8 * side])))
+                 _natural(max([side * width for *_rest, width in shapes] + [8 * side]), 0.6))
 
 
 def _rectangles(number: int, heading: str, note: str, rows: int, width: int, unit: str, title: str, most: float,
@@ -221,9 +221,14 @@ def _rectangles(number: int, heading: str, note: str, rows: int, width: int, uni
         width=side * width, height=side * rows, title=top)
 
 
-def _natural(widest: int) -> dict[str, Any]:
-    """Returns the layout values for the app: squares keep their size if there is enough room."""
-    return {"columns": 12, "least": widest + 40, "beside": 56, "natural": True}
+def _natural(widest: int, least: float = 1.0) -> dict[str, Any]:
+    """Returns the layout values for the app: squares keep their size if there is enough room.
+
+    Args:
+        widest: width in px of the widest picture.
+        least: the share to which pictures may shrink so that more of them stand side by side.
+    """
+    return {"columns": 12, "least": int(least * widest) + 40, "beside": 56, "natural": True}
 
 
 def _axis(channel: str, field: str, title: str, names: Sequence[str] = ()) -> Any:
