@@ -22,6 +22,7 @@ import models
 from app.panels.choice.card import card_of
 from app.state.link import query_of, read_query
 from models.studies import claims
+from models.studies.claims import OPEN, UNSURE
 from models.studies.prune_heads import SHIPPED
 from models.studies.transfer import encoders
 from models.tasks import TASKS
@@ -91,6 +92,16 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
     known |= {number.rstrip("%") for number in known}
     said = README.split("## Findings")[1].split("## Limits")[0]
     assert set(NUMBER.findall(said)) <= known
+
+
+def test_the_studies_list_what_would_decide_each_open_statement():
+    """docs/studies.md names exactly the statements that are inconclusive or not measured yet."""
+    page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+    section = page.split("## What would decide")[1].split("\n## ")[0]
+    named = [key for line in section.splitlines() if line.startswith("| `") for key in
+             re.findall(r"`([a-z0-9-]+)`", line.split(" | ")[0])]
+    assert sorted(named) == sorted(statement.key for claim in claims.read() for statement in claim.statements
+                                   if statement.verdict.word in (UNSURE, OPEN))
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():

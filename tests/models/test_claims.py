@@ -81,7 +81,7 @@ def test_replies_of_a_conversation_are_resampled_together(made: Made):
         replies(made, name, [5.0 if i // 10 % 3 else -6.5 for i in range(240)], each=10)
     replies(made, "softmax", [0.0] * 240, each=10)
     judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
-    assert judged.verdict.word == UNSURE and "Cannot be told: random above softmax" in str(judged.verdict.why)
+    assert judged.verdict.word == UNSURE and "Undecided: random above softmax" in str(judged.verdict.why)
     for name in ("random", "dense"):
         replies(made, name, [5.0 if i % 3 else -6.5 for i in range(240)], each=10)
     judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
