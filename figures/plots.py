@@ -63,7 +63,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
     layers.append(base.mark_point(filled=True, size=80).encode(
         shape=alt.Shape("which:N", legend=legend, scale=alt.Scale(
             domain=shown, range=[SHAPES[shape] for _colour, shape in styles.values()])),
-        tooltip=[alt.Tooltip("name:N", title=message("of")), alt.Tooltip("which:N", title=message("from")),
+        tooltip=[alt.Tooltip("name:N", title=message("name")), alt.Tooltip("which:N", title=message("origin")),
                  alt.Tooltip("shown:N", title=title)]).add_params(picked))
     return alt.layer(*layers).properties(width=480, height=alt.Step(26))
 

@@ -254,7 +254,7 @@ def _spec(panels: str) -> Spec:
 
 def _about(lab: Lab, before: AnyTrace, measured: dict[str, Any]) -> list[str]:
     """Returns sentences about the measurements that the chart shows."""
-    on_text = [_("KL on this text: from the unmodified predictions, in the chosen order.")]
+    on_text = [_("KL divergence on this text, from the predictions of the unmodified model, in the chosen order.")]
     return [*([_measured(measured)] if measured else []), *(on_text if pruning.has_curve_on_text(lab, before) else [])]
 
 

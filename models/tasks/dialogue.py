@@ -53,7 +53,8 @@ class DialogueReader(PairReader):
     limit = trained_length = LENGTH
     target_limit = TARGET_LENGTH
     examples = (
-        (N_("Asked about the profile"), "I am a cook. I have two dogs. I like to read. | Hi there! | Hello! How are "
+        (N_("A question about the profile"),
+         "I am a cook. I have two dogs. I like to read. | Hi there! | Hello! How are "
          "you? | I'm good, thanks. What do you do for a living?"),
         (N_("A pet"), "I am a cook. I have two dogs. I like to read. | Hello! | Hi! How are you? | I'm doing well. "
          "Do you have any pets?"),

@@ -50,7 +50,7 @@ def test_the_box_has_an_undo_of_its_own(visit):
     read(page, "a=1; a=?")
     expect(box(page)).to_have_value("a=1; a=?")
     page.get_by_role("gridcell").nth(3).click()
-    page.keyboard.press("Control+z")  # outside the box this key is the undo of the app, for selection and text
+    page.keyboard.press("Control+z")  # outside the box, the same key undoes the last change in the app
     page.get_by_role("button", name="Redo", exact=True).click()
     expect(box(page)).to_have_value(query(page)["text"])
 

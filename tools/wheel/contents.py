@@ -54,7 +54,7 @@ def _is_wanted(place: str, models: set[str]) -> bool:
 
 
 def released(root: Path) -> str:
-    """Returns the content of RELEASED (JSON): the file of a source distribution, else computed from the models."""
+    """Returns the content of RELEASED (JSON), from the file of a source distribution, or computed from the models."""
     stored = root / CHECKPOINTS / RELEASED
     if stored.exists():
         return stored.read_text(encoding="utf-8")

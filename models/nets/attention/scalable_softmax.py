@@ -24,7 +24,7 @@ class ScalableSoftmax(Softmax):
 
     title = N_("Scalable softmax")
     label, colour, dash = N_("scalable softmax"), 5, 1
-    line = N_("Softmax, sharper with length by a factor that each head learns.")
+    line = N_("Softmax that sharpens with length; each head learns how much.")
     formula = N_("A = softmax(s ln(n) · q kᵀ / √d),  s learned per head")
     published = "Nakanishi 2025, arXiv 2501.19399"
     trained_policy = ""

@@ -184,5 +184,5 @@ def open_picture(data: bytes) -> Image.Image:
 
 
 def _pair(size: Any) -> tuple[int, int]:
-    """Returns (height, width) of a number or a pair."""
+    """Returns (height, width) of a size that a config gives as one number or as a pair."""
     return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
