@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from models.lab import Lab, run
     from models.labs.foreign import load_folder
     from models.labs.saving import SavedModel, save_pretrained
-    from models.loading import cached, in_memory, load
+    from models.loading import cached, held, in_memory, load
     from models.plan import HeadPlan
     from models.trace import Output, Trace
 
@@ -41,6 +41,7 @@ _MODULES = {
     "SavedModel": "models.labs.saving",
     "save_pretrained": "models.labs.saving",
     "cached": "models.loading",
+    "held": "models.loading",
     "in_memory": "models.loading",
     "load": "models.loading",
     "HeadPlan": "models.plan",
@@ -50,7 +51,7 @@ _MODULES = {
 }
 
 __all__ = ["HeadAttribution", "HeadPlan", "Kind", "Lab", "LogitLens", "Output", "SavedModel", "Trace",
-           "head_attribution", "cached", "in_memory", "load", "load_folder", "logit_lens", "names", "run",
+           "head_attribution", "cached", "held", "in_memory", "load", "load_folder", "logit_lens", "names", "run",
            "save_pretrained"]
 
 

@@ -52,6 +52,9 @@ def cached(name: str) -> Lab | None:
     return lab
 
 
+held = cached  # the public name in version 1.0
+
+
 def in_memory() -> list[Lab]:
     """Returns all cached models, ours and imported ones."""
     return [*_held.copy().values(), *foreign.in_memory()]

@@ -130,3 +130,7 @@ def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.
 def test_models_of_a_family_share_their_task(loads: list[str]):
     """Models of a family share one task object, because its tokenizer is large."""
     assert len({id(models.load(name).task) for name in NAMES}) == 1
+
+
+def test_the_name_of_version_1_0_still_works():
+    assert models.held is models.cached
