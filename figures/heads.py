@@ -15,6 +15,7 @@ _SYMBOLS = {"triangle-up": "triangle-up", "triangle-down": "triangle-down", "cir
             "square": "square", "cross": "x"}
 _PLAIN = {"marker": {"opacity": 1}}  # plotly does not dim unselected points; rings mark the selected points
 _PICKED, _SELECTED = "#7471d8", "#82828c"  # colours of rings; contrast of 3 or more on light and dark ground
+_LABEL = 0.055, 0.05  # width and height of a name, as shares of the plot
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
                  theme: Theme | None = "light") -> Any:
     """Returns one measure of every head against another, as a plotly figure with zoom, box and lasso.
 
-    The value `customdata` of a mark is the index in `points`; rings have no `customdata`.
+    The value `customdata` of a mark is the index in `points`; rings and names have no `customdata`. Heads that stand
+    apart have their name beside the mark; the tooltip names every head.
 
     Args:
         points: the heads; layers differ in colour and shape.
@@ -62,6 +64,11 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
             marker={"size": 10, "opacity": 1, "line": {"width": 1.5},
                     "symbol": [f"{symbol}-open" if points[i].modified else symbol for i in indices]},
             selected=_PLAIN, unselected=_PLAIN)
+    named = _named(points)
+    figure.add_scatter(x=[points[i].x for i in named], y=[points[i].y for i in named], mode="markers+text",
+                       text=[points[i].name for i in named], textposition="top center", textfont={"size": 11},
+                       hoverinfo="skip", showlegend=False, cliponaxis=False, marker={"size": 16, "opacity": 0},
+                       selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}})
     for which, size, ring in ((list(picked), 17, _PICKED), ([selected], 23, _SELECTED)):
         figure.add_scatter(x=[points[i].x for i in which], y=[points[i].y for i in which], mode="markers",
                            hoverinfo="skip", showlegend=False, selected=_PLAIN, unselected=_PLAIN, marker={
@@ -130,6 +137,23 @@ def _range(values: Sequence[float]) -> list[float]:
         return [0.0, 1.0]
     margin = 0.06 * (max(known) - min(known)) or 1.0
     return [min(known) - margin, max(known) + margin]
+
+
+def _named(points: Sequence[HeadPoint]) -> list[int]:
+    """Returns the indices of the points with room for their name above the mark, those far from the middle first."""
+    ranges = [_range([point.x for point in points]), _range([point.y for point in points])]
+    at = [tuple((value - low) / (high - low) for value, (low, high) in zip((point.x, point.y), ranges, strict=True))
+          for point in points]
+    known = [i for i, (x, y) in enumerate(at) if x == x and y == y]
+    taken: list[tuple[float, float]] = []  # centres of the names
+    found = []
+    for i in sorted(known, key=lambda i: -abs(at[i][0] - 0.5) - abs(at[i][1] - 0.5)):
+        x, y = at[i][0], at[i][1] + _LABEL[1]
+        near = [at[j] for j in known if j != i] + taken
+        if all(abs(x - other) > _LABEL[0] or abs(y - height) > _LABEL[1] for other, height in near):
+            taken.append((x, y))
+            found.append(i)
+    return found
 
 
 def _tip(point: HeadPoint, across: str, up: str) -> str:

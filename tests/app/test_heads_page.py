@@ -67,12 +67,13 @@ def test_points_carry_their_heads_and_rings_none():
     """
     plan = HeadPlan().gate("self", 1, 2, 0.0)
     app = opened(page="heads", model="stories-softmax", text=TYPED, at="1.2", plan=str(plan))
-    *layers, picked, selected = traces(app)
+    *layers, names, picked, selected = traces(app)
     assert [index for layer in layers for index in layer["customdata"]] == list(range(32))
     assert len({(layer["name"], str(layer["marker"]["symbol"][0])) for layer in layers}) == 4
     assert [index for layer in layers for index, its in zip(layer["customdata"], layer["marker"]["symbol"],
                                                             strict=True) if its.endswith("-open")] == [10]
-    assert "customdata" not in selected and "customdata" not in picked and picked["x"] == []
+    assert not any("customdata" in trace for trace in (names, picked, selected)) and picked["x"] == []
+    assert "2.4" in names["text"]  # far from all others
     assert (selected["x"][0], selected["y"][0]) == points(app)[10]
 
 
