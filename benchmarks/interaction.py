@@ -23,6 +23,7 @@ MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
 # JavaScript: measures from the last event `kind` on the page to the frame after the component `part` has been updated.
+# Also stores the time until the update itself, in labTimesDrawn: up to two frames of 17 ms lie between the two.
 # `which` is the index of the component if there are several. Times are stored in labTimes, or in `into`. The listener
 # is on the window, because keys in the grids are handled there.
 WATCH = """
@@ -30,7 +31,9 @@ WATCH = """
   const times = globalThis[into] = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
   const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).filter(Boolean).at(which);
+  const drawn = globalThis[into + 'Drawn'] = [];
   let watching = false, began = 0, before = '';
+  new MutationObserver(() => drawn.push(performance.now() - began)).observe(root, { attributeFilter: ['data-drawn'] });
   const look = () => {
     if (root.dataset.drawn === before) return requestAnimationFrame(look);
     requestAnimationFrame(() => { times.push(performance.now() - began); watching = false; });
@@ -105,7 +108,9 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
                 bare.goto(f"{floor}/?n={n}")
                 received = count_bytes(page)
-                ours, theirs = [], []
+                ours: list[float] = []
+                theirs: list[float] = []
+                drawn: tuple[list[float], list[float]] = ([], [])
                 for view in (page, bare):
                     view.get_by_role("gridcell").first.wait_for()
                     view.wait_for_timeout(500)
@@ -117,7 +122,10 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                     ours.append(_act(page, action, turn))
                     waits = DEBOUNCE if action == "typing" else 0.0
                     theirs.append(_act(bare, "state" if action == "select" else action, turn) - waits)
-                rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS))
+                    for times, view, late in ((drawn[0], page, 0.0), (drawn[1], bare, waits)):
+                        times.append(view.evaluate("labTimesDrawn.at(-1)") - late)
+                rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS)
+                            | {"drawn p50 ms": quantile(drawn[0], 0.5), "floor drawn p50 ms": quantile(drawn[1], 0.5)})
                 page.close()
                 bare.close()
     return rows
