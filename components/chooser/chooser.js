@@ -126,7 +126,7 @@ function open(state) {
 
 function show(state, task) {
   const all = offered(state);
-  const now = all.find(its => its.task === task);
+  const now = all.find(tab => tab.task === task);
   if (!now) return;
   state.shown = task;
   state.made = madeFrom(state);

@@ -89,15 +89,17 @@ const answerText = (label, probability, right) =>
     make('small', { textContent: formatPercent(probability) }),
   );
 
-function answer({ answer: its }, changed) {
-  if (!its) return cell('–');
-  const before = answerText(its.before, its.p_before, its.right_before);
-  return changed ? cell(before, ' → ', answerText(its.after, its.p_after, its.right_after)) : cell(before);
+function answer({ answer: prediction }, changed) {
+  if (!prediction) return cell('–');
+  const before = answerText(prediction.before, prediction.p_before, prediction.right_before);
+  return changed
+    ? cell(before, ' → ', answerText(prediction.after, prediction.p_after, prediction.right_after))
+    : cell(before);
 }
 
-function loss({ loss: its }, changed) {
-  if (!its) return cell('–');
-  const { text, verdict } = factLine({ name: '', before: its[0], after: its[1] }, changed, true);
+function loss({ loss: value }, changed) {
+  if (!value) return cell('–');
+  const { text, verdict } = factLine({ name: '', before: value[0], after: value[1] }, changed, true);
   return cell(text, ...(verdict ? [make('b', { className: verdict.className, textContent: verdict.text })] : []));
 }
 

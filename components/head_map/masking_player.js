@@ -80,7 +80,7 @@ export function createMaskingPlayer() {
 
   const drawPointed = () => {
     strip.draw(t, pointed, j => forgotten(t + 1, j));
-    for (const its of pictures) its.mark(n, pointed);
+    for (const picture of pictures) picture.mark(n, pointed);
     setText(story, pointed === null ? maskingSentence(memory, t) : maskedSentence(memory, t, pointed));
   };
 

@@ -72,16 +72,16 @@ export function createHeadControls(state, hint) {
   const scope = make('strong', { className: 'scope' });
   const button = text => make('button', { type: 'button', textContent: text });
   const [live, constant, prune] = [button(_('Live')), button(_('Constant')), button(_('Prune'))];
-  const isPressed = its => its.getAttribute('aria-pressed') === 'true';
+  const isPressed = element => element.getAttribute('aria-pressed') === 'true';
   const changes = [
     [live, () => ({ constant: false, gate: 1 })],
     [constant, () => ({ constant: !isPressed(constant) })],
     [prune, () => ({ gate: isPressed(prune) ? 1 : 0 })],
   ];
-  for (const [its, change] of changes)
-    its.onclick = () => {
+  for (const [element, change] of changes)
+    element.onclick = () => {
       // The button is not `disabled`, so that it can be reached by keyboard, and its description gives the reason.
-      if (its.getAttribute('aria-disabled') !== 'true') send(change());
+      if (element.getAttribute('aria-disabled') !== 'true') send(change());
     };
 
   const label = { 'aria-label': _('Gate') };
@@ -125,14 +125,14 @@ export function createHeadControls(state, hint) {
       : several
         ? _('This model has no constant matrices of {title}', { title })
         : _('This model has no constant matrices');
-    for (const [its, reason, term] of [
+    for (const [element, reason, term] of [
       [live, closed, 'live'],
       [constant, closed || missing, 'constant'],
       [prune, closed, 'prune'],
     ]) {
-      setAttribute(its, 'aria-disabled', Boolean(reason));
-      if (its.title !== reason) its.title = reason;
-      setAttribute(its, 'aria-description', reason || glossaryText(term));
+      setAttribute(element, 'aria-disabled', Boolean(reason));
+      if (element.title !== reason) element.title = reason;
+      setAttribute(element, 'aria-description', reason || glossaryText(term));
     }
     slider.disabled = Boolean(closed);
   };

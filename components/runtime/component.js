@@ -30,7 +30,7 @@ export function applyStyle(root, name) {
   }
   const worn = root.adoptedStyleSheets;
   if (!worn.includes(sheets.get(name)))
-    root.adoptedStyleSheets = [...worn.filter(its => !its.isOurs), sheets.get(name)];
+    root.adoptedStyleSheets = [...worn.filter(sheet => !sheet.isOurs), sheets.get(name)];
 }
 
 let dark = null; // true if the page's theme is dark; cached while the page's components are displayed

@@ -67,8 +67,8 @@ export function createSaved(state, copy) {
       const states = stored();
       return [
         { text: _('Save this state…'), act: ask },
-        ...states.map(({ name: its, query }) => ({
-          text: _('Open: {name}', { name: its }),
+        ...states.map(({ name: title, query }) => ({
+          text: _('Open: {name}', { name: title }),
           act: () => state.send({ type: 'open', query }),
         })),
         ...(states.length

@@ -46,10 +46,10 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     if (refocus) button.focus();
   };
 
-  const item = ({ text: its, act, checked, disabled = false }) =>
+  const item = ({ text: label, act, checked, disabled = false }) =>
     make('button', {
       type: 'button',
-      textContent: its,
+      textContent: label,
       tabIndex: -1,
       attributes: {
         ...(checked === undefined ? { role: 'menuitem' } : { role: 'menuitemradio', 'aria-checked': checked }),
@@ -94,6 +94,6 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     event.preventDefault();
     event.stopPropagation();
   });
-  const rename = its => [button, menu].forEach(one => setAttribute(one, 'aria-label', its));
+  const rename = name => [button, menu].forEach(one => setAttribute(one, 'aria-label', name));
   return { element, button, rename, close: () => close(false) };
 }

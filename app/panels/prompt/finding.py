@@ -40,8 +40,8 @@ def search(lab: Lab, state: LabState, trace: AnyTrace) -> tuple[Notes, dict[str,
     for kind in lab.kinds:
         if kind.query_row == kind.key_row:
             maps = (compute.layer_of(lab, trace, state.plan, kind.name, layer).weights for layer in range(kind.layers))
-            scores = numpy.concatenate([pattern_scores(state.find, its[None], trace.rows[kind.query_row], kind.causal)
-                                        for its in maps])
+            scores = numpy.concatenate([pattern_scores(state.find, one[None], trace.rows[kind.query_row], kind.causal)
+                                        for one in maps])
             for layer, head in zip(*numpy.nonzero(numpy.nan_to_num(scores) >= LEAST), strict=True):
                 share = f"{scores[layer, head]:.0%}"
                 notes[kind.name, int(layer), int(head)] = share, _("{share} of its weight: {pattern}", share=share,

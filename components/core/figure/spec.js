@@ -15,9 +15,9 @@ export function recolour(value, colours) {
   if (Array.isArray(value)) return value.map(one => recolour(one, colours));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, its]) => [
+    Object.entries(value).map(([key, content]) => [
       key,
-      key === 'datasets' || key === 'data' || key === 'config' ? its : recolour(its, colours),
+      key === 'datasets' || key === 'data' || key === 'config' ? content : recolour(content, colours),
     ]),
   );
 }
@@ -169,7 +169,7 @@ export const picksOf = ({ datasets = {}, usermeta = {} }) =>
   usermeta.picks ? rowsOf(datasets).map(row => row[usermeta.picks]) : [];
 
 /** Returns the rows of a chart's table: those of all datasets whose names begin with `rows`. */
-const rowsOf = datasets => Object.entries(datasets).flatMap(([name, its]) => (name.startsWith('rows') ? its : []));
+const rowsOf = datasets => Object.entries(datasets).flatMap(([name, rows]) => (name.startsWith('rows') ? rows : []));
 
 /**
  * Returns the horizontal positions of the points on a chart's lines, in increasing order.

@@ -43,8 +43,8 @@ export function effectPicture(shown, facts, changed) {
 
 /** Returns all predictions, their KL divergences, and the loss of each token, one value per row. */
 export function effectTable({ predictions, tokens, strip, before, after }) {
-  const rows = predictions.flatMap(({ title, rows: its, kl, known }) => [
-    ...its.map(row => [title, _('probability'), row.label, row.before, row.after, known ? Number(row.right) : '']),
+  const rows = predictions.flatMap(({ title, rows: tokens, kl, known }) => [
+    ...tokens.map(row => [title, _('probability'), row.label, row.before, row.after, known ? Number(row.right) : '']),
     [title, _('KL divergence, nats'), '', 0, kl, ''],
   ]);
   if (typeof before === 'number') rows.push(['', _('loss on the text, nats'), '', before, after, '']);

@@ -172,7 +172,7 @@ def _memory(info: Any, config: Any, size: int) -> int:
     return size * BYTES_A_WEIGHT // SIZES.get(str(kind), 2)
 
 
-def download(found: Estimate, allowed: Access | None = None,
+def download(estimated: Estimate, allowed: Access | None = None,
              progress: Callable[[int, int], None] = lambda done, of: None,
              cancelled: Callable[[], bool] = lambda: False) -> Path:
     """Downloads all files of a model and returns the folder; files on this machine are not downloaded again."""
@@ -181,16 +181,17 @@ def download(found: Estimate, allowed: Access | None = None,
     token, done = _token(allowed or access()), 0
     folder = Path()
     _without_xet()
-    with _with_messages(found.repo):
-        for file, size in found.files:
+    with _with_messages(estimated.repo):
+        for file, size in estimated.files:
             if cancelled():
                 raise CancelledError
-            progress(done, found.download)
-            bar = _bar(partial(_add, progress, done, found.download), cancelled)
-            folder = Path(huggingface_hub.hf_hub_download(found.repo, file, revision=found.revision, token=token,
+            progress(done, estimated.download)
+            bar = _bar(partial(_add, progress, done, estimated.download), cancelled)
+            folder = Path(huggingface_hub.hf_hub_download(estimated.repo, file, revision=estimated.revision,
+                                                          token=token,
                                                           tqdm_class=bar)).parent
             done += size
-    progress(found.download, found.download)
+    progress(estimated.download, estimated.download)
     return folder
 
 
