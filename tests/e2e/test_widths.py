@@ -144,3 +144,16 @@ def test_the_tiles_of_three_grids_use_the_width_of_the_page_heads(visit: Callabl
     }""")
     assert found["share"] > 0.85
     assert "3px" in found["shadow"] and found["heights"][0] == pytest.approx(found["heights"][1], abs=1)
+
+
+def test_the_opening_is_read_from_the_last_row_at_1920(visit: Callable[..., Page]):
+    """No text of the experiment is smaller than 20 px on a projector's screen."""
+    page = visit(first=True, wait=False)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    shown = page.locator('[data-part="opening"]')
+    shown.locator(".digit").wait_for(timeout=30_000)
+    sizes = shown.evaluate("""root => [...root.querySelectorAll('*')]
+      .filter(e => e.offsetWidth && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+      .map(e => [e.className || e.tagName, parseFloat(getComputedStyle(e).fontSize)])""")
+    assert len(sizes) > 10
+    assert not [found for found in sizes if found[1] < 20]
