@@ -1,6 +1,6 @@
 """The picture of all statements in Chromium: its rows and its table lead to the details of a statement.
 
-pytest tests/e2e/test_results.py
+pytest tests/e2e/test_all_statements.py
 """
 
 from __future__ import annotations
