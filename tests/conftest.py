@@ -20,7 +20,8 @@ QUICK = ("models/", "components/", "app/test_state", "app/test_links", "app/test
          "app/test_jobs", "app/test_texts", "app/test_marked_texts", "app/test_exports", "app/test_compute",
          "test_docs", "test_data")
 SLOW = ("models/test_training", "models/test_pair_training", "models/test_sweep", "models/test_verdicts",
-        "models/test_foreign", "models/test_contract", "models/test_claim")
+        "models/test_foreign", "models/test_contract", "models/test_claim", "models/test_executor",
+        "models/test_encoders", "models/test_hostile_folders")
 
 # hypothesis has no deadline per example, because single examples are slow on a busy machine
 settings.register_profile("lab", deadline=None)
