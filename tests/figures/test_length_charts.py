@@ -1,6 +1,6 @@
 """Charts over text length: the vertical axes show the lines, and a ring outside their range is drawn at the edge.
 
-    pytest tests/figures/test_lengths.py
+    pytest tests/figures/test_length_charts.py
 """
 
 from __future__ import annotations
