@@ -30,6 +30,12 @@ def test_imports_follow_the_table():
     assert import_graph.violations(ROOT) == []
 
 
+def test_test_modules_have_distinct_names():
+    """pytest imports a test module by its name alone, so a second module of the same name ends the whole run."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert not {name for name in names if names.count(name) > 1}
+
+
 def test_package_roots_are_small():
     packages = ("app", "components", "models")
     large = {folder for folder in import_graph.large_packages(ROOT) if folder.startswith(packages)}
