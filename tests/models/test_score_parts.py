@@ -154,7 +154,7 @@ def test_imported_models(name: str, plan: HeadPlan):
             assert parts.weight == pytest.approx(float(trace.live[kind][layer, head, 3, 2]), abs=1e-6)
             assert not parts.key_names and not parts.rotates
             has_more = name == "t5gemma" or name == "t5" and kind != "cross"
-            assert (abs(parts.position) > 1e-5) == has_more, (kind, parts.position)
+            assert (abs(parts.position) > 1e-4) == has_more, (kind, parts.position)
 
 
 def test_dimensions_of_an_imported_model_by_hand():
