@@ -17,7 +17,7 @@ from components.mounting import Part
 from models import Lab
 from models.nets.score_parts import ScoreParts
 
-NOTHING = 1e-4  # the largest difference of a float32 score from q·k in float64 that is rounding
+NOTHING = 2e-5  # the largest difference of a float32 score from q·k in float64 that is rounding
 
 
 def is_offered(lab: Lab, trace: AnyTrace) -> bool:
