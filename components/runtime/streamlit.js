@@ -48,9 +48,12 @@ export function chosenTheme() {
 /** Makes each table that is wider than its place a stop of the tab key, so that the arrow keys can scroll it. */
 export function watchTables(signal) {
   let frame = 0;
+  // Sizes also change without new elements: fonts and styles arrive late, and an expander opens.
+  const sizes = new ResizeObserver(() => later());
   const check = () => {
     frame = 0;
     for (const place of document.querySelectorAll(`[data-testid="${TABLE}"] > div`)) {
+      for (const element of [place, ...place.children]) sizes.observe(element);
       if (place.scrollWidth > place.clientWidth) place.setAttribute('tabindex', '0');
       else place.removeAttribute('tabindex');
     }
@@ -59,7 +62,11 @@ export function watchTables(signal) {
   const observer = new MutationObserver(later);
   observer.observe(document.body, { childList: true, subtree: true });
   window.addEventListener('resize', later, { signal });
-  signal.addEventListener('abort', () => observer.disconnect());
+  later(); // the tables may have been drawn before this library arrived
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    sizes.disconnect();
+  });
 }
 
 /** Calls `look` in each frame and returns the first truthy result; null after MENU_TIME. */

@@ -232,7 +232,9 @@ def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
     trace = run_prompt(lab, prompt)
     for kind in lab.shape:
         norms = torch.stack([part.norm(dim=-1).T for part in read[kind]])
-        assert_close(torch.tensor(trace.norms[kind]), norms[..., :trace.norms[kind].shape[-1]])  # without padding
+        # The first positions, without padding. Products of other shapes round differently, depending on the processor.
+        assert_close(torch.tensor(trace.norms[kind]), norms[..., :trace.norms[kind].shape[-1]],
+                     **({"rtol": 1e-5, "atol": 1e-5} if name in WINDOWED else {}))
 
 
 def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
