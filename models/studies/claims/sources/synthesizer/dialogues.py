@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy
 from numpy import ndarray
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from models.studies.bootstrap import error
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources.synthesizer.summaries import INTERVAL, SUMMARISED, behind
-from models.studies.claims.statement import Chart, Statement
+from models.studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
+from models.studies.claims.statement import Statement
 from models.studies.claims.verdict import below_in_texts, conclude
 
 ALONE = ("random", "dense")
@@ -34,7 +34,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
     checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
         rouge, name, replies)) for name in ALONE]
     rows, here = [], N_("here, ROUGE-L")
-    for name in SUMMARISED:
+    for name in COMPARED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
         rows.append({
             N_("attention"): titles[name], N_("source, BLEU-1 / BLEU-4"): " / ".join(SCORES[name][:2]),
@@ -42,24 +42,18 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
             N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
             here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
             else tables.NOTHING})
-    points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
-              for name, values in rouge.items() for which, sign in (
-                  (message("here"), 0), (message("95% interval"), -1), (message("95% interval"), 1))]
-    chart = Chart("dots", points, "ROUGE-L", alt=listed((
-        message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean()))
-        for name, values in rouge.items()), "; "))
     return Statement(
         "synthesizer-dialogues", message("In small talk Synthesizers without softmax reply better than softmax."),
         message("ROUGE-L on PersonaChat: {values}", values=tables.each([
-            (titles[name], SCORES[name][2]) for name in SUMMARISED])),
+            (titles[name], SCORES[name][2]) for name in COMPARED])),
         message("ROUGE-L: {values}", values=tables.each([
-            (titles[name], row[here]) for name, row in zip(SUMMARISED, rows, strict=True)])),
+            (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
         message("tables, in a copy of the paper"),
         message("ROUGE-L of random and of dense is above softmax's (significant when the conversations of the 2,731 "
                 "replies, the same for all models, are resampled); one training of each. ± is the 95% interval by the "
                 "choice of conversations. Mixtures and BLEU are shown for comparison and do not count"),
-        conclude(checks), rows, chart if points else None,
-        f"python -m models.studies.generated.rouge {' '.join(f'dialogue-{name}' for name in SUMMARISED)}",
+        conclude(checks), rows, rouge_chart(rouge, errors, titles),
+        f"python -m models.studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
         message("Many replies follow from the last turn, and cross-attention, which is softmax in all models, finds "
                 "the words of the profile."), verified=False)
 
@@ -71,7 +65,7 @@ def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
     """
     rouge: dict[str, ndarray] = {}
     replies = numpy.array([], int)
-    for name in SUMMARISED:
+    for name in COMPARED:
         study = evidence.study(f"dialogue-{name}", "rouge")
         replies = replies if len(replies) else numpy.array(study.get("conversations", ()), int)
         values = numpy.array(study.get("texts", ()), float)

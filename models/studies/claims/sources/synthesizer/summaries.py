@@ -15,7 +15,7 @@ from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import below_in_texts, conclude
 
 MIXED = ("dense-softmax", "random-softmax")
-SUMMARISED = ("softmax", "random", "dense", *MIXED)
+COMPARED = ("softmax", "random", "dense", *MIXED)
 INTERVAL = 1.96  # half-width of the 95% interval in standard errors
 
 
@@ -26,20 +26,14 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         evidence: files to judge by.
         titles: attention type -> its title.
     """
-    rouge = {name: values for name in SUMMARISED
+    rouge = {name: values for name in COMPARED
              if len(values := array(evidence.study(f"summary-{name}", "rouge").get("texts", ()), float))}
     errors = {name: INTERVAL * error(values, values * 0 + 1) for name, values in rouge.items()}
     checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), behind(rouge, name))
               for name in MIXED]
     rows = [{N_("attention"): titles[name], N_("source"): "35.95" if name == "random-softmax" else tables.NOTHING,
              N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
-             else tables.NOTHING} for name in SUMMARISED]
-    points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
-              for name, values in rouge.items() for which, sign in (
-                  (message("here"), 0), (message("95% interval"), -1), (message("95% interval"), 1))]
-    chart = Chart("dots", points, "ROUGE-L", alt=listed((
-        message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean()))
-        for name, values in rouge.items()), "; "))
+             else tables.NOTHING} for name in COMPARED]
     return Statement(
         "synthesizer-summaries", message("Mixed with softmax, Synthesizers summarise better than softmax."),
         message("composed with dot-product attention they consistently outperform Transformers; random + softmax: "
@@ -50,10 +44,26 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         message("ROUGE-L of each mixture is above softmax's (significant). All models summarise the same 1,500 "
                 "reports, which the test resamples; each model was trained once. ± is the 95% interval by the choice "
                 "of reports. Random and dense are shown for comparison and do not affect the verdict"),
-        conclude(checks), rows, chart if points else None,
-        f"python -m models.studies.generated.rouge {' '.join(f'summary-{name}' for name in SUMMARISED)}",
+        conclude(checks), rows, rouge_chart(rouge, errors, titles),
+        f"python -m models.studies.generated.rouge {' '.join(f'summary-{name}' for name in COMPARED)}",
         message("The causes of accidents have a fixed form, and cross-attention, which is softmax in all models, finds "
                 "the words to copy."), verified=False)
+
+
+def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
+    """Returns the chart of the mean ROUGE-L of each attention type with its 95% interval; None if nothing is measured.
+
+    Args:
+        rouge: attention type -> (T,) ROUGE-L of each text.
+        errors: attention type -> half-width of the interval of the mean.
+        titles: attention type -> its title.
+    """
+    points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
+              for name, values in rouge.items() for which, sign in (
+                  (message("here"), 0), (message("95% interval"), -1), (message("95% interval"), 1))]
+    alt = listed((message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean()))
+                  for name, values in rouge.items()), "; ")
+    return Chart("dots", points, "ROUGE-L", alt=alt) if points else None
 
 
 def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
