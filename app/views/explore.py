@@ -82,7 +82,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     shown = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    top = st.container()  # for the translation; what is below keeps its place where there is none
+    top = st.container()  # for the translation; without one, it stays empty, so that the page below does not move
     with st.container(key="work"):  # style.css puts the effect below the heads on a narrow screen
         # large type has larger gaps, so other widths keep the size of the tiles
         widths = [35, 38, 27] if state.teach else [32, 40, 28]

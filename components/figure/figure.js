@@ -150,7 +150,7 @@ const datumOf = item => item?.datum?.datum ?? item?.datum;
 /** Returns the horizontal position of a mark's datum. */
 const positionOf = item => datumOf(item)?.x;
 
-/** Chooses a row of the chart: sends its value, and shows the element of the page that has the value as its id. */
+/** Chooses a row of the chart: sends the row's value, and shows the element whose id is this value. */
 function pick(state, value) {
   if (value === undefined) return;
   state.send({ type: 'pick', value });

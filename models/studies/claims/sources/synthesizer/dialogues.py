@@ -49,9 +49,10 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
         message("tables, in a copy of the paper"),
-        message("ROUGE-L of random and of dense is above softmax's (significant when the conversations of the 2,731 "
-                "replies, the same for all models, are resampled); one training of each. ± is the 95% interval by the "
-                "choice of conversations. Mixtures and BLEU are shown for comparison and do not count"),
+        message("ROUGE-L of random and of dense is above softmax's (significant). All models reply to the same 2,731 "
+                "texts; the test resamples their conversations; each model was trained once. ± is the 95% interval "
+                "by the choice of conversations. Mixtures and BLEU are shown for comparison and do not affect the "
+                "verdict"),
         conclude(checks), rows, rouge_chart(rouge, errors, titles),
         f"python -m models.studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
         message("Many replies follow from the last turn, and cross-attention, which is softmax in all models, finds "
