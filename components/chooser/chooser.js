@@ -17,7 +17,7 @@ export const catalogue = defineComponent({
 });
 
 const LONG = 16; // characters of a model's name; a longer name is displayed smaller and on two lines
-const MINE = 'mine'; // key of the tab with the visitor's own models
+const OWN_MODELS = 'mine'; // key of the tab with the visitor's own models
 
 function create(state) {
   const part = (tag, className, properties = {}) => make(tag, { className, ...properties });
@@ -111,8 +111,9 @@ const madeFrom = ({ data, dark }) =>
 function offered({ data }) {
   const tasks = known?.offered[currentLanguage()] ?? [];
   if (!data.foreign.length) return tasks;
-  const mine = { task: MINE, title: _('Your model'), line: _('Models that were opened on the page *Your model*.') };
-  return [...tasks, { ...mine, groups: [{ source: '', models: data.foreign }] }];
+  const line = _('Models that were opened on the page *Your model*.');
+  const groups = [{ source: '', models: data.foreign }];
+  return [...tasks, { task: OWN_MODELS, title: _('Your model'), line, groups }];
 }
 
 function open(state) {
@@ -156,24 +157,24 @@ function show(state, task) {
 }
 
 function card(state, { name, title, line }) {
-  const there = name === state.data.model;
+  const isCurrent = name === state.data.model;
   const element = make(
     'a',
     { href: stateQuery({ model: name }), dataset: { model: name } },
     picture(state, name),
     make('span', { className: 'words' }, make('b', { textContent: title }), make('span', { textContent: line })),
   );
-  if (there) setAttribute(element, 'aria-current', 'true');
+  if (isCurrent) setAttribute(element, 'aria-current', 'true');
   return element;
 }
 
 /** Creates thumbnails of four heads of the model. */
 function picture({ dark }, name) {
   const element = make('span', { className: 'picture', attributes: { 'aria-hidden': true } });
-  const found = known?.pictures[name];
-  if (!found) return element;
-  const bytes = Uint8Array.from(atob(found.heads), letter => letter.charCodeAt(0));
-  const { side } = found;
+  const thumbnails = known?.pictures[name];
+  if (!thumbnails) return element;
+  const bytes = Uint8Array.from(atob(thumbnails.heads), letter => letter.charCodeAt(0));
+  const { side } = thumbnails;
   const table = colourTable(dark, 'sequential');
   for (let head = 0; head < bytes.length / side ** 2; head += 1) {
     const canvas = make('canvas');

@@ -178,12 +178,12 @@ export function stripSentence(entry, strip) {
 }
 
 function valueSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
-  const said = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
-  if (after === null) return what ? _('{token}: no {what}', said) : _('{token}: unknown', said);
-  if (before === null) return _('{token}: {what} {now} {unit}', said).replace(/ {2,}/g, ' ').trim();
+  const names = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
+  if (after === null) return what ? _('{token}: no {what}', names) : _('{token}: unknown', names);
+  if (before === null) return _('{token}: {what} {now} {unit}', names).replace(/ {2,}/g, ' ').trim();
   const change = after - before;
   return _('{token}: {what} {before} → {now} ({change}, {word})', {
-    ...said,
+    ...names,
     before: before.toFixed(3),
     change: shownChange(before, after),
     word: changeVerdict(change, judged)[1],

@@ -2,7 +2,7 @@
 
 const NAMES = { '\n': '↵', '\r': '↵', '\t': '⇥', '\x7f': '␡', '\xa0': '␣', '\xad': '‧' };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
-const KEPT = /[\u200c\u200d]/; // joiners are kept, because they are parts of emoji and of Arabic and Indic words
+const JOINERS = /[\u200c\u200d]/; // joiners are kept, because they are parts of emoji and of Arabic and Indic words
 
 /** Returns a text with a symbol for every invisible character except blanks. */
 export const visibleText = text =>
@@ -10,7 +10,7 @@ export const visibleText = text =>
     const code = sign.codePointAt(0);
     if (NAMES[sign]) return NAMES[sign];
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-    if (KEPT.test(sign)) return sign;
+    if (JOINERS.test(sign)) return sign;
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
   });
 
@@ -94,15 +94,15 @@ export function diffWords(before, after) {
 
 /** Returns one list of flags per list of words: 1 for words in the longest common subsequence of both lists. */
 function commonWords(old, now) {
-  const kept = [old, now].map(words => new Uint8Array(words.length));
+  const isCommon = [old, now].map(words => new Uint8Array(words.length));
   let start = 0;
   while (start < Math.min(old.length, now.length) && old[start] === now[start]) start += 1;
   let [m, n] = [old.length, now.length];
   while (m > start && n > start && old[m - 1] === now[n - 1]) [m, n] = [m - 1, n - 1];
-  kept[0].fill(1, 0, start).fill(1, m);
-  kept[1].fill(1, 0, start).fill(1, n);
+  isCommon[0].fill(1, 0, start).fill(1, m);
+  isCommon[1].fill(1, 0, start).fill(1, n);
   const [height, width] = [m - start, n - start];
-  if (!height || !width || Math.max(height, width) > MOST_WORDS) return kept;
+  if (!height || !width || Math.max(height, width) > MOST_WORDS) return isCommon;
   // longest[i][j] is the length of the longest common subsequence from i and j on
   const longest = Array.from({ length: height + 1 }, () => new Uint16Array(width + 1));
   for (let i = height - 1; i >= 0; i -= 1)
@@ -111,19 +111,19 @@ function commonWords(old, now) {
         old[start + i] === now[start + j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
   for (let i = 0, j = 0; i < height && j < width; ) {
     if (old[start + i] === now[start + j]) {
-      kept[0][start + i] = kept[1][start + j] = 1;
+      isCommon[0][start + i] = isCommon[1][start + j] = 1;
       i += 1;
       j += 1;
     } else if (longest[i + 1][j] >= longest[i][j + 1]) i += 1;
     else j += 1;
   }
-  return kept;
+  return isCommon;
 }
 
-function pieces(words, kept) {
+function pieces(words, isCommon) {
   const isBlank = i => /^\s+$/.test(words[i]);
   const changed = words.map((_, i) =>
-    isBlank(i) ? i > 0 && i < words.length - 1 && !kept[i - 1] && !kept[i + 1] : !kept[i],
+    isBlank(i) ? i > 0 && i < words.length - 1 && !isCommon[i - 1] && !isCommon[i + 1] : !isCommon[i],
   );
   const joined = [];
   words.forEach((text, i) => {

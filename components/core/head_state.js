@@ -133,12 +133,12 @@ export function someHeads(kind, heads) {
 
 /** Returns the selected heads of a grid as [layer, head] pairs; the head in the large map is first. */
 export function headsOf(selection, { kind, layers, heads }) {
-  const found = kind === selection.kind ? [[selection.layer, selection.head]] : [];
+  const pairs = kind === selection.kind ? [[selection.layer, selection.head]] : [];
   for (let layer = 0; layer < layers; layer += 1)
     for (let head = 0; head < heads; head += 1)
       if (inScope(selection, kind, layer, head) && (layer !== selection.layer || head !== selection.head))
-        found.push([layer, head]);
-  return found;
+        pairs.push([layer, head]);
+  return pairs;
 }
 
 /** Returns the selection after Ctrl and a click on a head: the head is added, or removed if other heads remain. */

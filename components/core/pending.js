@@ -81,7 +81,7 @@ const FEW = 9; // largest number of positions for which each position has a numb
 /**
  * Returns the positions with a number under the slider: all positions if there are few, else the first and the last.
  */
-export const sliderTicks = places => (places.length > FEW ? [places[0], places.at(-1)] : places);
+export const sliderTicks = positions => (positions.length > FEW ? [positions[0], positions.at(-1)] : positions);
 
 /**
  * Tracks the position that the visitor has chosen for each group. Components of a group show this position before

@@ -7,8 +7,8 @@ const LONGEST = 80; // largest number of characters of a name
 /** Parses the saved states, [{name, query}], from a stored string; invalid entries are ignored. */
 export function readSaved(text) {
   try {
-    const found = JSON.parse(text ?? '[]');
-    return (Array.isArray(found) ? found : []).flatMap(each =>
+    const parsed = JSON.parse(text ?? '[]');
+    return (Array.isArray(parsed) ? parsed : []).flatMap(each =>
       typeof each?.name === 'string' && typeof each.query === 'string' ? [{ name: each.name, query: each.query }] : [],
     );
   } catch {

@@ -25,7 +25,7 @@ function create(state) {
   const ticks = make('div', { className: 'ticks', attributes: { 'aria-hidden': true } });
   const slider = make('div', { className: 'slider' }, name, input, ticks);
   const words = make('span');
-  const output = make('p', { className: 'told', attributes: { role: 'status' } }, words);
+  const output = make('p', { className: 'output', attributes: { role: 'status' } }, words);
   const head = make('tr');
   const body = make('tbody');
   const table = make('table', {}, make('thead', {}, head), body);

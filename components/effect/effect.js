@@ -153,16 +153,16 @@ function showKey({ key }, { changed, hint }) {
 }
 
 /** Shows the top-1 prediction in large type, with a cross if the change made the prediction wrong. */
-function showAnswer({ answer, drawn }, said) {
-  answer.hidden = !said;
-  if (!said) return;
+function showAnswer({ answer, updates }, content) {
+  answer.hidden = !content;
+  if (!content) return;
   const [token, verdict, before] = answer.children;
-  if (drawn && token.textContent !== said.token && !matchMedia('(prefers-reduced-motion: reduce)').matches)
+  if (updates && token.textContent !== content.token && !matchMedia('(prefers-reduced-motion: reduce)').matches)
     token.animate([{ transform: 'translateY(-12px)', opacity: 0 }, {}], { duration: 400, easing: 'ease' });
-  setText(token, said.token);
-  setText(verdict, said.verdict);
-  setText(before, said.before);
-  answer.className = `answer ${said.className}`;
+  setText(token, content.token);
+  setText(verdict, content.verdict);
+  setText(before, content.before);
+  answer.className = `answer ${content.className}`;
 }
 
 const createRow = () =>
@@ -243,17 +243,17 @@ function showFacts(state, shown, data) {
           {},
           make('span', { className: 'name' }, term ? termElement(term, name) : name),
           ' ',
-          index === undefined ? make('span') : make('button', { type: 'button', className: 'there' }),
+          index === undefined ? make('span') : make('button', { type: 'button', className: 'position' }),
           make('b'),
         ),
       ),
     );
   }
   // Unchanged texts are not written again, because screen readers announce each write to a live region.
-  lines.forEach(({ text, verdict, index: there }, index) => {
+  lines.forEach(({ text, verdict, index: position }, index) => {
     const [, value, judged] = facts.children[index].children;
     setText(value, text);
-    if (there !== undefined) value.onclick = () => goTo(state, there);
+    if (position !== undefined) value.onclick = () => goTo(state, position);
     setText(judged, verdict?.text ?? '');
     judged.className = verdict?.className ?? '';
   });

@@ -36,11 +36,11 @@ export function createEffectPeek(root, rows) {
   observer.observe(rows);
   return {
     show(data, prediction) {
-      const said = effectPeek(data, prediction);
-      setText(title, said.title);
-      setText(text, said.text);
-      setText(verdict, said.verdict?.text ?? '');
-      verdict.className = `verdict ${said.verdict?.className ?? ''}`;
+      const content = effectPeek(data, prediction);
+      setText(title, content.title);
+      setText(text, content.text);
+      setText(verdict, content.verdict?.text ?? '');
+      verdict.className = `verdict ${content.verdict?.className ?? ''}`;
     },
     stop() {
       observer.disconnect();

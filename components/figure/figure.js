@@ -17,7 +17,7 @@ const MANY = 3000; // number of rows above which a canvas is faster than SVG
 
 function create(state) {
   const plot = make('div', { className: 'plot', attributes: { role: 'img', 'aria-describedby': 'numbers' } });
-  const numbers = make('div', { id: 'numbers', className: 'said', hidden: true });
+  const numbers = make('div', { id: 'numbers', className: 'description', hidden: true });
   const problem = make('p', { className: 'problem', hidden: true, attributes: { role: 'status' } });
   const table = make('table');
   const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
@@ -208,8 +208,8 @@ function showTable(state, shown) {
 function offer(state) {
   const { title, about, models, what, spec, here = '' } = state.data;
   const at = spec.usermeta?.chooses ? position(state) : undefined;
-  const told = here ? [...about, `${here}: ${at}.`] : about;
-  return { title, about: told, models, what, table: () => tableOf(spec), figure: figureFiles(spec, at) };
+  const lines = here ? [...about, `${here}: ${at}.`] : about;
+  return { title, about: lines, models, what, table: () => tableOf(spec), figure: figureFiles(spec, at) };
 }
 
 export const figure = defineComponent({

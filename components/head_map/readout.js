@@ -23,14 +23,14 @@ const LOOKS = {
 export function createReadout() {
   const [first, second] = [make('div', { className: 'first' }), make('div', { className: 'second' })];
   const element = make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
-  let said = '';
+  let firstText = '';
   return {
     element,
     say(one, two) {
       const parts = [one].flat();
       const text = parts.map(part => part.textContent ?? part).join('');
-      if (text !== said) first.replaceChildren(...parts);
-      said = text;
+      if (text !== firstText) first.replaceChildren(...parts);
+      firstText = text;
       setText(second, two);
     },
   };
@@ -57,7 +57,7 @@ export function createShading(choose) {
 export function createLegend() {
   const box = make('div', { className: 'scale' });
   const element = make('div', { className: 'legend' });
-  let said = null;
+  let ends = null;
   return {
     element,
     show({ dark, scale, ticks, before, after }) {
@@ -68,8 +68,8 @@ export function createLegend() {
       box.replaceChildren(bar, ...marks);
       const words = `${before.textContent}\n${after.textContent}`;
       // an unchanged legend is not replaced, so that the focus and an open tip stay
-      if (words !== said) element.replaceChildren(before, box, after);
-      said = words;
+      if (words !== ends) element.replaceChildren(before, box, after);
+      ends = words;
     },
   };
 }

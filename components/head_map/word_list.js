@@ -22,13 +22,13 @@ export function createWordList(onPoint) {
     attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it attends to') },
   });
   let spans = []; // one {span, number (the label's element), step} per word
-  let [pointed, kept, rest] = [null, null, 0];
+  let [pointed, chosen, rest] = [null, null, 0];
   let framed = null;
 
-  const at = () => pointed ?? kept ?? rest;
-  const change = (nextPointed, nextKept) => {
+  const at = () => pointed ?? chosen ?? rest;
+  const change = (nextPointed, nextChosen) => {
     const before = at();
-    [pointed, kept] = [nextPointed, nextKept];
+    [pointed, chosen] = [nextPointed, nextChosen];
     if (at() !== before) onPoint(at());
   };
   const under = event => {
@@ -44,10 +44,10 @@ export function createWordList(onPoint) {
 
   element.addEventListener('pointerover', event => {
     const index = under(event); // gaps between words have no index; the current word then stays
-    if (index !== null && event.pointerType === 'mouse') change(index, kept);
+    if (index !== null && event.pointerType === 'mouse') change(index, chosen);
   });
   element.addEventListener('pointerleave', event => {
-    if (event.pointerType === 'mouse') change(null, kept);
+    if (event.pointerType === 'mouse') change(null, chosen);
   });
   element.addEventListener('click', event => {
     const index = under(event);
@@ -61,7 +61,7 @@ export function createWordList(onPoint) {
     const next = index === null ? undefined : nextWord(boxes(), index, event.key);
     if (next === undefined) return;
     // if no word is chosen, the page handles Escape, which ends large type
-    if (next === null && kept === null) return;
+    if (next === null && chosen === null) return;
     event.preventDefault();
     change(null, next);
     spans[at()].span.focus({ preventScroll: next === null });
@@ -130,7 +130,7 @@ export function createWordList(onPoint) {
       const count = rows.flat().length;
       const focused = spans.findIndex(({ span }) => span === span.getRootNode().activeElement);
       [spans, framed, pointed] = [[], null, null];
-      kept = kept === null || kept >= count ? null : kept;
+      chosen = chosen === null || chosen >= count ? null : chosen;
       const title = i => (rows.length > 1 ? titles[i] : '');
       element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, title(i), i ? PLAIN : about)));
       element.classList.toggle('long', count > LONG);

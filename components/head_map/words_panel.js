@@ -162,8 +162,8 @@ function tinted(state) {
     const grid = beside?.grids.find(({ kind }) => kind === beside.selection.kind);
     if (!grid || !fitsThumbnails(grid, queries, keys)) return null;
     const tiles = beside.arrays[`tiles ${grid.kind}`].data;
-    const found = meanPattern(grid, tiles, mean === 'layer' ? data.layer : null, queries, keys);
-    return found && { what: 'share', row: shares(found.value), about: !found.exact };
+    const pattern = meanPattern(grid, tiles, mean === 'layer' ? data.layer : null, queries, keys);
+    return pattern && { what: 'share', row: shares(pattern.value), about: !pattern.exact };
   }
   if (view === 'mask') {
     const mask = accumulateMask(data.arrays.selected.data, queries);

@@ -29,8 +29,8 @@ function scaleOf(state) {
   });
   const sendScale = policy => {
     const length = Number(base.value);
-    const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
-    state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
+    const isValid = Number.isInteger(length) && length >= 2 && length <= 9999;
+    state.send({ type: 'scale', policy, base: isValid ? length : state.now.scale.base });
     base.value = ''; // an invalid number is removed, and `show` writes the valid number
     state.refresh();
   };

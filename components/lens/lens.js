@@ -35,15 +35,15 @@ function update(state, data) {
   state.message.hidden = !data.message;
   state.wide.hidden = state.readout.hidden = Boolean(data.message);
   if (data.message || !state.fresh) return;
-  const [layers, places] = shape;
+  const [layers, positions] = shape;
   const layout = JSON.stringify([shape, tokens]);
   const isNew = state.layout !== layout;
-  if (isNew) build(state, layers, places, tokens);
+  if (isNew) build(state, layers, positions, tokens);
   state.layout = layout;
   setAttribute(state.table, 'aria-label', _('Predictions by layer'));
   const [ids, probabilities] = numbersOf(data);
   for (let layer = 0; layer < layers; layer += 1)
-    for (let place = 0; place < places; place += 1) {
+    for (let place = 0; place < positions; place += 1) {
       const cell = state.cells[layer][place];
       const [{ word, probability }] = lensCell(data, ids, probabilities, layer, place);
       const part = weightStep(probability) / 255;
@@ -75,10 +75,10 @@ function topChanged(data, layer, place) {
   return old !== now;
 }
 
-function build(state, layers, places, tokens) {
+function build(state, layers, positions, tokens) {
   const head = make('tr', {}, make('th'), ...tokens.map(token => make('th', { scope: 'col' }, tokenElement(token))));
   state.cells = Array.from({ length: layers }, () =>
-    Array.from({ length: places }, () => make('td', { tabIndex: -1, attributes: { role: 'gridcell' } })),
+    Array.from({ length: positions }, () => make('td', { tabIndex: -1, attributes: { role: 'gridcell' } })),
   );
   const rows = state.cells.map((cells, layer) =>
     make('tr', {}, make('th', { scope: 'row', textContent: lensRow(layer) }), ...cells),

@@ -26,7 +26,7 @@ function create(state) {
   const show = button('show', _('Show the answer'), () => answer(state, null));
   const because = part('p', 'because', { role: 'status' });
   const question = make('div', { className: 'question' }, ask, choices, because);
-  const status = part('p', 'said', { role: 'status' });
+  const status = part('p', 'status', { role: 'status' });
   const [back, forth] = [
     button('back', _('Back'), () => go(state, 'back')),
     button('forth', '', () => go(state, 'forth')),
@@ -43,7 +43,7 @@ function create(state) {
       { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
       make('header', {}, title, count, teach, leave),
       stepList,
-      make('div', { className: 'told' }, heading, text),
+      make('div', { className: 'instruction' }, heading, text),
       question,
       make('div', { className: 'doing' }, task, pageButton),
       make('footer', {}, back, show, status, forth),

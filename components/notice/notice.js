@@ -15,14 +15,14 @@ function create(state) {
     if (button) state.send({ type: 'act', name: button.name });
   });
   root.append(alert, status, actions);
-  return { status, alert, actions, said: '' };
+  return { status, alert, actions, content: '' };
 }
 
 function update(state, { status, messages, excerpt, problem, actions }) {
   showActions(state.actions, actions);
-  const said = JSON.stringify([status, messages, excerpt, problem]);
-  if (state.said === said) return;
-  state.said = said;
+  const content = JSON.stringify([status, messages, excerpt, problem]);
+  if (state.content === content) return;
+  state.content = content;
   setText(state.status, [status, ...(problem ? [] : messages)].filter(Boolean).join(' · '));
   state.alert.replaceChildren(...(problem ? [sign(), body(messages, excerpt)] : []));
 }

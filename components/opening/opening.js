@@ -20,14 +20,14 @@ function create(state) {
   arcs.setAttribute('aria-hidden', 'true');
   const line = part('div', 'line', { role: 'list', 'aria-label': _('What the model reads') });
   const looks = part('p', 'looks');
-  const picture = make('div', { className: 'picture' }, make('div', { className: 'drawn' }, arcs, line), looks);
+  const picture = make('div', { className: 'picture' }, make('div', { className: 'attention' }, arcs, line), looks);
   const says = make('span', { className: 'says', textContent: _('The model answers') });
   const digit = part('span', 'digit');
   const verdict = part('span', 'verdict');
   const reason = part('p', 'reason');
-  const told = make(
+  const result = make(
     'div',
-    { className: 'told', attributes: { role: 'status' } },
+    { className: 'result', attributes: { role: 'status' } },
     make('p', { className: 'answer' }, says, digit, verdict),
     reason,
   );
@@ -50,7 +50,7 @@ function create(state) {
     button('skip', _('Skip to the lab'), act('skip')),
   );
   state.root.append(
-    make('section', { className: 'opening' }, title, question, picture, told, next, choices, measured, head, ways),
+    make('section', { className: 'opening' }, title, question, picture, result, next, choices, measured, head, ways),
   );
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
@@ -60,7 +60,7 @@ function create(state) {
   });
   const sizes = new ResizeObserver(() => state.data && drawArcs(state, state.data));
   sizes.observe(line);
-  return { title, question, arcs, line, looks, digit, verdict, reason, told, bars, head, choices, next, ways, sizes };
+  return { title, question, arcs, line, looks, digit, verdict, reason, result, bars, head, choices, next, ways, sizes };
 }
 
 function update(state, data) {
@@ -71,7 +71,7 @@ function update(state, data) {
     setText(state.digit, data.answer);
     state.digit.classList.remove('new');
     void state.digit.offsetWidth; // forces a layout, which restarts the animation
-    if (changed || state.drawn) state.digit.classList.add('new');
+    if (changed || state.updates) state.digit.classList.add('new');
   }
   state.root.classList.toggle('wrong', !data.right);
   state.root.classList.toggle('changed', changed);
@@ -101,7 +101,7 @@ function update(state, data) {
     track.children[1].style.width = `${100 * after}%`;
     setText(number, changed ? `${formatPercent(before)} → ${formatPercent(after)}` : formatPercent(after));
     bar.classList.toggle('right', right);
-    bar.classList.toggle('said', after === most);
+    bar.classList.toggle('top', after === most);
   });
   const waiting = state.waiting().findLast(({ type }) => type === 'plan');
   fill(state.choices, choices, () => make('button', { type: 'button' }));

@@ -13,7 +13,7 @@ import {
   onAnswer,
   restartSession,
   sendEvent,
-  sendKept,
+  sendUnhandled,
   showConnection,
   waitingOf,
 } from './events.js';
@@ -49,14 +49,14 @@ function isDark(host) {
 
 let heard = null; // id of the session that sent the last payload
 
-let drawn = 0; // serial number of the newest displayed response of the events route
+let newestSerial = 0; // serial number of the newest displayed response of the events route
 const newest = new Map(); // key of a mount -> last payload for this mount from the events route
 
 /** Records which events a payload includes. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
   else continueSession();
-  if (data.visit !== heard) [drawn] = [0, newest.clear()];
+  if (data.visit !== heard) [newestSerial] = [0, newest.clear()];
   heard = data.visit ?? heard;
   showConnection(true);
   requests.answered(data.answered ?? 0);
@@ -67,7 +67,7 @@ function hear(data) {
 /** Sends the events that an ended session did not handle, as soon as the new session shows the page's address. */
 function continueVisit() {
   const page = /** @type {any} */ (globalThis); // toolbar.js sets its properties
-  if (page.attentionLabVisit === heard && !page.attentionLabAddress) sendKept();
+  if (page.attentionLabVisit === heard && !page.attentionLabAddress) sendUnhandled();
 }
 
 /** Creates the component's elements again in another language; the focus stays on the same element. */
@@ -120,7 +120,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
           state.fresh = true;
           update(state, payload);
           state.fresh = false;
-          state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1;
+          state.root.dataset.drawn = state.updates = (state.updates ?? 0) + 1;
         };
         Object.assign(state, create(state));
         states.set(parentElement, state);
@@ -139,7 +139,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       refocus?.();
       state.fresh = false;
       markComponent(state);
-      state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for this number
+      state.root.dataset.drawn = state.updates = (state.updates ?? 0) + 1; // benchmarks and tests wait for this number
       continueVisit();
     },
     unmount(parentElement) {
@@ -161,12 +161,12 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
  */
 function drawAnswer(about, payloads) {
   const { serial, answered, visit, language, received } = about;
-  if (visit !== heard || serial < drawn) return;
-  drawn = serial;
+  if (visit !== heard || serial < newestSerial) return;
+  newestSerial = serial;
   continueSession();
   requests.answered(answered);
-  const found = new Map(payloads.map(payload => [payload.key, payload]));
-  for (const [key, payload] of found) newest.set(key, { ...payload, serial, answered, visit, language });
+  const payloadByKey = new Map(payloads.map(payload => [payload.key, payload]));
+  for (const [key, payload] of payloadByKey) newest.set(key, { ...payload, serial, answered, visit, language });
   for (const state of mounted) {
     const { data } = state;
     if (!data?.key || (data.serial ?? 0) > serial) continue;
@@ -174,7 +174,7 @@ function drawAnswer(about, payloads) {
     const envelope = { serial, answered, sequence, visit, language };
     const waited = state.waiting().length;
     acknowledge(state.key, sequence);
-    const payload = found.get(data.key);
+    const payload = payloadByKey.get(data.key);
     if (payload) state.show({ ...payload, ...envelope });
     else {
       Object.assign(data, envelope);

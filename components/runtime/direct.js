@@ -76,9 +76,9 @@ async function read(response, hand) {
   let about = null;
   const waiting = [];
   for await (const chunk of chunks(response)) {
-    const found = unpackBlocks(rest, chunk);
-    rest = found.rest;
-    waiting.push(...found.blocks.map(unpack));
+    const unpacked = unpackBlocks(rest, chunk);
+    rest = unpacked.rest;
+    waiting.push(...unpacked.blocks.map(unpack));
     if (about === null && waiting.length > 0 && waiting.length > waiting[0].count) {
       about = waiting[0];
       hand(about, waiting.splice(0, 1 + about.count).slice(1));

@@ -19,7 +19,7 @@ let waiting = []; // {key, sequence, ...} of the events that no payload includes
 let sent = 0; // number of the newest event in the messages so far
 let handled = 0; // number of the newest event of any component that a payload includes
 let left = []; // events of components that left the page: the session ended, or shows another page
-let kept = []; // events that an ended session did not handle, in order
+let unhandled = []; // events that an ended session did not handle, in order
 let again = 0; // timer that sends events again
 let later = 0; // timer that requests a run of the Streamlit script
 let drawAnswer = (_about, _payloads) => {};
@@ -136,7 +136,7 @@ export function continueSession() {
  * responds. The toolbar makes the session open the page's address. Until then, the waiting events are kept.
  */
 export function restartSession() {
-  kept = [...kept, ...left, ...waiting]
+  unhandled = [...unhandled, ...left, ...waiting]
     .filter(({ type }) => type !== 'address')
     .sort((a, b) => a.sequence - b.sequence);
   [left, waiting, sent, handled] = [[], [], 0, 0];
@@ -144,10 +144,10 @@ export function restartSession() {
   choices.forget();
 }
 
-/** Sends the kept events of the components that are on the page to the new session, which shows the page's address. */
-export function sendKept() {
+/** Sends the unhandled events of the page's components to the new session, which shows the page's address. */
+export function sendUnhandled() {
   const keys = new Set([...mounted].map(({ key }) => key));
-  const events = kept;
-  kept = events.filter(({ key }) => !keys.has(key));
+  const events = unhandled;
+  unhandled = events.filter(({ key }) => !keys.has(key));
   for (const { key, sequence, ...event } of events) if (keys.has(key)) sendEvent(key, event);
 }

@@ -59,14 +59,14 @@ function create(state) {
   });
   const saved = createSaved(state, text => copyText(state, text));
   const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
-  const said = make('span', { className: 'said', attributes: { role: 'status' } });
+  const copyStatus = make('span', { className: 'status', attributes: { role: 'status' } });
   const bar = make(
     'div',
     { className: 'bar', attributes: { role: 'group', 'aria-label': _('State') } },
     undo,
     redo,
     reset,
-    make('span', { className: 'copy' }, copy, said),
+    make('span', { className: 'copy' }, copy, copyStatus),
     saved.menu.element,
     lost,
     make('span', { className: 'languages' }),
@@ -86,7 +86,7 @@ function create(state) {
     lost.hidden = isThere;
     setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
   };
-  return { undo, redo, copy, said, saved, theme, bar, line, link, showConnection };
+  return { undo, redo, copy, copyStatus, saved, theme, bar, line, link, showConnection };
 }
 
 /** Chooses a language, and stores it in a cookie for later sessions that do not begin with a link. */
@@ -192,10 +192,10 @@ const newestQuery = () => address.waiting() ?? location.search;
 
 /** Returns Streamlit's own parameters of the address, which control embedding in another page. */
 function embedding() {
-  const kept = Array.from(new URLSearchParams(location.search)).filter(
+  const parameters = Array.from(new URLSearchParams(location.search)).filter(
     ([key]) => key === 'embed' || key === 'embed_options',
   );
-  return new URLSearchParams(kept).toString();
+  return new URLSearchParams(parameters).toString();
 }
 
 // Streamlit treats an address with more characters than this as empty (runtime/state/query_params.py).
@@ -238,11 +238,11 @@ async function copyText(state, text) {
   } catch {
     done = copyOld(text); // the clipboard is missing on plain http or not permitted
   }
-  setText(state.said, done ? _('Copied') : _('Not copied: use the address bar'));
+  setText(state.copyStatus, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
   clearTimeout(state.timer);
   state.timer = setTimeout(() => {
-    setText(state.said, '');
+    setText(state.copyStatus, '');
     state.copy.parentElement.classList.remove('done');
   }, COPIED);
 }

@@ -109,7 +109,7 @@ export function createDownloadMenu(offered, name = _('Download')) {
     const frame = { title: offer.title, about: offer.about, citation, link };
     return MAKE[kind]({ ...offer, citation, link, name, frame, framed, say });
   };
-  const line = make('span', { className: 'said', attributes: { role: 'status' } });
+  const line = make('span', { className: 'status', attributes: { role: 'status' } });
   const say = text => {
     setText(line, text);
     setTimeout(() => setText(line, ''), SHOWN);

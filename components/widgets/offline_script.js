@@ -2,25 +2,25 @@
 // pointer, or of the mark that was reached with the arrow keys.
 
 export const OFFLINE_SCRIPT = `
-const told = document.getElementById('told'), svg = document.querySelector('svg'), rest = told.textContent;
+const readout = document.getElementById('readout'), svg = document.querySelector('svg'), rest = readout.textContent;
 const marks = [...svg.querySelectorAll('title')].filter(t => t.parentNode !== svg).map(t => {
   const mark = t.parentNode;
-  mark.told = t.textContent;
+  mark.description = t.textContent;
   t.remove();
   return mark;
 });
 const ring = document.createElementNS(svg.namespaceURI, 'rect');
 ring.setAttribute('class', 'ring');
-let now = -1, places = null;
-const place = mark => {
+let now = -1, positions = null;
+const positionOf = mark => {
   const box = mark.getBoundingClientRect();
   return [box.x + box.width / 2 + scrollX, box.y + box.height / 2 + scrollY];
 };
 const show = index => {
   now = index;
-  if (index < 0) { told.textContent = rest; ring.remove(); return; }
+  if (index < 0) { readout.textContent = rest; ring.remove(); return; }
   const mark = marks[index], box = mark.getBBox(), pad = box.width < 8 ? 3 : 0;
-  told.textContent = mark.told;
+  readout.textContent = mark.description;
   ring.setAttribute('x', box.x - pad); ring.setAttribute('y', box.y - pad);
   ring.setAttribute('width', box.width + 2 * pad); ring.setAttribute('height', box.height + 2 * pad);
   const moved = mark.getAttribute('transform');
@@ -34,10 +34,10 @@ svg.addEventListener('pointermove', event => {
 });
 svg.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') show(-1); });
 const towards = ([x, y]) => {
-  places ??= marks.map(place);
-  const [px, py] = places[now];
+  positions ??= marks.map(positionOf);
+  const [px, py] = positions[now];
   let best = -1, least = Infinity;
-  places.forEach(([qx, qy], i) => {
+  positions.forEach(([qx, qy], i) => {
     const along = (qx - px) * x + (qy - py) * y, aside = Math.abs((qx - px) * y) + Math.abs((qy - py) * x);
     if (along > 0.5 && along + 3 * aside < least) [best, least] = [i, along + 3 * aside];
   });

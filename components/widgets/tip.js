@@ -116,29 +116,29 @@ const widgetOf = target => {
 };
 
 function onWidget(event) {
-  const found = widgetOf(event.target);
+  const termWidget = widgetOf(event.target);
   if (event.type === 'pointerover' && pressed) {
-    if (pressed === found?.[1]) return;
+    if (pressed === termWidget?.[1]) return;
     pressed = '';
   }
-  if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
+  if (!termWidget || owner === termWidget[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
-  if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(found[1]));
+  if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(termWidget[1]));
   // The tip of a text field opens only on hover, because on focus it would cover the field.
   if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
-  later(() => show(...found), REST);
+  later(() => show(...termWidget), REST);
 }
 
 const offWidget = event => {
-  const found = widgetOf(event.target);
-  if (!found || found[0].contains(event.relatedTarget) || event.relatedTarget === bubble) return;
+  const termWidget = widgetOf(event.target);
+  if (!termWidget || termWidget[0].contains(event.relatedTarget) || event.relatedTarget === bubble) return;
   later(hide, GRACE);
 };
 
 function onPress(event) {
-  const found = widgetOf(event.target);
-  pressed = found ? found[1] : '';
-  if (found || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
+  const termWidget = widgetOf(event.target);
+  pressed = termWidget ? termWidget[1] : '';
+  if (termWidget || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
 }
 
 /** Adds the listeners that open tips of widgets, and that close any tip: Escape, a click outside, typing, scrolling. */

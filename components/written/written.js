@@ -23,9 +23,9 @@ function update({ trained, planned }, { before, after }) {
 
 /** Writes the text only if it changes, because screen readers announce each write to a live region. */
 function show(line, name, tag, pieces) {
-  const said = JSON.stringify([name, pieces]);
-  if (line.dataset.said === said) return;
-  line.dataset.said = said;
+  const content = JSON.stringify([name, pieces]);
+  if (line.dataset.content === content) return;
+  line.dataset.content = content;
   line.replaceChildren(
     make('span', { className: 'name', textContent: name }),
     ' ',

@@ -150,12 +150,12 @@ test('events of an ended session are sent once to the next one, when their compo
   const map = [...mounted].find(({ key }) => key === 'map');
   mounted.delete(map);
   followVisit({ visit: 'w', direct: true });
-  events.sendKept();
+  events.sendUnhandled();
   await pass(5000);
   assert.deepEqual(server.log, [0, 1, 2]);
   mounted.add(map);
-  events.sendKept();
-  events.sendKept();
+  events.sendUnhandled();
+  events.sendUnhandled();
   await pass(5000);
   assert.deepEqual(server.log, [0, 1, 2, 3]);
 });

@@ -18,9 +18,9 @@ const short = (token, count) => isolateDirection(truncate(tokenText(token), coun
  * @param {any} ids (L + 1, P, k) indices of words
  * @param {any} probabilities
  */
-export function lensCell({ words, shape }, ids, probabilities, layer, place) {
-  const [, places, count] = shape;
-  const start = (layer * places + place) * count;
+export function lensCell({ words, shape }, ids, probabilities, layer, position) {
+  const [, positions, count] = shape;
+  const start = (layer * positions + position) * count;
   return Array.from({ length: count }, (_, i) => ({
     word: words[ids[start + i]],
     probability: probabilities[start + i],
@@ -32,7 +32,7 @@ export const lensRow = layer => (layer ? _('layer {layer}', { layer }) : _('embe
 
 /** Returns the table of layers and positions as a picture. */
 export function lensPicture(data, ids, probabilities) {
-  const [layers, places] = data.shape;
+  const [layers, positions] = data.shape;
   const { ink, faint } = PAPER;
   const nodes = data.tokens.map((token, j) => [
     'text',
@@ -42,14 +42,14 @@ export function lensPicture(data, ids, probabilities) {
   for (let layer = 0; layer < layers; layer += 1) {
     const y = ROW + 4 + layer * CELL[1];
     nodes.push(['text', { x: 92, y: y + 18, 'text-anchor': 'end', 'font-size': SIZE, fill: ink }, lensRow(layer)]);
-    for (let place = 0; place < places; place += 1) {
-      const [{ word, probability }] = lensCell(data, ids, probabilities, layer, place);
+    for (let position = 0; position < positions; position += 1) {
+      const [{ word, probability }] = lensCell(data, ids, probabilities, layer, position);
       const step = weightStep(probability);
       nodes.push(
         [
           'rect',
           {
-            x: 100 + place * CELL[0],
+            x: 100 + position * CELL[0],
             y,
             width: CELL[0] - 2,
             height: CELL[1] - 2,
@@ -60,7 +60,7 @@ export function lensPicture(data, ids, probabilities) {
         [
           'text',
           {
-            x: toPx(100 + (place + 0.5) * CELL[0]),
+            x: toPx(100 + (position + 0.5) * CELL[0]),
             y: y + 17,
             'text-anchor': 'middle',
             'font-size': SIZE,
@@ -71,19 +71,19 @@ export function lensPicture(data, ids, probabilities) {
       );
     }
   }
-  return { width: 100 + places * CELL[0], height: ROW + 4 + layers * CELL[1], nodes };
+  return { width: 100 + positions * CELL[0], height: ROW + 4 + layers * CELL[1], nodes };
 }
 
 /** Returns the rows of the table, one per layer and position. */
 export function lensTable(data, ids, probabilities) {
-  const [layers, places, count] = data.shape;
+  const [layers, positions, count] = data.shape;
   const rows = [];
   for (let layer = 0; layer < layers; layer += 1)
-    for (let place = 0; place < places; place += 1)
+    for (let position = 0; position < positions; position += 1)
       rows.push([
         layer,
-        data.tokens[place],
-        ...lensCell(data, ids, probabilities, layer, place).flatMap(({ word, probability }) => [word, probability]),
+        data.tokens[position],
+        ...lensCell(data, ids, probabilities, layer, position).flatMap(({ word, probability }) => [word, probability]),
       ]);
   const tops = Array.from({ length: count }, (_, i) => [`token ${i + 1}`, `probability ${i + 1}`]).flat();
   return { columns: ['layer', 'position', ...tops], rows };

@@ -30,7 +30,7 @@ const cross = (width, height) =>
   ].map(([y1, y2]) => ['line', { x2: width, y1, y2, stroke: PAPER.ink, 'stroke-width': 2 }]);
 
 /** Returns the text of a cell's tooltip. */
-const told = (rows, columns, i, j, value, difference) =>
+const cellTitle = (rows, columns, i, j, value, difference) =>
   _('query {i} {query} → key {j} {key}: {value}', {
     i: i + 1,
     query: quoteToken(rows[i]),
@@ -39,7 +39,7 @@ const told = (rows, columns, i, j, value, difference) =>
     value: formatWeight(value, difference),
   });
 
-const shown = (token, size) => {
+const shortLabel = (token, size) => {
   let count = 24;
   let text = truncate(tokenText(token), count);
   while (count > 2 && textWidth(text, size) > LABEL) text = truncate(text, (count -= 1));
@@ -57,7 +57,7 @@ export function mapPicture({ rows, columns, causal, sink, value, most, view, pru
   const difference = isDifference(view);
   const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));
   const size = Math.min(13, cell - 1);
-  const [across, down] = [columns, rows].map(tokens => tokens.map(token => shown(token, size)));
+  const [across, down] = [columns, rows].map(tokens => tokens.map(token => shortLabel(token, size)));
   const room = labels => Math.ceil(Math.max(...labels.map(label => textWidth(label, size)))) + 10;
   const [left, top] = [Math.max(60, room(down)), Math.max(34, room(across))];
   const [width, height] = [cell * columns.length, cell * rows.length];
@@ -70,7 +70,7 @@ export function mapPicture({ rows, columns, causal, sink, value, most, view, pru
       const weight = value(i, j);
       const fill = hexColour(false, scale, step(weight, most));
       const place = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
-      cells.push(['rect', place, ['title', {}, told(rows, columns, i, j, weight, difference)]]);
+      cells.push(['rect', place, ['title', {}, cellTitle(rows, columns, i, j, weight, difference)]]);
     }),
   );
   const { ink, faint, line, panel } = PAPER;
@@ -131,17 +131,17 @@ export function mapTable({ rows, columns, causal, sink, value, name }) {
 /** Returns the non-zero cells of one thumbnail as one SVG path per colour. */
 function paths(tiles, index, grid, scale) {
   const step = tileSteps(tiles, index, grid);
-  const drawn = new Map();
+  const pathByStep = new Map();
   for (let i = 0; i < grid.rows; i += 1) {
     for (let j = 0; j < grid.columns; ) {
       const value = step(i, j);
       let end = j + 1;
       while (end < grid.columns && step(i, end) === value) end += 1;
-      if (value) drawn.set(value, `${drawn.get(value) ?? ''}M${j} ${i}h${end - j}v1h${j - end}z`);
+      if (value) pathByStep.set(value, `${pathByStep.get(value) ?? ''}M${j} ${i}h${end - j}v1h${j - end}z`);
       j = end;
     }
   }
-  return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, scale, value) }]);
+  return [...pathByStep].map(([value, d]) => ['path', { d, fill: hexColour(false, scale, value) }]);
 }
 
 /** Returns a picture of all heads with their states: one grid per attention block, layers down and heads across. */
@@ -171,7 +171,7 @@ export function gridPicture(grids, tilesOf, shading = 'root') {
         const [constant, gate] = [grid.constant[layer][head], grid.gates[layer][head]];
         const patched = Boolean(grid.patched?.[layer]?.[head]);
         const badge = `${constant ? 'C' : ''}${patched ? 'P' : ''}`;
-        const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid, scaleName(false, shading));
+        const cells = paths(tilesOf(grid.kind), layer * heads + head, grid, scaleName(false, shading));
         const scale = `scale(${toPx(TILE / columns)} ${toPx(TILE / rows)})`;
         const border = badge ? { stroke: pageData.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
         nodes.push([
@@ -187,7 +187,7 @@ export function gridPicture(grids, tilesOf, shading = 'root') {
             }),
           ],
           ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
-          ['g', { transform: scale, ...(gate < 1 ? { opacity: toPx(gateOpacity(gate)) } : {}) }, ...drawn],
+          ['g', { transform: scale, ...(gate < 1 ? { opacity: toPx(gateOpacity(gate)) } : {}) }, ...cells],
           ...(badge
             ? [
                 [

@@ -8,7 +8,7 @@ main { max-width: max-content; margin: 0 auto; }
 svg { display: block; max-width: 100%; height: auto; }
 svg:focus-visible { outline: 2px solid #3f3d9e; }
 .ring { fill: none; stroke: #1b1b26; stroke-width: 1.5; vector-effect: non-scaling-stroke; pointer-events: none; }
-#told { position: sticky; bottom: 0; margin: 0; padding: 0.5rem 1.25rem; min-height: 1.5em; background: #f4f4f8; }
+#readout { position: sticky; bottom: 0; margin: 0; padding: 0.5rem 1.25rem; min-height: 1.5em; background: #f4f4f8; }
 `;
 
 /**
@@ -18,7 +18,8 @@ svg:focus-visible { outline: 2px solid #3f3d9e; }
  *   OFFLINE_SCRIPT
  */
 export function standalonePage({ title, rest, tree: [tag, attributes, ...children], script, language = 'en' }) {
-  const named = { ...attributes, role: 'application', tabindex: '0', 'aria-label': title, 'aria-describedby': 'told' };
+  const aria = { 'aria-label': title, 'aria-describedby': 'readout' };
+  const named = { ...attributes, role: 'application', tabindex: '0', ...aria };
   return [
     `<!doctype html><html lang="${escapeXml(language)}"><head><meta charset="utf-8">`,
     // The policy blocks every request of this file, whatever its texts contain.
@@ -27,6 +28,6 @@ export function standalonePage({ title, rest, tree: [tag, attributes, ...childre
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escapeXml(title)}</title><style>${STYLE}</style></head><body><main>`,
     toMarkup([tag, named, ...children]),
-    `<p id="told" role="status">${escapeXml(rest)}</p></main><script>${script}</script></body></html>\n`,
+    `<p id="readout" role="status">${escapeXml(rest)}</p></main><script>${script}</script></body></html>\n`,
   ].join('');
 }
