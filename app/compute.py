@@ -27,7 +27,7 @@ LIGHT = 128  # tokens up to which a forward pass of our own models takes no long
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
 # Seconds to wait before a beam search, so that the maps, which are already computed, reach the browser first. A beam
 # search has many small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of
-# 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/translation.py).
+# 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/browser/translation.py).
 PICTURES_FIRST = 0.05
 WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
 LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, the cost grows with the square of the length

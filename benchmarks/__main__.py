@@ -13,7 +13,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import answers, constant, foreign, forward, interaction, minilm, neighbour, start, translation, visitors
+from benchmarks import foreign, forward
+from benchmarks.browser import answers, constant, interaction, minilm, start, translation
+from benchmarks.load import neighbour, visitors
 from tests.browser import chromium, serve
 from tools import readme
 
@@ -86,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(benchmarks(None))}; default: all")
     parser.add_argument("--bertviz", type=Path, metavar="FOLDER", default=os.environ.get("BERTVIZ"),
-                        help="what benchmarks/bertviz.sh made, for minilm; default: $BERTVIZ")
+                        help="what benchmarks/browser/bertviz.sh made, for minilm; default: $BERTVIZ")
     arguments = parser.parse_args()
     available = benchmarks(arguments.bertviz)
     results = json.loads(readme.RESULTS.read_text("utf-8")) if readme.RESULTS.exists() else {}

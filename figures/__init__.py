@@ -13,25 +13,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from figures.claims import dots, learning_curves, seed_lines, statements
-    from figures.constants import drop_curves, loss_by_score, task_curves
+    from figures.curves.claims import dots, learning_curves, seed_lines, statements
+    from figures.curves.constants import drop_curves, loss_by_score, task_curves
+    from figures.curves.lengths import entropy_of_heads, entropy_of_queries, length_curves
+    from figures.curves.pruning import memory_curves, minimal_heads_curve, pruning_curves
     from figures.export import save
     from figures.heads import HeadPoint, head_points, head_scatter
-    from figures.lengths import entropy_of_heads, entropy_of_queries, length_curves
     from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
     from figures.pattern import attention_pattern, head_patterns, mask_surface, pattern_squares
-    from figures.pruning import memory_curves, minimal_heads_curve, pruning_curves
     from figures.squares import Field, correlations, gate_squares, group_squares, head_squares, pair_squares
 
 _MODULES = {name: module for module, names in {
-    "figures.claims": "dots learning_curves seed_lines statements",
-    "figures.constants": "drop_curves loss_by_score task_curves",
+    "figures.curves.claims": "dots learning_curves seed_lines statements",
+    "figures.curves.constants": "drop_curves loss_by_score task_curves",
     "figures.export": "save",
     "figures.heads": "HeadPoint head_points head_scatter",
-    "figures.lengths": "entropy_of_heads entropy_of_queries length_curves",
+    "figures.curves.lengths": "entropy_of_heads entropy_of_queries length_curves",
     "figures.lines": "Layout Panel Point Rule Series line_chart of_model",
     "figures.pattern": "attention_pattern head_patterns mask_surface pattern_squares",
-    "figures.pruning": "memory_curves minimal_heads_curve pruning_curves",
+    "figures.curves.pruning": "memory_curves minimal_heads_curve pruning_curves",
     "figures.squares": "Field correlations gate_squares group_squares head_squares pair_squares",
 }.items() for name in names.split()}
 

@@ -11,6 +11,7 @@ from figures.tables import Column, Parts, charted, describe, format_value
 from figures.theme import SHAPES, Theme
 from models.messages import message
 
+TEXT_LINE = 16  # height in px of a line of a text inside a chart
 MANY = 24  # number of points of a line above which points have no marks
 Scale = Literal["linear", "log2", "symlog", "band"]
 

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from figures.claims import LINE
-from figures.lines import Layout, Outline, Series
+from figures.lines import TEXT_LINE, Layout, Outline, Series
 from figures.theme import DASHES, SHAPES, Look, Theme, colour
 from models.messages import message
 
@@ -34,12 +33,12 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
 
 def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title: str, rule: tuple[float, str] | None,
              percent: bool, theme: Theme) -> Any:
-    """Returns the chart of figures.claims.dots without its dataset.
+    """Returns the chart of figures.curves.claims.dots without its dataset.
 
     Args:
         order: order of the rows.
         styles: origin of the values (`which`) -> colour and shape.
-        title, rule, percent, theme: see figures.claims.dots.
+        title, rule, percent, theme: see figures.curves.claims.dots.
     """
     shown = list(styles)
     picked = alt.selection_point(name="picked", fields=["which"], bind="legend")
@@ -74,7 +73,7 @@ STARTS = {"text": 0.0, "source": 0.45, "ours": 0.72}  # column of the wide pictu
 
 def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: Sequence[tuple[str, str]], height: int,
                    form: str, theme: Theme) -> Any:
-    """Returns the chart of figures.claims.statements without its datasets.
+    """Returns the chart of figures.curves.claims.statements without its datasets.
 
     Args:
         looks: verdict in the legend -> its mark.
@@ -82,7 +81,7 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
         hints: field of a row and its name in the tooltip.
         height: height of the picture in px.
         form: `wide`, with columns of numbers, or `narrow`, with the statements alone, in several lines.
-        theme: see figures.claims.statements.
+        theme: see figures.curves.claims.statements.
     """
     picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
     pointed = alt.selection_point(name="pointed", fields=["key"], on="pointerover", clear="pointerout", empty=False)
@@ -104,7 +103,7 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
         x=alt.value(MARK / 2 - 3), y=middle, opacity=opacity, stroke=stroke, fill=fill, shape=shape))
     text: dict[str, Any] = {"align": "left", "fontSize": 12.5, "cursor": "pointer"}
     if form == "narrow":
-        layers.append(rows.mark_text(**text, baseline="top", lineBreak="\n", lineHeight=LINE, dy=4).encode(
+        layers.append(rows.mark_text(**text, baseline="top", lineBreak="\n", lineHeight=TEXT_LINE, dy=4).encode(
             x=alt.value(MARK), y=top, text="lines:N", opacity=opacity))
     rest = f"(width - {MARK + WORD})"
     starts = [("verdict", f"{MARK}", f"{WORD}"), *((

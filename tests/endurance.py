@@ -30,8 +30,8 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.soak import hosted
-from benchmarks.visitors import FINISHED, WORDS
+from benchmarks.load.soak import hosted
+from benchmarks.load.visitors import FINISHED, WORDS
 from components.payload import unpack
 from tests.protocol import Page, host
 from tests.strangers import ATTACKS, usage, visit

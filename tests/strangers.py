@@ -30,8 +30,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.soak import hosted, replicas
-from benchmarks.visitors import WORDS, act
+from benchmarks.load.soak import hosted, replicas
+from benchmarks.load.visitors import WORDS, act
 from tests.browser import ROOT, Server
 
 SECONDS = 8.0  # duration of an attack in seconds; the response times of the neighbour are measured meanwhile

@@ -32,7 +32,7 @@ from app.texts import _, tip
 from components.comparison import Answer, Row, comparison
 from components.figure import figure, spec_of
 from components.mounting import Part, mount
-from figures.lengths import entropy_of_queries
+from figures.curves.lengths import entropy_of_queries
 from figures.lines import Series
 from models import Lab, Output, catalogue
 from models.errors import InputError

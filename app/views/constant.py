@@ -28,7 +28,7 @@ from app.texts import N_, _, number, tip
 from components.dial import dial
 from components.figure import Spec, figure, spec_of
 from components.mounting import OnEvent, Part, mount
-from figures.constants import WAYS, Curve, drop_curves, task_curves
+from figures.curves.constants import WAYS, Curve, drop_curves, task_curves
 from models import HeadPlan, Lab, catalogue
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError

@@ -27,7 +27,7 @@ from app.texts import N_, _
 from components.dial import dial
 from components.figure import Spec, figure, spec_of
 from components.mounting import Part, mount
-from figures.lengths import length_curves
+from figures.curves.lengths import length_curves
 from figures.lines import Panel, Point, Series
 from figures.squares import Field, head_squares
 from models import Lab, catalogue

@@ -33,7 +33,7 @@ from app.texts import _, tip
 from components.dial import dial, paragraph
 from components.figure import Spec, figure, spec_of
 from components.mounting import OnEvent, Part, mount
-from figures.pruning import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_curves
+from figures.curves.pruning import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_curves
 from models import HeadPlan, Lab
 from models.analysis.pruning_orders import RANDOM, follows, left_of
 from models.labs.foreign import ForeignError
@@ -248,7 +248,7 @@ def _curves(lab: Lab, before: AnyTrace, chosen: Choice, state: LabState) -> Part
 
 @caches.remembered(worded=True)
 def _spec(panels: str) -> Spec:
-    """Returns the chart of these panels, the first argument of figures.pruning.pruning_curves as JSON."""
+    """Returns the chart of these panels, the first argument of figures.curves.pruning.pruning_curves as JSON."""
     return spec_of(pruning_curves.spec(json.loads(panels), 0, _("Effect of pruning in this order")))
 
 

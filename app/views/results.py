@@ -18,7 +18,7 @@ from app.state import session
 from app.state.handlers import events
 from app.texts import _, ngettext
 from components.figure import Spec, figure, spec_of
-from figures import claims as claim_charts
+from figures.curves import claims as claim_charts
 from figures.theme import Look
 from models.storage.damage import CheckpointError
 from models.studies import claims, series

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from app.panels.writing import forgetting
-from figures.pruning import memory_curves
+from figures.curves.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json

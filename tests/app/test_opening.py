@@ -17,7 +17,7 @@ from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, unsaid_text
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
-from app.views.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
+from app.views.teaching.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
 from models import HeadPlan, catalogue
 from tests.app.test_pages import opened, sent
 from tests.app.visitors import visiting

@@ -12,7 +12,7 @@ import pytest
 
 from app.state.lessons.lesson_files import CHOICES, step_at
 from app.state.link import read_query
-from app.views.teachers import PLAN
+from app.views.teaching.teachers import PLAN
 from tests.app.test_pages import opened
 
 

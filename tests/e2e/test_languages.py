@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app import texts
-from app.views import start
+from app.views.teaching import start
 from models import HeadPlan
 from tests.e2e.test_explore import cell, query, type_text
 

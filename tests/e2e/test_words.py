@@ -194,7 +194,8 @@ def test_128_words_wrap_and_can_be_read(visit, width):
 def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
     """A pointer event changes the page before the event handler returns, without a request to Python.
 
-    The handler writes only tint, number and frame of each word. Its duration is measured in benchmarks/interaction.py.
+    The handler writes only tint, number and frame of each word. Its duration is measured in
+    benchmarks/browser/interaction.py.
     """
     page = visit(case="longest", form="words")
     expect(words(page)).to_have_count(128)

@@ -11,7 +11,8 @@ import re
 import pytest
 import vl_convert
 
-from figures import claims, save, theme
+from figures import save, theme
+from figures.curves import claims
 from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
 from models import catalogue
 from tests.figures.specs import labels, looks, rows, scale, table, titles

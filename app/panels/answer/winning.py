@@ -15,7 +15,7 @@ from app.state.lab_state import FIRST_PAGE, NEEDS, LabState
 from app.state.pages.search import WINNING
 from app.texts import _, ngettext, spelt, tip
 from components.figure import figure, spec_of
-from figures.pruning import winning_heads_curve
+from figures.curves.pruning import winning_heads_curve
 from models import HeadPlan, Lab, Output
 from models.analysis.answer.winning_heads import LARGEST, search
 from models.analysis.gated_predictions import Gating, Question

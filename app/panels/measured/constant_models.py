@@ -13,7 +13,7 @@ from app.server import caches
 from app.texts import _, number
 from components.dial import table
 from components.figure import Spec, figure, spec_of
-from figures.constants import loss_by_score
+from figures.curves.constants import loss_by_score
 from models.storage.damage import CheckpointError
 from models.studies import series, store
 from models.studies.papa import results

@@ -16,7 +16,7 @@ from app.compute import AnyTrace
 from app.panels.measured import measures
 from app.server import caches, limits, serving
 from app.state.pages.pruning_view import ALL, BEST, ORDERS, TEXT, PruningView
-from figures.pruning import MULTIPLICATIONS, TIME, Curve
+from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
 from models import Lab
 from models.analysis import pruning_orders
 from models.analysis.gated_predictions import Gating, Question
@@ -180,8 +180,8 @@ def curves(measured: dict[str, Any]) -> dict[str, Curve]:
         measured: the result of `over_texts`.
 
     Returns:
-        Name of a series of figures.pruning -> curve: the losses of each pruning order, and the costs as fractions of
-        the cost of the model with all heads.
+        Name of a series of figures.curves.pruning -> curve: the losses of each pruning order, and the costs as
+        fractions of the cost of the model with all heads.
     """
     whole = measured["costs"][-1]
     return measured["curves"] | {

@@ -19,7 +19,7 @@ from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _, tip
 from components.figure import figure, spec_of
 from components.mounting import Part
-from figures.lengths import entropy_of_heads
+from figures.curves.lengths import entropy_of_heads
 from models import HeadPlan, Lab
 from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy

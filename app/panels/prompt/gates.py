@@ -14,7 +14,7 @@ from app.server import serving
 from app.state.lab_state import LabState
 from app.texts import _, spelt
 from components.figure import figure, spec_of
-from figures.claims import dots
+from figures.curves.claims import dots
 from figures.squares import gate_squares
 from models import HeadPlan, Lab, Trace, catalogue
 from models.storage.checkpoint import CheckpointError

@@ -26,7 +26,7 @@ from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
 from app.state.pages.search import GROUPS as IN_GROUPS
 from app.texts import N_, _
 from components.figure import figure, spec_of
-from figures.pruning import minimal_heads_curve
+from figures.curves.pruning import minimal_heads_curve
 from figures.squares import group_squares
 from models import HeadPlan, Lab
 from models.analysis import head_groups, minimal_heads

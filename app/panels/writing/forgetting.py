@@ -15,7 +15,7 @@ from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components.figure import figure, spec_of
-from figures.pruning import memory_curves
+from figures.curves.pruning import memory_curves
 from models import Lab
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError

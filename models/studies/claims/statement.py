@@ -55,7 +55,7 @@ class Verdict:
 @_STORED
 @dataclass(frozen=True)
 class Chart:
-    """The data of a chart, which figures/claims.py draws.
+    """The data of a chart, which figures/curves/claims.py draws.
 
     Attributes:
         kind: `dots` (one row per name, values on the horizontal axis), `lines` (one line per name, values on the

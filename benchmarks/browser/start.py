@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from benchmarks.visitors import measure as visit
+from benchmarks.load.visitors import measure as visit
 from tests.browser import ROOT, serve
 
 LOADS = 7

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.interaction import MODEL, STORY, WATCH, quantile
+from benchmarks.browser.interaction import MODEL, STORY, WATCH, quantile
 from models import HeadPlan, load
 from models.analysis.answer.head_patching import patching_of
 from models.lab import run_prompt

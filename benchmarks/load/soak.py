@@ -1,7 +1,7 @@
 """Soak test: the visitors of a lecture hall for twenty minutes, on two replicas behind HAProxy.
 
-    python -m benchmarks.soak                      # 200 visitors, 20 minutes, all pages
-    python -m benchmarks.soak --kill-every 180     # the same, and a replica is killed every 3 minutes
+    python -m benchmarks.load.soak                      # 200 visitors, 20 minutes, all pages
+    python -m benchmarks.load.soak --kill-every 180     # the same, and a replica is killed every 3 minutes
 
 Every visitor opens links on all pages and downloads the offered files. The state in each response is compared with the
 requested address. After a replica was killed, each visitor reconnects like a browser, and the new session's state must
@@ -36,7 +36,7 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.visitors import FINISHED, links
+from benchmarks.load.visitors import FINISHED, links
 from components.payload import unpack
 from tests.browser import ROOT
 

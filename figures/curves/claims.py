@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
+from figures.lines import TEXT_LINE, Layout, Panel, Point, Rule, Series, line_parts
 from figures.tables import Column, Narrow, Parts, charted, format_value, sentence
 from figures.theme import Look, Theme
 from models.messages import message
@@ -17,7 +17,7 @@ SOURCE = "source"  # value of `which` for the numbers of the paper
 _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
-ROW, LINE, SPACE = 21, 16, 8  # height in px of a row of all statements, of a line in a narrow picture, of a gap
+ROW, SPACE = 21, 8  # height in px of a row of all statements, and of a gap
 NARROW = 760  # width of the page in px below which the picture has no columns of numbers
 CHARACTERS = 46  # in a line of the narrow picture; a Chinese character counts twice
 
@@ -49,7 +49,7 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                           "narrow_middle": narrow + SPACE + ROW / 2})
             wide, narrow = wide + SPACE + ROW, narrow + SPACE + ROW
         lines = _lines(row["text"])
-        height = LINE * len(lines) + SPACE
+        height = TEXT_LINE * len(lines) + SPACE
         placed.append({**row, "label": labels[row["verdict"]], "lines": "\n".join(lines),
                        "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + ROW,
                        "narrow_top": narrow, "narrow_middle": narrow + height / 2, "narrow_bottom": narrow + height})

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import websockets
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.visitors import WORDS, act, queries
+from benchmarks.load.visitors import WORDS, act, queries
 
 MODELS = "stories-selective stories-log-n stories-scalable-softmax"  # the slow page compares these with stories-softmax
 TOKENS = 512

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs BertViz for benchmarks/minilm.py, and the scripts that its pages load, into a folder outside of the
+# Installs BertViz for benchmarks/browser/minilm.py, and the scripts that its pages load, into a folder outside of the
 # repository. The environment of the app is not changed.
 #
-#     bash benchmarks/bertviz.sh FOLDER && .venv/bin/python -m benchmarks minilm --bertviz FOLDER
+#     bash benchmarks/browser/bertviz.sh FOLDER && .venv/bin/python -m benchmarks minilm --bertviz FOLDER
 set -euo pipefail
-folder=${1:?usage: bash benchmarks/bertviz.sh FOLDER}
+folder=${1:?usage: bash benchmarks/browser/bertviz.sh FOLDER}
 python=$(realpath --no-symlinks "${PYTHON:-.venv/bin/python}")
 mkdir -p "$folder/site" "$folder/scripts"
 cd "$folder"

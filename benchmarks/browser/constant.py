@@ -1,4 +1,4 @@
-"""Response times of the Constant page in milliseconds, compared with the floor (benchmarks/floor_app.py).
+"""Response times of the Constant page in milliseconds, compared with the floor (benchmarks/browser/floor_app.py).
 
 Page and floor are measured alternately in one browser. The benchmark measures the time from a key press on the slider
 to the new position in the chart, whose data the browser already has. It also measures the time from such a key press,
@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.interaction import DEBOUNCE, WATCH, quantile
+from benchmarks.browser.interaction import DEBOUNCE, WATCH, quantile
 from models import HeadPlan, load
 from models.lab import run_prompt
 from tests.browser import serve
@@ -52,7 +52,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     """
     lab, rows = load(MODEL), []
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
-    with serve() as app, serve("benchmarks/floor_app.py") as floor:
+    with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:
         for what, model, event, reads in (("slider, to its place in the chart", OTHER, "keydown", False),
                                           ("slider, to the heads' distances", MODEL, "keydown", True),
                                           ("typing, to the heads' distances", MODEL, "input", True)):

@@ -1,7 +1,7 @@
 """Simulates many visitors: each opens a page, then selects and gates heads and types text over the events route.
 
-    python -m benchmarks.events --visitors 200 --every 3 --seconds 60     # on one process
-    python -m benchmarks.events --visitors 400 --balanced                 # on two replicas behind HAProxy
+    python -m benchmarks.load.events --visitors 200 --every 3 --seconds 60     # on one process
+    python -m benchmarks.load.events --visitors 400 --balanced                 # on two replicas behind HAProxy
 
 The page is opened over Streamlit's websocket, which stays connected. The events have the format that the browser sends.
 The output has the milliseconds from an event to the end of the response, and the server's processor time per event.
@@ -23,9 +23,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.link import cpu_seconds, server_of
-from benchmarks.soak import hosted, replicas
-from benchmarks.visitors import FINISHED, WORDS, queries
+from benchmarks.load.link import cpu_seconds, server_of
+from benchmarks.load.soak import hosted, replicas
+from benchmarks.load.visitors import FINISHED, WORDS, queries
 from components.payload import unpack
 from tests.browser import serve
 

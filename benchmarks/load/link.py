@@ -1,7 +1,7 @@
 """Processor time of the server per link (milliseconds over all threads), with and without the forward passes.
 
-    python -m benchmarks.link                        # this tree
-    python -m benchmarks.link --beside ../other      # this tree and another tree, alternately, to compare two versions
+    python -m benchmarks.load.link                        # this tree
+    python -m benchmarks.load.link --beside ../other      # this tree and another tree, alternately
 
 One visitor opens links one after the other, so no request waits for another request. Then the visitor opens the same
 links again; their passes are cached. The difference is the time of the forward passes.
@@ -20,7 +20,7 @@ from typing import Any
 import websockets
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.visitors import act, queries
+from benchmarks.load.visitors import act, queries
 from tests.browser import ROOT, serve
 
 LINKS = 150  # number of different links per round, a multiple of PART

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.interaction import WATCH, quantile
+from benchmarks.browser.interaction import WATCH, quantile
 from models import load
 from tests.browser import serve
 
@@ -32,7 +32,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     lab = load(MODEL)
     n, kinds = len(lab.read(TEXT).tokens), len(lab.kinds)
     layers, heads = lab.shape[lab.kinds[0].name]
-    with serve() as app, serve("benchmarks/floor_app.py") as floor:
+    with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:
         for number, kind in enumerate(lab.kinds):
             page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
             page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': TEXT})}")

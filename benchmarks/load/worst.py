@@ -1,6 +1,6 @@
 """Measures the memory of one process under the worst load: all models, the longest texts, pages with four models.
 
-    python -m benchmarks.worst --minutes 5 --visitors 40
+    python -m benchmarks.load.worst --minutes 5 --visitors 40
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import models
-from benchmarks.soak import Record, Visitor
-from benchmarks.visitors import WORDS
+from benchmarks.load.soak import Record, Visitor
+from benchmarks.load.visitors import WORDS
 from models import catalogue
 from tests.browser import serve
 

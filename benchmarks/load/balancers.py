@@ -1,9 +1,9 @@
 """Compares HAProxy and nginx as load balancers in front of the same two replicas.
 
 Measures the added latency, the distribution of visitors, failed downloads, and the time until visitors recover after a
-replica is killed. Uses deploy/haproxy.cfg and benchmarks/nginx.conf; both balancers must be installed.
+replica is killed. Uses deploy/haproxy.cfg and benchmarks/load/nginx.conf; both balancers must be installed.
 
-    python -m benchmarks.balancers
+    python -m benchmarks.load.balancers
 
 Uses only the loopback interface, ports 8660 to 8664.
 """
@@ -25,8 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.soak import Record, Visitor, _answers
-from benchmarks.visitors import links
+from benchmarks.load.soak import Record, Visitor, _answers
+from benchmarks.load.visitors import links
 from tests.browser import ROOT
 
 SITE, PORTS, NUMBERS = 8660, (8661, 8662), (8663, 8664)
@@ -74,7 +74,7 @@ def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]
     if which == "haproxy":
         command = [shutil.which("haproxy", path=PATHS) or which, "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")]
     else:
-        text = (ROOT / "benchmarks" / "nginx.conf").read_text()
+        text = (ROOT / "benchmarks" / "load" / "nginx.conf").read_text()
         for name, value in values.items():
             text = text.replace(name, value)
         (run / "nginx.conf").write_text(text)

@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2 in the app: time until all 72 heads are displayed, compared with BertViz's view of the same maps.
 
-Also measures the response time of a click, compared with the floor (benchmarks/floor_app.py) and one forward pass.
+Also measures the response time of a click, compared with the floor (floor_app.py) and one forward pass.
 
-    bash benchmarks/bertviz.sh FOLDER                       # BertViz and its scripts; optional
+    bash benchmarks/browser/bertviz.sh FOLDER               # BertViz and its scripts; optional
     python -m benchmarks minilm --bertviz FOLDER
 
 One browser displays both pages alternately, in windows of the same size. The browser's clock measures until the frame
@@ -36,8 +36,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from app.server import serving
+from benchmarks.browser.interaction import WATCH, count_bytes, quantile
 from benchmarks.foreign import eager_pass, minilm, minilm_folder
-from benchmarks.interaction import WATCH, count_bytes, quantile
 from models import HeadPlan
 from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
@@ -115,7 +115,7 @@ def measure(browser: Browser, bertviz: Path | None) -> Rows:
 
     Args:
         browser: headless Chromium.
-        bertviz: folder made by benchmarks/bertviz.sh; None measures only the app.
+        bertviz: folder made by benchmarks/browser/bertviz.sh; None measures only the app.
 
     Returns:
         Rows of a table.
@@ -126,7 +126,7 @@ def measure(browser: Browser, bertviz: Path | None) -> Rows:
     prompt = lab.read(texts[0])
     if {len(lab.read(text).ids) for text in texts} != {TOKENS} or lab.shape["self"] != (LAYERS, HEADS):
         raise RuntimeError(f"this is not what was to be measured: {lab.shape}, {len(prompt.ids)} tokens")
-    with (serve() as app, serve("benchmarks/floor_app.py") as floor,
+    with (serve() as app, serve("benchmarks/browser/floor_app.py") as floor,
           _served(bertviz, eager_pass(eager, lab.task, prompt)[1], prompt) as peer):
         link = f"{app}/?{urlencode({'model': _open_folder(browser, app), 'text': texts[0]})}"
         bare = f"{floor}/?{urlencode({'n': TOKENS, 'layers': LAYERS, 'heads': HEADS, 'causal': 0})}"
@@ -312,5 +312,5 @@ def _beside_floor(action: str, ours: list[float], theirs: list[float], passes: l
 def _row(what: str, ours: float, beside: str, theirs: float) -> dict[str, Any]:
     """Returns one row; NaN stands for a value that was not measured."""
     numbers = {"its": theirs, "its / ours": theirs / ours} if not math.isnan(theirs) else \
-           {"its": "not measured: benchmarks/bertviz.sh", "its / ours": ""}
+           {"its": "not measured: benchmarks/browser/bertviz.sh", "its / ours": ""}
     return {"": what, "ours": ours, "beside": beside, **numbers}

@@ -1,7 +1,7 @@
 """Milliseconds from a click, and from a typed letter, to the new maps in a real browser.
 
 The browser's clock measures from the event to the first frame after the component has displayed new data (the component
-counts its updates in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
+counts its updates in `data-drawn`). The baseline is the floor, benchmarks/browser/floor_app.py, in the same browser.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
         Rows of a table.
     """
     rows = []
-    with serve("benchmarks/floor_app.py") as floor:
+    with serve("benchmarks/browser/floor_app.py") as floor:
         for n in LENGTHS:
             story = _text(n)
             for action in KINDS:

@@ -1,0 +1,1 @@
+"""Pages for learning and teaching: the start page, the lessons, and the page for teachers."""
