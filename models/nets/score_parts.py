@@ -130,7 +130,7 @@ def _read(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Recor
     The parts are those of the residual stream, multiplied by the norm before the attention with its scale held fixed.
     """
     kind, layer, _ = address
-    names, columns = _stream(model, ids, records, position, kind == ENCODER, layer, kind)
+    names, columns = _stream(model, ids, records, position, (kind, layer))
     block = layers_of(model, kind == ENCODER)[layer][0]
     return names, _normed(columns, block.cross_norm if isinstance(block, DecoderBlock) and kind == CROSS else
                           block.attention_norm)
@@ -140,7 +140,7 @@ def _encoded(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Re
              position: int) -> tuple[list[Name], Tensor]:
     """Returns the result of `_read` for the encoder's last hidden state, from which cross-attention computes keys."""
     assert isinstance(model, Seq2Seq)
-    names, columns = _stream(model, ids, records, position, True, len(model.encoder))
+    names, columns = _stream(model, ids, records, position, None)
     return names, _normed(columns, model.encoder_norm)
 
 
@@ -149,29 +149,33 @@ def _normed(columns: Tensor, norm: nn.RMSNorm) -> Tensor:
     return columns * norm.weight.double() * (columns.sum(0).square().mean() + eps).rsqrt()
 
 
-def _stream(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int, encoder: bool,
-            layer: int, kind: str = "") -> tuple[list[Name], Tensor]:
-    """Returns the names of the A parts of a residual stream at one position, and their values (A, C) in float64.
+def _stream(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int,
+            reader: tuple[str, int] | None) -> tuple[list[Name], Tensor]:
+    """Returns the A parts of a residual stream at one position: all that was added to the stream before `reader`.
 
     Args:
-        model, ids, records, position, encoder: as in `parts`.
-        layer: number of the layer before which the stream is read, or L after the last layer.
-        kind: the block that reads the stream: the blocks before it in this layer have already added to the stream.
+        model, ids, records: as in `parts`.
+        position: position in `ids`.
+        reader: (block, layer) of the attention whose input the stream is; None for the encoder's stream after its last
+            layer, which is the input of the cross-attention's keys.
+
+    Returns:
+        A names, and the values (A, C) in float64.
     """
-    embedding, heads, mlps = parts(model, ids, records, [position], encoder)
+    embedding, heads, mlps = parts(model, ids, records, [position], reader is None or reader[0] == ENCODER)
     names: list[Name] = ["embedding"]
     values = [embedding]
-    for earlier in range(layer + 1):
-        for name, layers in heads.items():
-            if earlier == layer and (not kind or name == kind):
+    for layer, mlp in enumerate(mlps):
+        for block, outputs in heads.items():
+            if (block, layer) == reader:
                 return names, torch.cat(values).double()
-            names += [(name, earlier, head) for head in range(len(layers[earlier]))]
-            values += list(layers[earlier])
-        mlp = mlps[earlier]
+            names += [(block, layer, head) for head in range(len(outputs[layer]))]
+            values += list(outputs[layer])
         if mlp is not None:
-            names.append(f"mlp {earlier}")
+            names.append(f"mlp {layer}")
             values.append(mlp)
-    raise AssertionError(f"no block {kind} in layer {layer}")
+    assert reader is None, f"the model has no attention {reader}"
+    return names, torch.cat(values).double()
 
 
 def _at(factor: Tensor | float, head: int, query: int, n: int) -> float:
