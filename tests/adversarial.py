@@ -87,19 +87,19 @@ def sane(state: LabState) -> None:
     assert query_of(again) == query_of(state), (again, state)
 
 
-def told(problems: list[str]) -> None:
+def check_messages(problems: list[str]) -> None:
     assert all(isinstance(problem, str) and not TURNING & set(problem) for problem in problems), problems
 
 
 def check_link(link: dict[str, str]) -> None:
     state, problems = read_query(link)
-    told(problems)
+    check_messages(problems)
     sane(state)
 
 
 def check_plan(text: str) -> None:
     plan, problems = HeadPlan.read(text)
-    told(problems)
+    check_messages(problems)
     assert HeadPlan.parse(str(plan)) == plan
 
 
@@ -111,7 +111,7 @@ def check_text(case: tuple[str, str, str]) -> None:
     try:
         prompt = lab.read(text)
     except InputError as error:
-        told([str(error)])
+        check_messages([str(error)])
         return
     assert 0 < len(prompt.ids) <= lab.limit and len(prompt.tokens) == len(prompt.ids)
     for trace in lab.run(prompt, [HeadPlan(), plan]):
@@ -148,7 +148,7 @@ def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any]
             for module in (session, picture):
                 stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
             check(state, case)
-            told(session.history().problems)
+            check_messages(session.history().problems)
             sane(session.history().present)
     return checked
 

@@ -17,7 +17,7 @@ def test_nothing_that_strangers_send_breaks_anything(name: str):
     assert adversarial.batch(name, seed=len(name), count=CASES[name]) >= CASES[name] // 2
 
 
-def test_an_attack_finds_what_is_there(monkeypatch):
+def test_the_attacks_detect_a_fault(monkeypatch):
     """The attacks detect a fault: a state that no link can open is reported."""
     monkeypatch.setattr(adversarial, "query_of", lambda state: "n=abc")
     with pytest.raises(AssertionError):

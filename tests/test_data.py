@@ -83,4 +83,4 @@ def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("sys.argv", [command, "--help"])
     with pytest.raises(SystemExit, match="0"):
         importlib.import_module(f"models.{command}").main()
-    assert "--data DIR" in (told := capsys.readouterr().out) and "assets/data" in told
+    assert "--data DIR" in (printed := capsys.readouterr().out) and "assets/data" in printed

@@ -90,8 +90,8 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
                                           for row in its.table for cell in row.values())]
     known = {number for text in shown for number in NUMBER.findall(text)}
     known |= {number.rstrip("%") for number in known}
-    said = README.split("## Findings")[1].split("## Limits")[0]
-    assert set(NUMBER.findall(said)) <= known
+    section = README.split("## Findings")[1].split("## Limits")[0]
+    assert set(NUMBER.findall(section)) <= known
 
 
 def test_the_studies_list_what_would_decide_each_open_statement():
@@ -134,10 +134,10 @@ def test_every_file_that_is_named_exists(page: str):
 
 def test_the_map_has_every_folder():
     """CONTRIBUTING.md lists every folder of app/ and models/ with the purpose of the folder."""
-    told = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("Imports go one way")]
+    the_map = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("Imports go one way")]
     for place in ("app", "models"):
         for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
-            assert f"{place}/{folder.name}/" in told, folder
+            assert f"{place}/{folder.name}/" in the_map, folder
 
 
 def commands() -> Iterator[tuple[str, str]]:

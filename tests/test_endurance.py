@@ -53,12 +53,12 @@ def test_visitors_work_and_come_back_after_a_cut(monkeypatch: pytest.MonkeyPatch
     ({}, []), ({"MB": 440.0}, []), ({"MB": 441.0}, ["MB: 400 before, 441.0 after"]),
     ({"threads": 12}, ["threads: 10 before, 12 after"]), ({"errors": 2}, ["after: 2 errors"]),
     ({"descriptors": 30}, ["descriptors: 20 before, 30 after"])])
-def test_what_is_not_given_back_is_told(after: dict[str, Any], problems: list[str]):
+def test_leaked_resources_are_reported(after: dict[str, Any], problems: list[str]):
     before = {"part": "before", "errors": 0, "MB": 400, "threads": 10, "descriptors": 20}
     assert endurance.broken([before, {**before, "part": "after", **after}]) == problems
 
 
-def test_a_slow_class_or_an_error_is_told():
+def test_a_slow_class_or_an_error_is_reported():
     row = {"part": "class", "errors": 0, "visitors": 200, "p95 ms": 500}
     assert endurance.broken([row, row]) == []
     assert endurance.broken([row, {**row, "p95 ms": 501}]) == ["p95 501 ms"]

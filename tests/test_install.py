@@ -82,7 +82,7 @@ def test_pip_takes_the_build_without_cuda(root: Path, indexes: tuple[Path, Path]
     assert installed(torch_lines(root, own.as_uri()), ordinary, tmp_path) == {("torch", "2.13.0+cpu")}
 
 
-def test_pip_goes_on_where_that_index_is_not_there(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
+def test_pip_uses_the_ordinary_index_without_pytorch_s(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
     """If PyTorch's index cannot be reached, pip installs torch with CUDA from the ordinary index."""
     found = installed(torch_lines(root, NOWHERE), indexes[0], tmp_path)
     assert found == {("torch", "2.13.0"), ("nvidia_cuda", "1.0")}

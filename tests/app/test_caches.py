@@ -20,7 +20,7 @@ class Thing:
     nbytes: int
 
 
-def test_what_was_asked_for_longest_ago_goes_first():
+def test_the_least_recently_used_value_is_evicted_first():
     cache: ByteCache[Thing] = ByteCache(10)
     first, second, third = Thing(4), Thing(4), Thing(4)
     cache.keep("first", first)

@@ -39,14 +39,14 @@ def test_every_model_has_one_card_of_its_own():
     assert all(card["line"].endswith(".") and len(card["line"]) < 110 for card in cards)
 
 
-def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
+def test_a_card_names_a_training_shorter_than_others_of_its_task():
     lines = {card["name"]: card["line"] for card in offered()}
-    told = {name for name, line in lines.items() if "Trained for" in line}
+    marked = {name for name, line in lines.items() if "Trained for" in line}
     assert lines["translation-dense"].endswith("from itself alone. Trained for 800 steps, not 4,000.")
-    assert "translation-softmax-one-pass" in told
+    assert "translation-softmax-one-pass" in marked
     # translation-pruned-60 counts as fully trained, because its gates were learned from a fully trained model
-    assert not told & {"translation-softmax", "translation-pruned-60"}
-    assert all(name.startswith("translation-") for name in told)
+    assert not marked & {"translation-softmax", "translation-pruned-60"}
+    assert all(name.startswith("translation-") for name in marked)
 
 
 def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such():
@@ -64,21 +64,21 @@ def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such(
     assert companions.telling("nobody", []) == []
 
 
-def test_an_offer_says_how_long_by_the_model_that_it_stands_beside():
+def test_an_offered_model_names_its_steps_relative_to_the_page_s_model():
     app = opened(page="compare", model="translation-dense", text="The dog is asleep.")
-    told = [its.value for its in app.markdown if "Trained for" in its.value]
-    assert len(told) == 1 and "Trained for 4,000 steps, not 800" in told[0]
+    sentences = [its.value for its in app.markdown if "Trained for" in its.value]
+    assert len(sentences) == 1 and "Trained for 4,000 steps, not 800" in sentences[0]
 
 
-def test_a_comparison_of_unequal_trainings_says_so():
+def test_a_comparison_of_unequal_trainings_has_a_caption():
     short = {"page": "compare", "model": "translation-dense", "text": "The dog is asleep."}
 
-    def told(other: str) -> list[str]:
+    def step_captions(other: str) -> list[str]:
         captions = [caption.value for caption in opened(**short, **{"with": other}).caption]
         return [caption for caption in captions if "different numbers of steps" in caption]
 
-    assert [its.count("4,000 steps") + its.count("800 steps") for its in told("translation-softmax")] == [2]
-    assert told("translation-random") == []
+    assert [its.count("4,000 steps") + its.count("800 steps") for its in step_captions("translation-softmax")] == [2]
+    assert step_captions("translation-random") == []
 
 
 def test_people_read_names_and_no_ids():
@@ -90,7 +90,7 @@ def test_people_read_names_and_no_ids():
     assert not any(name.split("-", 1)[1] == title for name, title in titles.items() if "-" in title)
 
 
-def test_models_stand_by_task_and_by_source():
+def test_models_are_grouped_by_task_and_source():
     tasks = choosing.groups(choosing.entries(models.names()))
     assert [task["title"] for task in tasks][:3] == ["Next word", "Hidden word", "Variables"]
     stories = {group["source"]: [model["name"] for model in group["models"]] for group in tasks[0]["groups"]}
@@ -112,7 +112,7 @@ def test_models_stand_by_task_and_by_source():
     ("control for Su Jianlin 2021", "Su Jianlin 2021"),
     ("ours, after Hua et al. 2022, arXiv 2202.10447", "Hua et al. 2022"), ("Nakanishi 2025", "Nakanishi 2025"),
     ("by nobody", "by nobody"), ("", "")])
-def test_a_source_is_who_published_it_first(published: str, source: str):
+def test_the_source_is_the_first_publication(published: str, source: str):
     assert choosing.source_of(published) == source
 
 
@@ -177,7 +177,7 @@ def test_a_card_opens_its_model(monkeypatch):
     assert history.present.model == "assignment-selective"
 
 
-def test_it_is_said_who_makes_room_for_a_fourth():
+def test_the_label_names_the_model_that_a_fourth_would_replace():
     def label(*names: str) -> str:
         beside = " ".join(f"assignment-{name}" for name in names)
         return opened(page="compare", model="assignment-softmax", **{"with": beside}).get("button_group")[0].label

@@ -137,7 +137,7 @@ def twins(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "one" / "twin", tmp_path / "other" / "twin"
 
 
-def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
+def test_of_two_folders_with_the_same_name_the_last_is_shown(twins, monkeypatch):
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(folder) for folder in twins)
     assert first.name == second.name == "folder:twin"

@@ -65,7 +65,7 @@ def words(app) -> str:
     return "\n".join([*paragraphs, *(its.value for its in (*app.markdown, *app.caption, *app.info))])
 
 
-def shown(app) -> tuple[str, list[list[str]]]:
+def at_slider(app) -> tuple[str, list[list[str]]]:
     """Returns the verdict and the table for the number of heads at the slider."""
     slider, table = (header for header, _ in all_sent(app, "dial") if header["group"])
     assert slider["group"] == table["group"] and slider["at"] == table["at"]
@@ -76,8 +76,8 @@ def shown(app) -> tuple[str, list[list[str]]]:
 def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
-    said, rows = shown(app)
-    assert said.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
+    verdict, rows = at_slider(app)
+    assert verdict.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
     assert "All tasks are counted in the mean." in words(app)
@@ -103,9 +103,9 @@ def test_one_model_is_not_compared(measured: Path):
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
     app = opened(**LINK, fix="1.pos")
-    assert shown(app)[0].startswith("**16 of 32 heads constant**: mean relative drop 1.2%")
+    assert at_slider(app)[0].startswith("**16 of 32 heads constant**: mean relative drop 1.2%")
     app = opened(**LINK, fix="2.pos")
-    assert shown(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
+    assert at_slider(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
 
 
 def test_tasks_that_do_not_count_are_named(measured: Path):
@@ -115,16 +115,16 @@ def test_tasks_that_do_not_count_are_named(measured: Path):
     found["tasks"]["pos"]["constant_answer"] = 0.9
     path.write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
-    assert "Tasks that are not counted in the mean: Parts of speech." in words(app) and shown(app)[1][0][3] == "–"
-    assert "mean relative drop 5.0%" in shown(app)[0] and "set after the first scores were known" in words(app)
+    assert "Tasks that are not counted in the mean: Parts of speech." in words(app) and at_slider(app)[1][0][3] == "–"
+    assert "mean relative drop 5.0%" in at_slider(app)[0] and "set after the first scores were known" in words(app)
     for its in found["tasks"].values():
         its["constant_answer"] = 0.9
     path.write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
-    assert not app.exception and shown(app)[0].startswith("No task is counted for this model")
+    assert not app.exception and at_slider(app)[0].startswith("No task is counted for this model")
 
 
-def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):
+def test_a_chosen_position_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):
     history = History(LabState("masked-softmax", "A text.", page="constant", constant=ConstantView(1)))
     visiting(monkeypatch, history)
     counts = (0, 16, 28, 30, 32)
@@ -138,9 +138,9 @@ def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyP
 
 def test_the_typed_text_is_read(measured: Path):
     app = opened(**LINK, fix="4.pos")
-    said, = (header for header, _ in all_sent(app, "dial") if "word" in header["columns"])
-    assert [row[0] for row in said["tables"][0]] == ["The", "cat", "sat", "on", "the", "mat", "."]
-    assert all(row[1] != row[2] for row in (said["tables"][0][row] for row, _column in said["strong"]))
+    table, = (header for header, _ in all_sent(app, "dial") if "word" in header["columns"])
+    assert [row[0] for row in table["tables"][0]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    assert all(row[1] != row[2] for row in (table["tables"][0][row] for row, _column in table["strong"]))
     squares, = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "distance")
     assert {(row["down"], row["across"]) for row in rows(squares)} == {(i, j) for i in range(1, 5) for j in range(1, 9)}
     assert "nearest" in words(app) and "farthest" in words(app)
@@ -151,14 +151,14 @@ def test_the_typed_text_is_read(measured: Path):
     assert sent(grid, "heads")
 
 
-def test_of_another_model_it_says_so(measured: Path):
+def test_results_of_another_model_are_marked(measured: Path):
     app = opened(**LINK, fix="4.pos.all-Other-v2")
-    assert not app.exception and "relative drop 15.0%" in shown(app)[0] and "These numbers are of" in words(app)
+    assert not app.exception and "relative drop 15.0%" in at_slider(app)[0] and "These numbers are of" in words(app)
     app = opened(page="constant", model="stories-softmax")
     assert not app.exception and "not of the model that is chosen above" in words(app)
 
 
-def test_a_text_box_is_shown_where_it_does_something(measured: Path):
+def test_a_text_box_is_shown_only_with_measurements(measured: Path):
     """On the page of a model without measurements, a button replaces the text box.
 
     The button selects the measured model.
@@ -193,7 +193,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
     assert not app.exception and "Measured in" in words(app)
 
 
-def test_transfer_stands_beside(measured: Path):
+def test_transfer_results_appear_beside_the_study(measured: Path):
     """The transfer results appear once two attention types have been measured. Softmax is in the first row."""
     def write(name: str, score: float) -> None:
         found = {"name": name, "elsewhere": True, "weights": "0", "version": store.version("transfer"),
@@ -211,17 +211,17 @@ def test_transfer_stands_beside(measured: Path):
     assert [row[0] for row in table] == ["softmax", "random"] and table[1][1] == "0.410 ± 0.014"
 
 
-def test_what_is_missing_or_damaged_is_told(measured: Path):
+def test_missing_or_damaged_measurements_are_reported(measured: Path):
     (measured / "masked-softmax.papa.json").write_text("{")
     app = opened(**LINK)
-    assert not app.exception and len(app.error) == 1 and "relative drop 15.0%" not in shown(app)[0]
+    assert not app.exception and len(app.error) == 1 and "relative drop 15.0%" not in at_slider(app)[0]
     (measured / "masked-softmax.papa.json").unlink()
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
     assert not app.exception and "python -m models.studies.papa masked-softmax" in words(app)
 
 
-def test_probes_that_are_not_there_are_told(measured: Path):
+def test_missing_probes_are_reported(measured: Path):
     app = opened(**LINK, fix="4.slots")
     assert not app.exception and "The probes for this number of heads are not released." in words(app)
 

@@ -104,9 +104,9 @@ def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callab
     for page in ("explore", "length"):
         app = opened(page=page, model=DAMAGED)
         assert not app.exception
-        told = "".join(error.value for error in app.error) + "".join(sent(app, "notice")[0]["messages"]
+        messages = "".join(error.value for error in app.error) + "".join(sent(app, "notice")[0]["messages"]
                                                                      if not app.error else ())
-        assert Path(file).name in told.replace("\\", "") and "git checkout" in told
+        assert Path(file).name in messages.replace("\\", "") and "git checkout" in messages
     app = opened(page="compare", model=SOUND, **{"with": DAMAGED})
     assert not app.exception
     problems = [row["problem"] for row in sent(app, "comparison")[0]["rows"]]
@@ -120,7 +120,7 @@ def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callab
     assert not about.exception
 
 
-def test_what_a_first_visit_shows_is_named_where_it_is_damaged(house: Path):
+def test_a_damaged_model_of_the_start_page_is_named(house: Path):
     shutil.copytree(house / "checkpoints" / OTHER_FAMILY, house / "checkpoints" / "assignment-selective")
     flipped(house / "checkpoints" / "assignment-selective" / "model.safetensors")
     app = opened(page="start")
@@ -147,7 +147,7 @@ def test_a_damaged_tokenizer_stops_its_own_families_only(file: str, damage: Call
 @pytest.mark.parametrize("keys", [("attention", "title"), ("attention", "formula"), ("model", "parameters"),
                                   ("cost", "score_parameters"), ("cost",), ("training", "minutes"), ("licence",),
                                   ("metric", "perplexity")])
-def test_a_card_without_what_is_shown_is_named(keys: tuple[str, ...], house: Path):
+def test_a_card_without_a_displayed_field_is_named(keys: tuple[str, ...], house: Path):
     without(*keys)(house / CARD)
     about = opened(page="about", model=SOUND)
     assert not about.exception
@@ -176,8 +176,9 @@ def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Cal
     app = opened(model=DAMAGED, **shown)
     assert not app.exception
     (error,) = app.error
-    told = error.value.replace("\\", "")
-    assert Path(file).name in told and "git checkout -- models/studies/measurements" in told and "python -m" in told
+    message = error.value.replace("\\", "")
+    assert Path(file).name in message and "python -m" in message
+    assert "git checkout -- models/studies/measurements" in message
     if file == LENGTH:
         both = opened(page="length", model=SOUND, **{"with": DAMAGED})
         assert not both.exception and len(both.error) == 1 and all_sent(both, "figure")
@@ -191,9 +192,9 @@ def test_damaged_verdicts_are_named(damage: Callable[[Path], None], house: Path)
     app = opened(page="results", model=OTHER_FAMILY)
     assert not app.exception
     (error,) = app.error
-    told = error.value.replace("\\", "")
-    assert "git checkout -- models/studies/claims/verdicts.json" in told
-    assert "python -m models.studies.claims --write" in told
+    message = error.value.replace("\\", "")
+    assert "git checkout -- models/studies/claims/verdicts.json" in message
+    assert "python -m models.studies.claims --write" in message
 
 
 def test_damaged_seeds_are_named_on_length(house: Path):

@@ -133,7 +133,7 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
 
 
 @pytest.mark.parametrize("what", ["exe", "../x", ["npz"], None, 3])
-def test_a_file_that_nobody_offers_is_not_asked_for(what, monkeypatch):
+def test_a_request_for_an_unknown_file_is_ignored(what, monkeypatch):
     visit = visiting(monkeypatch)
     on_heads({"type": "take", "what": what, "sequence": 1})
     on_heads({"type": "take", "what": "npz", "sequence": "1"})

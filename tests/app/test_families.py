@@ -93,7 +93,7 @@ def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
     assert history.present.compared == ("stories-dense", "stories-random", "stories-selective")
 
 
-def test_models_of_other_shapes_share_what_they_can():
+def test_compared_models_of_different_shapes_share_the_common_heads():
     """If compared models have different shapes, each model applies the part of the plan for the heads that it has.
 
     A model of gated attention units has 8 layers of one head. The other models have 4 layers of 8 heads.
@@ -111,18 +111,18 @@ def test_models_of_other_shapes_share_what_they_can():
     assert sent(alone, "effect")[0][0]["changed"]
 
 
-def test_one_model_stands_alone():
+def test_compare_without_a_second_model():
     app = opened("compare", model="assignment-softmax")
     assert len(sent(app, "head_map")) == 1
     ((standing, _),) = sent(app, "comparison")
     assert len(standing["rows"]) == 1 and standing["rows"][0]["kl_from_first"] is None
 
 
-def test_models_of_different_tasks_do_not_stand_beside_each_other():
+def test_models_of_different_tasks_are_not_compared():
     app = opened("compare", **PAIR | {"with": "stories-softmax no-such-model assignment-selective"})
     assert len(sent(app, "head_map")) == 2
-    told = " ".join(sent(app, "notice")[0][0]["messages"])
-    assert "stories-softmax" in told and "no-such-model" in told
+    messages = " ".join(sent(app, "notice")[0][0]["messages"])
+    assert "stories-softmax" in messages and "no-such-model" in messages
 
 
 def test_a_text_beyond_a_models_tables_is_refused_there_and_shown_elsewhere():
@@ -143,7 +143,7 @@ def test_a_text_that_cannot_be_read_leaves_the_last_picture(page: str):
     assert sent(app, "notice")[0][0]["problem"]
 
 
-def test_length_draws_what_was_measured():
+def test_length_draws_the_measurements():
     app = opened("length", **PAIR)
     assert not app.exception and not app.error
     slider, _ = sent(app, "dial")[0]
@@ -227,12 +227,12 @@ def test_heads_with_a_pattern_are_found_and_marked():
     assert 0 < marked < 32
 
 
-def test_length_says_of_a_translation_why_there_is_nothing():
+def test_length_explains_why_an_encoder_decoder_has_no_chart():
     app = opened("length", model="translation-softmax", text="I am here.")
     assert not app.get("button_group")  # without measurements there is nothing to compare
     assert not app.exception and not app.error
-    told = " ".join(info.value for info in app.info)
-    assert "An encoder-decoder was not evaluated at other lengths" in told and not sent(app, "figure")
+    messages = " ".join(info.value for info in app.info)
+    assert "An encoder-decoder was not evaluated at other lengths" in messages and not sent(app, "figure")
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])
@@ -263,7 +263,7 @@ def test_about_shows_a_card_of_every_model():
     assert all(name in text for name in models.names())
 
 
-def test_the_link_holds_what_stands_beside_and_the_length():
+def test_the_link_has_the_compared_models_and_the_length():
     state = LabState("assignment-softmax", compared=("assignment-selective",), length=97)
     state = LabState(state.model, "x=1; x=?", compared=state.compared, length=97)
     query = dict(re.findall(r"([^&=]+)=([^&]*)", query_of(state).replace("%3D", "=").replace("+", " ")))
@@ -276,14 +276,14 @@ def test_the_link_holds_what_stands_beside_and_the_length():
     ("", ()), ("assignment-softmax", ()), ("assignment-selective assignment-selective", ("assignment-selective",)),
     ("x" * 5000, ()), ("<script>", ()),
 ])
-def test_links_with_odd_companions(given: str, kept: tuple[str, ...]):
+def test_links_with_invalid_compared_models(given: str, kept: tuple[str, ...]):
     state, problems = read_query({"model": "assignment-softmax", "with": given})
     assert state.compared == kept
     assert bool(problems) == (given in ("x" * 5000, "<script>"))
 
 
 @pytest.mark.parametrize(("head", "is_closed"), [("0.0", True), ("0.1", False)])
-def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: str, is_closed: bool):
+def test_a_head_pruned_by_training_is_shown_as_pruned_with_the_reason(head: str, is_closed: bool):
     """A head that training pruned is displayed as pruned without any plan.
 
     A gate of the plan on this head changes nothing.

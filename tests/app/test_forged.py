@@ -115,8 +115,8 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     monkeypatch.setattr(hub, "_fetched", lambda *_: pytest.fail("the Hub was asked"))
     monkeypatch.setattr("huggingface_hub.model_info", _unreachable)
     yours._look()
-    repo, told, can_load = visitor[session.LOOKED]
-    assert isinstance(repo, str) and told.endswith(".") and not can_load
+    repo, message, can_load = visitor[session.LOOKED]
+    assert isinstance(repo, str) and message.endswith(".") and not can_load
     yours._start_folder()
     job = visitor_models.job()
     assert job is not None and job._finished.wait(20)
@@ -131,16 +131,16 @@ def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch
     from models.labs.foreign import ForeignError
     from models.labs.foreign.opening import hub
 
-    def said(error: Exception) -> tuple[str, bool]:
+    def size_message(error: Exception) -> tuple[str, bool]:
         monkeypatch.setattr(hub, "estimate", lambda name: (_ for _ in ()).throw(error))
         return yours._size("hf:a/b")
 
     monkeypatch.setattr(hub, "here", lambda name: "somewhere")
-    assert said(hub.UnreachableError("a/b")) == (
+    assert size_message(hub.UnreachableError("a/b")) == (
         "The Hub cannot be reached. This machine has a copy of the model, which can be loaded.", True)
-    assert said(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
+    assert size_message(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
     monkeypatch.setattr(hub, "here", lambda name: None)
-    assert said(hub.UnreachableError("a/b")) == (
+    assert size_message(hub.UnreachableError("a/b")) == (
         "the Hub cannot be reached from here, and a/b is not on this machine. Check the network, or open a folder.",
         False)
 

@@ -85,8 +85,8 @@ def written(**link: str):
 def test_continuation_within_a_memory():
     app = written(plan="self-0.1g0", at="2.0")
     assert not app.exception
-    said = [caption.value for caption in app.caption]
-    assert len(app.text) == 2 and said.index("Unmodified") < said.index("With your changes")
+    captions = [caption.value for caption in app.caption]
+    assert len(app.text) == 2 and captions.index("Unmodified") < captions.index("With your changes")
     assert any(caption.value.startswith("With your changes. Each layer keeps 8 of ") for caption in app.caption)
     reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
     assert reads and ":gray[~~" in reads[0]
@@ -119,8 +119,8 @@ def test_the_curve(measurements):
     app = opened(model="stories-selective")
     app.button_group(key="section").set_value("memory").run()
     assert not app.exception
-    told = " ".join(markdown.value for markdown in app.markdown)
-    assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in told
+    text = " ".join(markdown.value for markdown in app.markdown)
+    assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in text
     ((header, _),) = all_sent(app, "figure")
     assert header["what"] == "memory"
 

@@ -90,7 +90,7 @@ def test_what_the_app_is_made_of_is_open(path: str):
     ("lab.example.org", True), ("LAB.example.org.", True), ("lab.example.org:8501", True), ("a.school.test", True),
     ("school.test", False), ("evil.test", False), ("lab.example.org.evil.test", False), ("", False),
     ("lab.example.org@evil.test", False), ("lab.example.org/x", False), ("a b", False), ("[::1]:8501", False)])
-def test_a_host_knows_its_names(host: str, known: bool):
+def test_a_host_accepts_only_its_own_names(host: str, known: bool):
     guard = Gate(inner, hosts=["lab.example.org", "*.school.test"])
     assert status(guard, headers={"host": host}) == (200 if known else 400)
     accepted = asked(guard, "/_stcore/stream", {"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
@@ -136,13 +136,13 @@ def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monke
 UPLOAD = "/_stcore/upload_file/visit/file"
 
 
-def test_files_are_held_up_to_a_limit(monkeypatch):
+def test_stored_uploads_have_a_limit(monkeypatch):
     monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.IN_ALL if session is None else 0)
     assert status(Gate(inner), UPLOAD, method="PUT") == 503
     assert status(Gate(inner), UPLOAD, method="DELETE") == 200
 
 
-def test_one_visit_holds_no_more_than_its_share(monkeypatch):
+def test_stored_uploads_of_one_visit_have_a_limit(monkeypatch):
     monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.PER_VISIT - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200

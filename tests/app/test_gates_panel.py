@@ -44,7 +44,7 @@ def test_a_traces_gates_are_those_that_multiplied():
     assert closed.norms["self"][0, 1].max() == 0
 
 
-def test_the_sink_is_what_the_first_token_gets():
+def test_the_sink_is_the_weight_of_the_first_token():
     weights = numpy.array([[[1.0, 0, 0], [0.5, 0.5, 0], [0.1, 0.4, 0.5]]])
     assert sink(weights).tolist() == pytest.approx([0.3])
     assert sink(numpy.ones((2, 1, 1))).tolist() == [0, 0]
@@ -63,9 +63,9 @@ def test_the_picture_has_every_gate_and_tokens_are_text():
 
 
 def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest.MonkeyPatch):
-    drawn: list[dict] = []
+    charted: list[dict] = []
     dots = gates.dots.spec
-    monkeypatch.setattr(gates.dots, "spec", lambda points, *a, **k: drawn.extend(points) or dots(points, *a, **k))
+    monkeypatch.setattr(gates.dots, "spec", lambda points, *a, **k: charted.extend(points) or dots(points, *a, **k))
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in {"model": "stories-gated", "text": "Once upon a time", "open": "gates"}.items():
         app.query_params[key] = value
@@ -76,14 +76,14 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
     for name in ("gated", "softmax"):
         share = sink(run(models.load(f"stories-{name}"), "Once upon a time").weights["self"]).mean(1)
         expected |= {(name, f"layer {layer}"): pytest.approx(value, abs=1e-4) for layer, value in enumerate(share, 1)}
-    assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
+    assert {(point["which"], point["name"]): point["value"] for point in charted} == expected
     windows = [store.read(f"stories-{name}", "sink")["by_window"] for name in ("gated", "softmax")]
     shares = (sum(its) / len(its) for its in windows)
-    told = "On held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
-    assert any(caption.value.startswith(told) for caption in app.caption)
+    sentence = "On held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
+    assert any(caption.value.startswith(sentence) for caption in app.caption)
 
 
-def test_an_empty_box_shows_the_gates_of_what_was_read():
+def test_an_empty_box_shows_the_gates_of_the_last_valid_text():
     app = opened(model="stories-gated", open="gates", text="")
     assert not app.exception and "sink" in [header["what"] for header, _ in all_sent(app, "figure")]
 

@@ -38,7 +38,7 @@ def points(app: AppTest) -> list[tuple[float, float]]:
     return [(row["x"], row["y"]) for row in rows(spec)]
 
 
-def test_on_this_text():
+def test_confidence_and_loss_difference_of_each_head_on_the_input_text():
     """The chart has the confidence of each head, and the loss difference when only this head is pruned."""
     app = opened(page="heads", model="stories-softmax", text=TYPED, show="confidence.loss.text")
     assert not app.exception
@@ -112,7 +112,7 @@ def test_plotly_has_the_colours_of_the_app():
         assert config[name]["chartCategoricalColors"] == palette(name)["series"]
 
 
-def test_the_effect_of_what_is_pruned_here_is_shown_here():
+def test_the_heads_page_shows_the_effect_of_the_plan():
     plan = HeadPlan().gate("self", 0, 0, 0.0)
     app = opened(page="heads", model="stories-softmax", text=TYPED, plan=str(plan))
     ((header, _),) = all_sent(app, "effect")
@@ -133,7 +133,7 @@ def test_the_example_prunes_the_head_that_costs_most():
 
 
 @pytest.mark.parametrize("name", ["masked-gau-relu2", "assignment-selective", "masked-softmax"])
-def test_other_models_show_what_applies(name: str):
+def test_models_of_other_types_show_the_measures_that_apply(name: str):
     app = opened(page="heads", model=name, show="relevance.confidence.text")
     assert not app.exception
     if name == "masked-gau-relu2":
@@ -231,7 +231,7 @@ def test_a_regularised_model_stands_beside_the_plain_one(monkeypatch: pytest.Mon
     assert disagreement.counterpart("hf:org/name", "out") is None
 
 
-def test_both_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
+def test_two_models_disagreements_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(disagreement, "counterpart", lambda name, term: "stories-log-n")
     app = opened(page="heads", model="stories-softmax", text=TYPED, term="out")
     assert not app.exception

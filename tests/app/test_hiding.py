@@ -45,7 +45,7 @@ def test_only_brackets_change(text: str, chosen: set[int]):
 
 
 @given(TEXTS)
-def test_what_is_hidden_already_stays_as_it_is(text: str):
+def test_hidden_words_stay_as_typed(text: str):
     assert with_hidden(text, {i for i, (*_, hidden) in enumerate(words(text)) if hidden}) == text
 
 
@@ -58,7 +58,7 @@ def test_a_long_text_offers_some_of_its_words():
     ("There was a time in the house.", "house", 0), ("There was a time in the [house].", "time", 0),
     ("There was a [time] in the house.", "house", 1), ("[There] was a time in the [house].", "time", 1),
     ("A [MASK] was in the house.", "house", 1), ("The house was old.", "The", 0)])
-def test_the_word_that_was_hidden_last_is_asked_for(text: str, word: str, asked: int):
+def test_the_word_hidden_last_is_predicted(text: str, word: str, asked: int):
     task = find("masked-softmax").task
     chosen = [i for i, (_start, _stop, its, hidden) in enumerate(words(text)) if hidden or its == word]
     assert new_prediction(task, text, chosen) == asked

@@ -68,7 +68,7 @@ def test_cancelling():
 
 @pytest.mark.parametrize("error", [ForeignError("there is no such folder"), InputError("nothing to read"),
                                    ValueError("too many heads"), MemoryError("too large")])
-def test_what_can_go_wrong_is_told_in_its_own_words(error: Exception):
+def test_an_expected_error_of_a_job_is_reported_with_its_message(error: Exception):
     def work(tell, cancelled):
         raise error
 
@@ -76,7 +76,7 @@ def test_what_can_go_wrong_is_told_in_its_own_words(error: Exception):
     assert (job.problem, job.result) == (f"{error}.", None)
 
 
-def test_what_nobody_expected_is_told_by_its_kind_and_no_more():
+def test_an_unexpected_error_of_a_job_is_reported_by_its_class_only():
     def work(tell, cancelled):
         raise KeyError("/home/somebody/secret")
 

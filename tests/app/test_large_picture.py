@@ -58,7 +58,7 @@ def test_the_choice_is_in_the_link_and_sends_no_more(form: str, mean: str):
     ("assignment-selective", "k=4; m=9; k=?; k=2; m=?; k=?", "0", 5),
     ("assignment-selective", "k=4; m=9; k=?; k=2; m=?; k=?", "9", None), ("stories-softmax", "A red ball", "", None),
     ("masked-softmax", "The [cat] sat on the mat.", "", 2)])
-def test_at_rest_the_words_are_about_what_is_asked(model: str, text: str, ask: str, at: int | None):
+def test_without_a_pointer_the_current_word_is_a_predicted_one(model: str, text: str, ask: str, at: int | None):
     app = opened(model=model, text=text, **({"ask": ask} if ask else {}))
     header, _ = sent(app, "head_map")
     predicted = models.load(model).read(text).predict_at
@@ -74,7 +74,7 @@ def growth(trace: models.Trace) -> float:
 
 
 @pytest.mark.parametrize("name", ["stories-softmax", "stories-selective", "assignment-softmax"])
-def test_log_n_as_it_is_offered_keeps_entropy_from_growing(name: str):
+def test_log_n_with_the_offered_base_keeps_entropy_from_growing(name: str):
     lab = models.load(name)
     for _title, text in lab.task.examples[:3]:
         trained = models.run(lab, text)

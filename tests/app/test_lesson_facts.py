@@ -20,7 +20,7 @@ FACTS = [(place, fact) for place in PLACES for fact in lesson_files.step_at(plac
 
 
 @pytest.mark.parametrize(("place", "fact"), FACTS, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
-def test_a_lesson_says_what_is_so(place: Place, fact: dict):
+def test_the_facts_of_a_lesson_are_true(place: Place, fact: dict):
     if fact["measure"] == "source":  # a number from the paper, not from the models of this project
         assert fact["paper"] in lesson_files.lesson(place.lesson).arxiv
         return
@@ -28,7 +28,7 @@ def test_a_lesson_says_what_is_so(place: Place, fact: dict):
     assert not wrong, f"lesson {place} {wrong}"
 
 
-def test_a_fact_that_is_not_so_is_told():
+def test_a_false_fact_is_reported():
     step = lesson_files.step_at(Place("gates", 3))
     fact = {**next(fact for fact in step.facts if fact["measure"] == "answer"), "is": "9"}
     assert "answer is '3', expected {'is': '9'}" in check(step, fact)
@@ -43,10 +43,10 @@ def test_every_number_rests_on_a_fact(place: Place):
     step = lesson_files.step_at(place)
     wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \
         if step.question else []
-    said = " ".join(words for words in words_of(step) if words not in wrong)
-    told = " ".join(fact["says"] for fact in step.facts)
-    for number in NUMBER.findall(said):
-        assert number in told, f"lesson {place}: {number} rests on no fact"
+    texts = " ".join(words for words in words_of(step) if words not in wrong)
+    facts = " ".join(fact["says"] for fact in step.facts)
+    for number in NUMBER.findall(texts):
+        assert number in facts, f"lesson {place}: {number} rests on no fact"
 
 
 def test_all_measures_are_used_and_known():

@@ -53,17 +53,17 @@ def numbers(value: Any) -> Iterator[float]:
             yield from numbers(each)
 
 
-def is_shown(said: str, text: str, values: tuple[float, ...]) -> bool:
+def is_shown(number: str, text: str, values: tuple[float, ...]) -> bool:
     """Returns whether a page displays a number such as `29.1%` or `2.87`.
 
     The number is displayed if it is in the text, or if a value rounds to it.
     """
-    if said in text:
+    if number in text:
         return True
-    digits = len(said.rstrip("%").partition(".")[2])
-    if said.endswith("%"):
-        return any(f"{value:.{digits}%}" == said or f"{value:.{digits}f}%" == said for value in values)
-    return any(f"{value:.{digits}f}" == said for value in values)
+    digits = len(number.rstrip("%").partition(".")[2])
+    if number.endswith("%"):
+        return any(f"{value:.{digits}%}" == number or f"{value:.{digits}f}%" == number for value in values)
+    return any(f"{value:.{digits}f}" == number for value in values)
 
 
 CASES = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts
@@ -73,13 +73,13 @@ CASES = [(place, fact) for place in PLACES for fact in lesson_files.step_at(plac
 @pytest.mark.parametrize(("place", "fact"), CASES, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
 def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
     step = lesson_files.step_at(place)
-    (said, *_) = NUMBER.findall(fact["says"])
-    least = float(said.rstrip("%")) / 100 if "more than" in fact["says"] else None
+    (number, *_) = NUMBER.findall(fact["says"])
+    least = float(number.rstrip("%")) / 100 if "more than" in fact["says"] else None
     links = [step.opens, {**step.opens, **step.does}, {**step.opens, **fact.get("with", {})}]
     screens = [screen(tuple(sorted({"page": "explore", **link}.items()))) for link in links]
-    shown = [any(least < value <= 1 for value in found[1]) if least else is_shown(said.replace(" ", ""), *found)
+    shown = [any(least < value <= 1 for value in found[1]) if least else is_shown(number.replace(" ", ""), *found)
              for found in screens]
-    assert any(shown), f"{place}: no screen shows {said}"
+    assert any(shown), f"{place}: no screen shows {number}"
 
 
 def test_a_number_that_no_screen_shows_is_noticed():

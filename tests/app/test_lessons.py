@@ -153,7 +153,7 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     return json.dumps(entry)
 
 
-@pytest.mark.parametrize(("path", "value", "told"), [
+@pytest.mark.parametrize(("path", "value", "message"), [
     (("title",), None, "missing \\['title'\\]"), (("colour",), "red", "not known \\['colour'\\]"),
     (("title",), "", "lesson constant, title"), (("title",), {"en": "Heads"}, "lesson constant, title"),
     (("steps", 1, "text"), "Press *Prune.", "stars in pairs"), (("steps", 0, "opens"), {"n": 3}, "step 1: opens"),
@@ -163,10 +163,10 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "four to nine"),
     (("level",), "hard", "level is one of"),
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
-def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, told):
+def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, message):
     entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))
     lesson_files.read("constant", json.dumps(entry))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         lesson_files.read("constant", broken(entry, path, value))
 
 
@@ -215,7 +215,7 @@ def test_conditions_are_joined_as_they_are_called(one: bool, two: bool):
     ({"right": True}, Outcome(is_right=False), False), ({"right": True}, Outcome(is_right=True), True),
     ({"turned": True}, Outcome("3", "3"), False), ({"turned": True}, Outcome("2", "3"), True),
     ({"predicts": "2"}, Outcome("2", "3"), True), ({"predicts": "2"}, Outcome("3", "3"), False)])
-def test_what_came_of_it_counts(condition: dict[str, Any], outcome_: Outcome, holds: bool):
+def test_conditions_on_the_outcome(condition: dict[str, Any], outcome_: Outcome, holds: bool):
     assert conditions.check(condition, "here").holds(LabState(), outcome_) is holds
 
 
@@ -227,7 +227,7 @@ def visitor(monkeypatch) -> History:
     return past
 
 
-def test_a_lesson_gives_back_what_the_visitor_had(visitor: History):
+def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     own = visitor.present
     lesson_events.on_lesson({"type": "step", "to": "constant.1"})
     lesson_events.on_lesson({"type": "step", "to": "constant.2"})
@@ -244,7 +244,7 @@ def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
     assert visitor.present == own
 
 
-def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: History):
+def test_an_answer_is_final_and_kept_when_the_step_is_opened_again(visitor: History):
     place = next(place for place in PLACES if lesson_files.step_at(place).question)
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
@@ -259,7 +259,7 @@ def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: Hi
     assert visitor.present.answer == "b"
 
 
-def test_an_answer_that_was_asked_for_is_no_answer(visitor: History):
+def test_showing_the_answer_is_neither_right_nor_wrong(visitor: History):
     place = Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps))
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": None})
@@ -279,7 +279,7 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, An
 
 @pytest.mark.parametrize("event", [{"type": "answer", "choice": 9}, {"type": "answer", "choice": "a"},
                                    {"type": "answer", "choice": True}])
-def test_answers_that_are_no_choice(event: dict[str, Any], visitor: History):
+def test_answers_outside_the_choices_are_ignored(event: dict[str, Any], visitor: History):
     lesson_events.take_step(Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps)))
     before = visitor.present
     lesson_events.on_lesson(event)
@@ -334,7 +334,7 @@ def test_a_first_visit_is_an_address_without_anything():
     assert read_query({"page": "explore"}) == (LabState(), [])
 
 
-def test_in_large_type_sections_stand_only_where_a_step_asks_for_one():
+def test_large_type_offers_sections_only_in_steps_that_use_one():
     taken = LabState(lesson=Place("constant", 2), teach=True)
     assert not taken.offers_sections
     assert replace(taken, teach=False).offers_sections

@@ -36,7 +36,7 @@ def visitor(monkeypatch, clock) -> dict:
 
 
 @pytest.mark.parametrize("what", limits.ALL, ids=lambda what: what.name)
-def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, clock):
+def test_an_allowance_has_a_maximum_and_is_refilled_per_minute(what: limits.Allowance, visitor, clock):
     asked, refused = limits.used[what.name], limits.refused[what.name]
     spend(what, what.most)
     with pytest.raises(LimitError) as error:
@@ -157,7 +157,7 @@ def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
     (12, {"model": "assignment-softmax", "page": "heads", "show": "confidence.loss.text", "text": "a=1; b=2; a=?"}),
     (13, {"model": "assignment-softmax", "page": "pruning", "order": "text.all", "text": "a=1; b=3; a=?"}),
     (1, {"model": "assignment-softmax", "open": "disagreement", "text": "a=1; b=4; a=?"})])
-def test_what_takes_many_passes_is_counted_by_them(amount: int, link: dict[str, str], monkeypatch):
+def test_work_is_counted_by_its_number_of_passes(amount: int, link: dict[str, str], monkeypatch):
     counted: list[int] = []
     monkeypatch.setattr(limits, "spend", lambda what, amount=1: counted.append(amount))
     monkeypatch.setattr(caches, "measured", caches.ByteCache(0))

@@ -31,7 +31,7 @@ SELECTIONS = st.builds(Selection, st.integers(0, 999), st.integers(0, 999), st.s
 
 
 @given(SELECTIONS)
-def test_a_selections_text_says_all_of_it(selection: Selection):
+def test_a_selection_survives_its_text_form(selection: Selection):
     assert Selection.parse(str(selection)) == selection
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_selection_is_refused(text: str):
 THREE = {"encoder": (2, 4), "decoder": (3, 2), "cross": (3, 2)}
 
 
-def test_a_scope_is_of_one_kind():
+def test_a_scope_is_within_one_attention_block():
     assert Selection(1, 1, "row", "decoder").heads(THREE) == [("decoder", 1, 0), ("decoder", 1, 1)]
     assert Selection(1, 1, "column", "cross").heads(THREE) == [("cross", layer, 1) for layer in range(3)]
     assert len(Selection(0, 0, "all", "encoder").heads(THREE)) == 8
@@ -120,7 +120,7 @@ def test_an_old_links_path_is_its_page(page: str, visitor):
     assert not session.history().problems and not session.history().past
 
 
-def test_the_query_is_right_where_it_names_a_page_too(visitor):
+def test_the_page_of_the_query_overrides_that_of_the_path(visitor):
     visitor.query_params["page"] = "length"
     session.follow_address("compare")
     assert session.history().present.page == "length"
@@ -169,7 +169,7 @@ def test_a_language_that_is_none_changes_nothing(language, visitor):
     assert session.history().present == opened_by(None)
 
 
-def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor):
+def test_the_browser_s_address_overrides_the_one_the_page_was_loaded_with(visitor):
     visitor.query_params["text"] = "old"
     session.follow_address("explore")
     events.on_toolbar({"type": "address", "query": "?text=new+text&plan=self-0.1c&at=0.1&page=compare"})
@@ -179,7 +179,7 @@ def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor)
     assert not history.past and not history.future and not history.push
 
 
-def test_an_address_that_is_too_long_is_told(visitor):
+def test_a_too_long_address_is_reported(visitor):
     session.follow_address("explore")
     before = session.history().present
     events.on_toolbar({"type": "address", "query": "?text=" + "x" * 1_000_000})
@@ -199,7 +199,7 @@ AWAY = "hf:nobody-at-all/not-here"
 WANTED = {"model": AWAY, "text": "The cat sat.", "plan": "self-1.2g0", "at": "1.2", "page": "compare"}
 
 
-def test_a_model_that_is_not_here_leads_to_where_it_can_be_opened(visitor):
+def test_a_link_to_an_unopened_model_leads_to_the_page_your_model(visitor):
     visitor.query_params |= WANTED
     session.follow_address("explore")
     history = session.history()
@@ -208,7 +208,7 @@ def test_a_model_that_is_not_here_leads_to_where_it_can_be_opened(visitor):
     assert any("nobody-at-all/not-here" in problem for problem in history.problems)
 
 
-def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
+def test_the_fields_of_a_link_apply_once_its_model_is_open(visitor, monkeypatch):
     """If a link requests a model that is not open yet, its fields apply once the model is open.
 
     The Hub is replaced: the model id opens a released model.
@@ -231,7 +231,7 @@ def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
     assert history.present.text == "What was done meanwhile" and history.present.page == "yours"
 
 
-def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor):
+def test_opening_another_model_than_the_link_s_keeps_the_present_state(visitor):
     visitor.query_params |= WANTED
     session.follow_address("explore")
     read, _ = read_query({key: value for key, value in WANTED.items() if key != "model"})

@@ -61,7 +61,7 @@ def test_four_models_tokenize_a_long_text_once(page: str, limits: int, readings:
     assert sent(app, "text_box")[0]["text"] == text
 
 
-def test_a_long_text_without_many_tokens_is_told_too():
+def test_a_long_text_with_few_tokens_is_reported_too():
     app = opened(model="assignment-softmax", text="x=1;" + " " * 20_000 + "x=?")
     assert not app.exception
     message = sent(app, "notice")[0]["messages"][0]
@@ -70,7 +70,7 @@ def test_a_long_text_without_many_tokens_is_told_too():
 
 @pytest.mark.parametrize("reader", ["stories", "masked", "assignment", "translation", "bert", "gpt2", "t5"])
 @pytest.mark.parametrize("text", [EMOJI, "[a] " * 50_000, "x=1; " * 40_000, "\ud800" * 200_000, "a" * 200_000])
-def test_what_is_read_is_bounded_before_it_is_tokenized(reader: str, text: str):
+def test_a_text_is_cut_before_it_is_tokenized(reader: str, text: str):
     task: Reader = (catalogue.reader_named(reader) if reader in ("stories", "masked", "assignment", "translation")
                     else lab_of(reader).task)
     began = time.process_time()

@@ -43,7 +43,7 @@ def test_javascript_looks_its_texts_up(path):
     assert not set(literals.in_javascript(path.read_text("utf-8"))) - ALLOWED - KEYS
 
 
-def test_a_text_beside_the_catalogues_is_found():
+def test_a_text_without_a_lookup_in_the_catalogue_is_found():
     python = ['st.caption("Some words")', 'st.button(f"Load {name}")', 'box.text_input(_("Text"), placeholder="Type")',
               'st.error("A" if x else "Two words")', 'st.altair_chart(c, alt="A chart")',
               'altair.X("n", title="tokens")', 'raise InputError(f"No {what}")', 'st.table([{"columns": 3}])']
@@ -60,7 +60,7 @@ def test_an_f_string_is_no_text():
 
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_may_run_alone_says_its_language_first(path):
+def test_fragments_set_their_language_first(path):
     """Every Streamlit fragment sets its language first, because it can run in a new thread."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef) and any("fragment" in ast.dump(its) for its in node.decorator_list):

@@ -63,14 +63,14 @@ def test_a_plan_of_another_model_keeps_the_page(plan: str):
 
 
 @pytest.mark.parametrize(("plan", "least", "most"), [(WITHOUT_FIRST, 0.31, 0.35), (WITHOUT_READER, 0.27, 1 / 3)])
-def test_without_a_layer_it_guesses(plan: HeadPlan, least: float, most: float):
+def test_without_a_layer_the_model_guesses(plan: HeadPlan, least: float, most: float):
     """Without a layer the model is right about as often as a random choice among the three digits of the line."""
     digits = list(itertools.permutations(range(1, 10), 3))
     rights = [answer(plan, f"x={a}; x={b}; y={c}; x=?")[0] == str(b) for a, b, c in digits]
     assert least < sum(rights) / len(rights) < most
 
 
-def test_half_of_its_certainty_without_layer_2():
+def test_without_layer_2_the_probability_halves():
     assert 0.45 < answer(WITHOUT_READER)[1] < 0.55
 
 
@@ -100,7 +100,7 @@ def test_the_arcs_are_the_weights_of_the_model():
     assert [token["before"] for token in gone["tokens"]] == [token["weight"] for token in shown["tokens"]]
 
 
-def test_who_skips_finds_a_word_that_stands_in_the_text_and_goes_with_a_layer():
+def test_the_lab_after_skipping_predicts_a_word_of_the_text_that_depends_on_a_layer():
     state = first_lab()
     assert state.page == FIRST_PAGE and read_query(dict(parse_qsl(query_of(state)))) == (state, [])
     lab, (_kind, layer, head) = models.load(state.model), (state.selection.kind, state.selection.layer,
@@ -137,7 +137,7 @@ def test_another_model_leaves_the_first_visit(monkeypatch):
     assert (past.present.model, past.present.page) == ("stories-softmax", "explore")
 
 
-def test_the_header_leads_from_it_to_the_same_text_in_a_lab_that_is_untouched(monkeypatch):
+def test_the_header_of_the_start_page_opens_the_same_text_without_a_plan(monkeypatch):
     """The link in the header opens Explore with the same text and without a plan, by click and in a new tab.
 
     The button of the page keeps the plan.

@@ -227,17 +227,17 @@ def test_the_way_of_drawing_is_set_behind_a_button():
             app.run()
         return app
 
-    def drawn() -> str:
+    def sampling_in_link() -> str:
         return dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"]
 
     behind_it().slider(key="temperature").set_value(1.2).run()
     behind_it().number_input(key="seed").set_value(77).run()
-    assert drawn() == "1.2-0.95-77"
+    assert sampling_in_link() == "1.2-0.95-77"
     behind_it().checkbox(key="greedy").check().run()
-    assert drawn() == "0-0.95-77"
+    assert sampling_in_link() == "0-0.95-77"
     assert not app.exception and "temperature" not in [slider.key for slider in behind_it().slider]
     behind_it().checkbox(key="greedy").uncheck().run()
-    assert drawn() == "0.8-0.95-77"
+    assert sampling_in_link() == "0.8-0.95-77"
 
 
 @pytest.mark.parametrize("section", ["entropy", "card"])
@@ -280,7 +280,7 @@ def test_about_page_names_data_and_licences():
         assert name in text
 
 
-def test_without_any_model_the_cure_is_told(monkeypatch, tmp_path):
+def test_without_any_model_the_repair_is_named(monkeypatch, tmp_path):
     from models import loading
     from models.storage import checkpoint
 
@@ -292,7 +292,7 @@ def test_without_any_model_the_cure_is_told(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["config.json", "card.json"])
-def test_a_model_that_cannot_be_read_is_told_with_its_cure_and_others_open(file, monkeypatch, tmp_path):
+def test_an_unreadable_model_is_reported_with_its_repair_and_others_open(file, monkeypatch, tmp_path):
     from models import loading
     from models.storage import checkpoint
 
@@ -304,13 +304,13 @@ def test_a_model_that_cannot_be_read_is_told_with_its_cure_and_others_open(file,
     for page in ("explore", "compare", "length", "about"):
         app = opened(page=page, model="stories-softmax")
         assert not app.exception
-        told = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
+        messages = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
                          *(" ".join(header["messages"]) for header, _ in all_sent(app, "notice"))])
-        told = told.replace("\\", "").replace("\u2060", "")
-        assert f"stories-softmax/{file}" in told and "git checkout" in told
+        messages = messages.replace("\\", "").replace("\u2060", "")
+        assert f"stories-softmax/{file}" in messages and "git checkout" in messages
 
 
-def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
+def test_a_damaged_checkpoint_is_reported_without_a_traceback(monkeypatch, tmp_path):
     from models import loading
     from models.storage import checkpoint
 

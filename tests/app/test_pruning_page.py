@@ -56,25 +56,25 @@ def go() -> Callable[..., None]:
 
     With key="pruning chart" it sends the same event from the chart.
     """
-    def gone(app: AppTest, x: object, drag: bool = True, key: str = "pruning dial", kind: str = "at") -> None:
+    def move(app: AppTest, x: object, drag: bool = True, key: str = "pruning dial", kind: str = "at") -> None:
         now = app.session_state["visit"]
         with visit.use(now):
             now.channel.handlers[key]({"type": kind, "x": x, "drag": drag})
         app.run()
         assert not app.exception
 
-    return gone
+    return move
 
 
 def dials(app: AppTest) -> dict[str, dict[str, Any]]:
     """Returns the payloads of the slider and of the component with the numbers. Both have the same position."""
     found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")
              if header["group"]}
-    assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], left_of(app))}
+    assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], heads_left(app))}
     return found
 
 
-def left_of(app: AppTest) -> int:
+def heads_left(app: AppTest) -> int:
     """Returns the number of heads left, after checking that slider and chart show the same number."""
     (slider,) = (header for header, _ in all_sent(app, "dial") if header.get("label"))
     assert slider["positions"] == list(range(len(slider["positions"])))
@@ -87,10 +87,10 @@ def plan_of(app: AppTest) -> HeadPlan:
     return app.session_state["visit"].history.present.plan
 
 
-def said(app: AppTest) -> str:
+def displayed(app: AppTest) -> str:
     """Returns the visible text of the page, including the text of slider, numbers and roles."""
-    told = [header["texts"][header["positions"].index(header["at"])] for header, _ in all_sent(app, "dial")]
-    return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
+    texts = [header["texts"][header["positions"].index(header["at"])] for header, _ in all_sent(app, "dial")]
+    return "\n".join([*texts, *(its.value for its in (*app.markdown, *app.caption))])
 
 
 def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any]]):
@@ -98,19 +98,19 @@ def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any
 
     This happens if losses were measured again and curves were not.
     """
-    told = []
+    counts = []
     for order in (HEADS[::-1], HEADS):
         measured["pruning"]["scopes"]["all"]["orders"]["alone"] = pruning_orders.written(order)
         app = opened(page="pruning", model=NAME, text=TYPED)
         assert not app.exception
-        told.append(["Not measured yet" in caption.value for caption in app.caption].count(True))
-    assert told == [0, 1]
+        counts.append(["Not measured yet" in caption.value for caption in app.caption].count(True))
+    assert counts == [0, 1]
 
 
 def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     app = opened(page="pruning", model=NAME, text=TYPED)
     assert not app.exception
-    assert left_of(app) == 32 and app.selectbox(key=session.ORDER).value == "alone"
+    assert heads_left(app) == 32 and app.selectbox(key=session.ORDER).value == "alone"
     go(app, 28)
     plan = plan_of(app)
     assert [*plan.heads] == [("self", 3, head) for head in (4, 5, 6, 7)]
@@ -119,10 +119,10 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     assert {row["label"]: row["after"] for row in rows} == pytest.approx(
         {row["label"]: float(after.output.distribution[after.output.names.index(row["label"])]) for row in rows},
         abs=1e-5)
-    told = said(app)
-    assert "**28** of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
-    assert all(number in told for number in ("**4.250** nats", "5.250", "4.000"))
-    assert all(share in told for share in ("**96%**", "88%", "**97%**"))
+    text = displayed(app)
+    assert "**28** of 32 heads are left." in text and "position -1 (-1) 1 of 2" in text
+    assert all(number in text for number in ("**4.250** nats", "5.250", "4.000"))
+    assert all(share in text for share in ("**96%**", "88%", "**97%**"))
     # the payload contains the texts of all positions
     assert "**31** of 32" in dials(app)["slider"]["texts"][31]
     assert "**4.062** nats" in dials(app)["numbers"]["texts"][31]
@@ -137,11 +137,11 @@ def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
     history = app.session_state["visit"].history
     for left, drag in ((28, True), (20, True), (20, False), (18, True), (10, True)):
         go(app, left, drag)
-    assert left_of(app) == 10
+    assert heads_left(app) == 10
     for left in (20, 32):
         history.undo()
         app.run()
-        assert left_of(app) == left
+        assert heads_left(app) == left
     assert not plan_of(app) and not history.past
 
 
@@ -150,9 +150,9 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     its = measured["pruning"]["scopes"]["all"]
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
-    assert not app.exception and "**16** of 32 heads" in said(app)
-    told = dials(app)["numbers"]["texts"][16]
-    assert "nats" not in told and "ms" in told
+    assert not app.exception and "**16** of 32 heads" in displayed(app)
+    text = dials(app)["numbers"]["texts"][16]
+    assert "nats" not in text and "ms" in text
     assert len(table(sent(app, "figure")[0]["spec"])["loss when pruned alone"]) == 5
 
 
@@ -179,14 +179,14 @@ def test_another_order_keeps_the_number():
     app.selectbox(key=session.ORDER).set_value("random").run()
     assert [*plan_of(app).heads] == sorted(pruning_orders.at_random(HEADS)[:2])
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-1.1g0-2.2g0.5")
-    assert re.search(r"\*\*31\*\* of 32 heads are left[^.]", said(app)) and left_of(app) == 31
+    assert re.search(r"\*\*31\*\* of 32 heads are left[^.]", displayed(app)) and heads_left(app) == 31
     assert dials(app)["slider"]["texts"][30] == "**30** of 32 heads are left."
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-1.1g0-2.2g0.5"
     assert sent(app, "toolbar")[0]["query"].endswith("order=confidence.all")
 
 
-def test_by_this_text(go: Callable[..., None]):
+def test_the_order_by_the_input_text(go: Callable[..., None]):
     """Heads can be ordered by the loss on the input text when a single head is pruned.
 
     The curve shows the KL divergence of the plans in this order.
@@ -205,7 +205,7 @@ def test_by_this_text(go: Callable[..., None]):
     assert before.loss != min(losses)
 
 
-def test_a_place_in_the_chart(go: Callable[..., None]):
+def test_a_click_in_the_chart_moves_the_slider(go: Callable[..., None]):
     app = opened(page="pruning", model=NAME, text=TYPED)
     spec = sent(app, "figure")[0]["spec"]
     assert spec["usermeta"]["chooses"] and titles(spec, "y") == [
@@ -218,7 +218,7 @@ def test_a_place_in_the_chart(go: Callable[..., None]):
         go(app, 3, key=key, kind="pick")
         assert not plan_of(app)
     go(app, 31, key="pruning chart")
-    assert str(plan_of(app)) == "self-3.7g0" and left_of(app) == 31
+    assert str(plan_of(app)) == "self-3.7g0" and heads_left(app) == 31
 
 
 @pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "masked-softmax", "stories-selective"])
@@ -230,7 +230,7 @@ def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None])
     count = sum(layers * heads for layers, heads in models.load(name).shape.values())
     go(app, count // 2)
     assert len(plan_of(app).heads) == count - count // 2
-    assert ("models.studies.corpus.pruning" in said(app)) is not name.startswith("assignment")
+    assert ("models.studies.corpus.pruning" in displayed(app)) is not name.startswith("assignment")
 
 
 def test_the_view_is_a_link():
@@ -243,7 +243,7 @@ def test_the_view_is_a_link():
     app = opened(page="pruning", model=NAME, order="by hand.all")
     assert not app.exception and "unknown pruning order" in str(sent(app, "notice")[0]["messages"])
     app = opened(page="pruning", model=NAME, order="confidence.encoder")  # this model has no block named `encoder`
-    assert not app.exception and left_of(app) == 32 and dials(app)["slider"]["label"] == "Heads left, of 32"
+    assert not app.exception and heads_left(app) == 32 and dials(app)["slider"]["label"] == "Heads left, of 32"
 
 
 def test_other_heads_are_other_places(go: Callable[..., None]):
@@ -253,9 +253,9 @@ def test_other_heads_are_other_places(go: Callable[..., None]):
     """
     app = opened(page="pruning", model="translation-softmax", text="A dog runs.", order="random.encoder",
                  plan="decoder-0.0g0")
-    assert not app.exception and dials(app)["slider"]["group"] == "pruning encoder" and left_of(app) == 24
+    assert not app.exception and dials(app)["slider"]["group"] == "pruning encoder" and heads_left(app) == 24
     go(app, 20)
-    assert len(plan_of(app).heads) == 5 and left_of(app) == 20
+    assert len(plan_of(app).heads) == 5 and heads_left(app) == 20
     app.segmented_control(key=session.SCOPE).set_value("all").run()
     assert not app.exception and dials(app)["slider"]["group"] == "pruning all"
-    assert left_of(app) == 67 and len(dials(app)["slider"]["positions"]) == 73
+    assert heads_left(app) == 67 and len(dials(app)["slider"]["positions"]) == 73

@@ -218,7 +218,7 @@ def test_charts_hold_every_number():
         (x, x / 2, f"seed {seed}") for x in (64, 128) for seed in (0, "source")}
 
 
-def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
+def test_a_model_has_one_style_on_all_pages_and_series_of_a_chart_differ():
     """Two series of one chart differ in colour or in dashes, and each kind of dashes has its own marker.
 
     A model has the same style in all charts.

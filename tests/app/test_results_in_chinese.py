@@ -39,7 +39,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(item)
 
 
-def shown(app: AppTest) -> Iterator[str]:
+def displayed_texts(app: AppTest) -> Iterator[str]:
     """Yields all texts of the page."""
     for kind in ("markdown", "caption", "subheader"):
         yield from (element.value for element in app.get(kind))
@@ -59,12 +59,12 @@ def test_no_english_sentence_is_left(key: str):
     app.run()
     assert not app.exception
     assert app.button_group(key=session.CLAIM).value == key
-    found = [text.replace("\\", "") for text in shown(app)]
+    found = [text.replace("\\", "") for text in displayed_texts(app)]
     assert len(found) > 50
     english = {run for text in found for run in WORDS.findall(CODE.sub("", text))}
     assert english <= NAMES
     assert not {text for text in found if LONE.search(CODE.sub("", text))}
-    # single words are not sentences, but a text that the catalogue translates is not shown in English either
+    # single words are not sentences, but a text that the catalogue translates is not displayed_texts in English either
     translations = {message.id: message.string for message in texts.catalogue("zh") if isinstance(message.id, str)}
     # Vega-Lite names the fields of the data
     fields = {field for header, _arrays in all_sent(app, "figure") for rows in header["spec"]["datasets"].values()

@@ -87,7 +87,7 @@ def test_an_event_is_answered_with_what_streamlit_would_mount():
     assert parts["map"][0]["constant"] and after["toolbar"][0]["answered"] == 8
 
 
-def test_a_remark_below_the_map_comes_and_goes_without_the_script():
+def test_a_remark_below_the_map_appears_and_disappears_without_the_script():
     now = opened(model="stories-selective", text="The cat sat.", at="1.0").session_state["visit"]
     for number, gate, count in ((1, 0.0, 1), (2, 1.0, 0)):
         about, parts = post(now, [click(number, type="heads", layer=1, gate=gate)], seen=now.channel.serial)
@@ -125,7 +125,7 @@ def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(mo
     assert about["serial"] > shown["lesson"][0]["serial"] and about["received"]["lesson"] == 9
 
 
-def test_an_answer_that_a_newer_one_overtook_is_not_taken_for_the_picture_on_the_page():
+def test_an_overtaken_response_does_not_count_as_displayed():
     now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
     post(now, [click(1, layer=1)])
     older = now.channel.picture()
@@ -340,7 +340,7 @@ def pairs() -> dict[str, Any]:
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from([*FIRST]), st.lists(heads | others | texts_and_places, max_size=6))
-def test_route_and_fallback_come_to_the_same(pairs: dict[str, Any], page: str, events: list[dict[str, Any]]):
+def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], page: str, events: list[dict[str, Any]]):
     pair = pairs[page]
     direct, fallback = (app.session_state["visit"] for app in pair)
     for now in (direct, fallback):

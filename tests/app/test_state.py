@@ -99,7 +99,7 @@ def test_link_restores_every_state(state):
     assert read_query(params(query_of(state))) == (state, [])
 
 
-def test_default_state_says_only_that_it_is_no_first_visit():
+def test_the_link_of_the_default_state_has_only_the_page():
     assert query_of(LabState()) == "page=explore"
     assert read_query({"page": "explore"}) == (LabState(), [])
 
@@ -127,7 +127,7 @@ def test_any_link_opens(query):
         assert read_query(params(query_of(first))) == (first, [])
 
 
-def test_what_no_model_has_is_told_and_what_one_has_is_kept():
+def test_heads_that_no_compared_model_has_are_reported():
     """A head of a plan that no compared model has is reported. A head that only one of the models has is kept.
 
     The models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7.
@@ -142,7 +142,7 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     assert str(state.with_model("masked-log-n").plan) == "self-1.5c-6.0g0"
 
 
-@pytest.mark.parametrize(("query", "told"), [
+@pytest.mark.parametrize(("query", "message"), [
     ({"model": "gpt-9"}, "gpt-9"),
     ({"plan": "self-9.9c"}, "layer 10, head 10"),
     ({"plan": "self-0.0g7"}, "not 7"),
@@ -166,10 +166,10 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     ({"draw": "0.8-0.95"}, "0.8-0.95"),
     ({"draw": "9-0.95-1"}, "9-0.95-1"),
 ])
-def test_broken_links_say_what_they_could_not_read(query, told):
+def test_broken_links_say_what_they_could_not_read(query, message):
     _, problems = read_query(query)
     assert len(problems) == 1
-    assert told in problems[0]
+    assert message in problems[0]
 
 
 def test_half_a_plan_keeps_its_readable_half():
@@ -230,7 +230,7 @@ def test_a_link_without_a_selection_selects_a_head_that_its_plan_changes():
     assert read_query({**translator, "plan": "decoder-1.2g0"})[0].selection == Selection(1, 2, kind="decoder")
 
 
-def test_a_change_after_undo_forgets_what_was_undone():
+def test_a_change_after_undo_ends_redo():
     history = History()
     history.do(LabState(text="one"))
     history.undo()
@@ -247,7 +247,7 @@ def test_a_text_that_is_shared_between_models_of_a_task_is_kept():
     assert not other.plan
 
 
-def test_who_comes_back_to_a_family_finds_what_was_left_there():
+def test_returning_to_a_family_restores_its_state():
     history = History()
     plan = HeadPlan().constant("self", 0, 1)
     history.do(replace(history.present, text="A red ball", plan=plan, compared=("stories-softmax",)))

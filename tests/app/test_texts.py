@@ -41,7 +41,7 @@ def chinese():
     texts.speak(ENGLISH)
 
 
-def test_a_sentence_of_the_models_is_said_in_the_readers_language(monkeypatch):
+def test_a_message_of_models_is_translated_by_the_reader(monkeypatch):
     class Some:
         def gettext(self, text):
             return {"{name} is no {what}.": "{what}: {name}!", "name": "NAME"}.get(text, text)
@@ -74,14 +74,14 @@ def test_what_holds_texts_is_remembered_by_language(chinese):
     calls = []
 
     @caches.remembered(worded=True)
-    def said(text):
+    def lookup(text):
         calls.append(text)
         return _(text)
 
     try:
-        assert [said("Undo"), said("Undo")] == ["撤销", "撤销"]
+        assert [lookup("Undo"), lookup("Undo")] == ["撤销", "撤销"]
         texts.speak(ENGLISH)
-        assert said("Undo") == "Undo"
+        assert lookup("Undo") == "Undo"
         assert len(calls) == 2
     finally:
         caches.kept.popitem()
@@ -257,7 +257,7 @@ def test_a_plural_has_its_languages_forms():
             assert isinstance(entry.id, str) or len(forms(entry)) == count
 
 
-def test_a_tip_is_said_in_the_visitors_language(chinese):
+def test_a_tip_is_in_the_visitor_s_language(chinese):
     assert texts.tip("gate").startswith(texts.catalogue("zh")[texts.glossary()["gate"][1]].string[:4])
 
 
@@ -275,10 +275,10 @@ def test_every_page_opens_in_chinese(state):
     assert not app.exception
     shown = "\n".join(str(element.value) for kind in ("markdown", "caption", "warning", "error", "info")
                       for element in app.get(kind))
-    said = [header["language"] for component in app.get("bidi_component") if component.proto.bytes
+    languages = [header["language"] for component in app.get("bidi_component") if component.proto.bytes
             for header, _arrays in [unpack(component.proto.bytes)] if "language" in header]
     # the browser uses the language of the last component, so all components must have the same one
-    assert len(said) > 2 and set(said) == {"zh"}
+    assert len(languages) > 2 and set(languages) == {"zh"}
     assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
     for line in shown.splitlines():  # a line with only English words was not looked up in the catalogue
         prose = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\*\*", "", line)
@@ -299,7 +299,7 @@ def test_another_script_gets_a_note():
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_stars_are_never_shown(language):
+def test_stars_of_markdown_are_never_displayed(language):
     """No page displays the stars of Markdown.
 
     CommonMark does not end bold text between a full-width punctuation mark and a letter, so the stars would be visible.
@@ -319,7 +319,7 @@ SAME_WORDS = {"zh": {
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_one_word_for_one_thing(language):
+def test_a_term_has_one_translation(language):
     wrong = [(english, forms(entry)) for entry, english in texts_of(language)
              for word, its in SAME_WORDS.get(language, {}).items()
              if re.search(word, re.sub(r"`[^`]*`|\{[^}]*\}", "", english)) and not re.search(its, forms(entry)[-1])]

@@ -46,7 +46,7 @@ def joined(made: list[threading.Thread]) -> None:
     assert not any(thread.is_alive() for thread in made), "a thread waits for ever"
 
 
-def test_turns_come_in_the_order_of_asking():
+def test_turns_are_given_in_the_order_of_requests():
     turns, served, made = Turns(1), [], []
     turns.acquire()
 

@@ -21,7 +21,7 @@ from tests.js.node import run
 SAMPLE, SEED, NOTICED = 48, 1, 0.75  # number of mutants, seed, and fraction that must be detected
 
 
-def test_all_of_it_passes(tmp_path):
+def test_all_javascript_tests_pass(tmp_path):
     write(tmp_path)
     result = run([], tmp_path)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]

@@ -59,7 +59,7 @@ def test_what_is_no_event_is_dropped(session, value):
     assert received("a") == 0
 
 
-def test_an_event_of_a_component_that_has_gone_is_dropped(session):
+def test_an_event_of_a_removed_component_is_dropped(session):
     seen = []
     listen("gone", seen.append)()
     assert seen == []
@@ -94,7 +94,7 @@ def test_a_message_has_the_events_of_all_components_in_order(session):
     assert seen[3:] == [(9, "b")]
 
 
-def test_a_payload_says_what_it_answers(session):
+def test_a_payload_has_the_number_of_the_newest_handled_event(session):
     assert answer("a") | {"visit": 0} == {"key": "a", "sequence": 0, "answered": 0, "visit": 0, "serial": 0,
                                          "direct": False, "language": "en"}
     session["a"], session["b"] = message(5), message(9, key="b")
@@ -112,14 +112,14 @@ def test_another_session_has_another_name(session):
     assert answer("a")["visit"] != first
 
 
-@pytest.mark.parametrize(("change", "told"), [
+@pytest.mark.parametrize(("change", "message"), [
     ({"tiles": numpy.zeros((2, 3, 4, 4))}, "uint8"),
     ({"tiles": numpy.zeros((3, 4, 4), numpy.uint8)}, r"\(L, H, n, m\)"),
     ({"constant": numpy.zeros((3, 2), bool)}, "constant"), ({"gates": numpy.ones(3)}, "gates"),
     ({"tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": True}, "square")])
-def test_a_grid_whose_parts_do_not_fit_is_refused(change, told):
+def test_a_grid_whose_parts_do_not_fit_is_refused(change, message):
     fitting = {"kind": "cross", "title": "Cross", "tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": False,
                "constant": numpy.zeros((2, 3), bool), "gates": numpy.ones((2, 3))}
     Grid(**fitting)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         Grid(**fitting | change)

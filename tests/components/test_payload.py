@@ -67,7 +67,7 @@ def test_lower_triangle_row_after_row():
     numpy.testing.assert_array_equal(lower_triangle(maps), [[0, 3, 4, 6, 7, 8]])
 
 
-def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
+def test_styles_are_sent_only_with_the_library(monkeypatch: pytest.MonkeyPatch):
     """The styles are sent only with the library.
 
     As part of a component, Streamlit would send them again with every run.

@@ -45,7 +45,7 @@ def violations(page: Page) -> list[str]:
     return lines
 
 
-def test_axe_finds_what_is_wrong(visit):
+def test_axe_finds_a_known_violation(visit):
     """A page with a known mistake has a violation, so the tests of the pages can fail."""
     page = visit()
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><button></button>')")

@@ -78,7 +78,7 @@ def test_two_tokens_are_chosen_by_their_bars(visit):
     expect(total).to_have_text(re.compile("Logit of “she”: "))
 
 
-def test_a_score_is_explained_by_what_wrote_the_key(visit):
+def test_a_score_is_explained_by_the_parts_of_query_and_key(visit):
     page = visit(open="why", at="2.3", **STORY)
     bars = part(page, "contributions")
     expect(bars.locator(".total")).to_contain_text("query “because” and key “girl”")

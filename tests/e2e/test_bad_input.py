@@ -19,7 +19,7 @@ def alert(page: Page):
     return page.get_by_role("alert")
 
 
-@pytest.mark.parametrize(("text", "told"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("", "Type some assignments"),
     ("x=1; y#2", "“#”"),
     ("x=12; x=?", "12 has more than one digit"),
@@ -32,10 +32,10 @@ def alert(page: Page):
     ("x=1; שלום", "ש"),
     ("x=1;\x00", "U+0000"),
 ])
-def test_assignment_says_what_is_wrong_and_keeps_the_picture(visit, text, told):
+def test_assignment_says_what_is_wrong_and_keeps_the_picture(visit, text, message):
     page = visit(model="assignment-selective", text="k=4; k=?")
     fill(page, text)
-    expect(alert(page)).to_contain_text(told)
+    expect(alert(page)).to_contain_text(message)
     expect(alert(page).locator(".excerpt")).to_have_count(1 if text else 0)
     expect(page.get_by_label("Text", exact=True)).to_have_value(text)
     expect(page.get_by_role("gridcell")).to_have_count(12)
@@ -66,13 +66,13 @@ def test_a_hundred_thousand_characters_are_kept_and_counted(visit):
     assert len(page.url) < 8000
 
 
-@pytest.mark.parametrize(("state", "told"), [
+@pytest.mark.parametrize(("state", "message"), [
     ({"model": "gpt-9"}, "gpt-9"), ({"plan": "self-8.8c"}, "layer 9, head 9"), ({"plan": "self-0.0g7"}, "7"),
     ({"plan": "self-0.0gNaN"}, "NaN"), ({"plan": "self-0.0c-1."}, "1."), ({"plan": "y" * 10_000}, "10,000"),
     ({"view": "<b>"}, "<b>"), ({"at": "99.99"}, "99.99")])
-def test_broken_links_open_and_say_so(visit, state, told):
+def test_broken_links_open_and_say_so(visit, state, message):
     page = visit(**state)
-    expect(alert(page)).to_contain_text(told)
+    expect(alert(page)).to_contain_text(message)
     expect(page.get_by_role("gridcell")).to_have_count(32)
 
 

@@ -81,14 +81,14 @@ def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     readouts = page.locator('[data-part="head_map"] .readout')
-    said = readouts.first.inner_text().split(":")[0]
-    assert said.startswith("query ")
-    expect(readouts.nth(1)).to_contain_text(said)
+    reading = readouts.first.inner_text().split(":")[0]
+    assert reading.startswith("query ")
+    expect(readouts.nth(1)).to_contain_text(reading)
     page.keyboard.press("Escape")
     expect(readouts.nth(1)).to_contain_text("Point at a cell")
 
 
-def test_what_stands_below_is_part_of_the_link(visit):
+def test_the_part_below_the_heads_is_in_the_link(visit):
     page = visit(**PAIR, page="compare", plan="self-0.0c")
     page.get_by_role("radio", name="Entropy of each row").click()
     expect(page.get_by_role("img", name=re.compile("Entropy of each row"))).to_be_visible()
@@ -124,7 +124,7 @@ def test_a_word_is_hidden_by_a_click_and_guessed(visit):
     expect(page.get_by_label("Text", exact=True)).to_have_value("The cat sat on the mat.")
 
 
-def test_of_a_word_that_comes_twice_the_one_that_is_pressed_is_hidden(visit):
+def test_of_a_repeated_word_the_clicked_occurrence_is_hidden(visit):
     page = visit(model="masked-softmax", text="The [cat] sat. The cat ran.")
     cats = page.get_by_role("button", name="cat", exact=True)
     expect(cats).to_have_count(2)

@@ -126,7 +126,7 @@ def test_back_forward_undo_redo_and_reset(visit):
     page.wait_for_function("!location.search.includes('plan=')")
 
 
-def test_keyboard_alone(visit):
+def test_explore_by_keyboard(visit):
     page = visit(**SELECTIVE)
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -318,7 +318,7 @@ def test_the_first_screen_shows_the_sentence_and_what_its_last_word_looks_at(vis
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_what_a_press_does_is_on_the_screen_that_it_is_pressed_on(visit, phone):
+def test_a_click_and_its_effect_are_visible_on_one_screen(visit, phone):
     page = visit(phone=phone)
     if not phone:
         page.set_viewport_size({"width": 853, "height": 800})  # a screen of 1280 px at 150%

@@ -195,7 +195,7 @@ COUNT = """() => {
     look(document); return found; }"""
 
 
-def test_the_policy_stops_what_would_run(host: str, page: Page):
+def test_the_content_security_policy_stops_injected_scripts(host: str, page: Page):
     """The content security policy stops injected scripts and event handlers, and loads nothing from other sites."""
     page.goto(f"{host}/?page=explore")
     expect(page.get_by_role("gridcell").first).to_be_visible(timeout=30_000)

@@ -48,7 +48,7 @@ SEEN = """() => {
 }"""
 
 
-def is_seen(page: Page, said: str, least: float | None) -> bool:
+def is_seen(page: Page, number: str, least: float | None) -> bool:
     """Returns whether a number is visible now.
 
     If `least` is given, any visible number above `least` counts.
@@ -57,7 +57,7 @@ def is_seen(page: Page, said: str, least: float | None) -> bool:
     shares = [float(number.rstrip("%")) / 100 for text in texts for number in NUMBER.findall(text) if "%" in number]
     if least is not None:
         return any(least < share <= 1 for share in shares)
-    return is_shown(said, "\n".join(texts), (*shares, *(number for text in texts for number in numbers(text))))
+    return is_shown(number, "\n".join(texts), (*shares, *(number for text in texts for number in numbers(text))))
 
 
 @pytest.mark.parametrize("key", ORDER)
@@ -76,7 +76,7 @@ def test_a_quoted_number_is_seen_without_scrolling(key: str, screens: dict[str, 
             panel(page).locator("h3").wait_for(timeout=60_000)
             for screen, (width, height) in screens.items():
                 page.set_viewport_size({"width": width, "height": height})
-                missing -= found(page, {its for its in rest if its[2] == screen}, facts)
+                missing -= visible_numbers(page, {its for its in rest if its[2] == screen}, facts)
             page.close()
     assert not {(str(place), says, screen) for place, says, screen in missing}
 
@@ -98,14 +98,14 @@ def links(place: Place, facts: list[dict]) -> list[dict[str, str]]:
             if state not in states[:index]]
 
 
-def found(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Place, str], dict]) -> set:
+def visible_numbers(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Place, str], dict]) -> set:
     """Returns the subset of `wanted` whose numbers become visible within three seconds."""
     there: set[tuple[Place, str, str]] = set()
     for _attempt in range(20):
         for its in wanted - there:
-            (said, *_) = NUMBER.findall(facts[its[:2]]["says"])
-            least = float(said.rstrip("%")) / 100 if "more than" in its[1] else None
-            there |= {its} if is_seen(page, said.replace(" ", ""), least) else set()
+            (number, *_) = NUMBER.findall(facts[its[:2]]["says"])
+            least = float(number.rstrip("%")) / 100 if "more than" in its[1] else None
+            there |= {its} if is_seen(page, number.replace(" ", ""), least) else set()
         if there == wanted:
             break
         page.wait_for_timeout(150)

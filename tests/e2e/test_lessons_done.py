@@ -156,7 +156,7 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
     expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
 
 
-def test_a_guess_is_told_once_the_step_is_done_and_a_wrong_last_answer_can_be_corrected(visit: Callable[..., Page]):
+def test_the_result_of_a_guess_appears_after_the_step_and_the_last_question_can_be_repeated(visit: Callable[..., Page]):
     steps = lesson_files.lesson("constant").steps
     page = visit(wait=False, lesson="constant.1")
     at(page, Place("constant", 1))
@@ -227,7 +227,7 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
             expect(panel(page).locator("h3")).to_be_focused()
 
 
-def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
+def test_the_start_page_shows_the_effect_of_a_layer_with_one_click(visit: Callable[..., Page]):
     page = visit(first=True)
     shown = page.locator('[data-part="opening"]')
     expect(shown.locator(".digit")).to_have_text("7", timeout=30_000)

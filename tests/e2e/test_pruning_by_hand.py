@@ -24,7 +24,7 @@ def pruned(page: Page) -> int:
     return page.get_by_role("gridcell", name=re.compile(", pruned")).count()
 
 
-def test_heads_go_and_come_back(visit):
+def test_the_slider_prunes_and_restores_heads(visit):
     """The slider works by keyboard, the prediction changes, undo restores it, and a link opens the same state."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
     slider = page.get_by_role("slider", name=re.compile("Heads left"))

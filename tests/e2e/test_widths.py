@@ -41,7 +41,7 @@ def test_a_wide_screen_has_the_panel_and_no_foot(visit: Callable[..., Page]):
     expect(page.locator(".peek")).to_be_hidden()
 
 
-def places(page: Page) -> list[tuple[int, int]]:
+def header_positions(page: Page) -> list[tuple[int, int]]:
     """Returns the positions of title, links and buttons in the header."""
     page.locator(".st-key-toolbar button").first.wait_for()
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
@@ -59,7 +59,7 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
         page.set_viewport_size({"width": width, "height": 900})
         page.locator("nav a").first.wait_for()
         page.wait_for_timeout(500)
-        found.append(places(page))
+        found.append(header_positions(page))
     assert found[0] == found[1] == found[2]
 
 

@@ -29,7 +29,7 @@ def words(page: Page) -> Locator:
     return page.locator(".words .word")
 
 
-def told(page: Page) -> str:
+def readout(page: Page) -> str:
     return page.locator(".readout .first").inner_text()
 
 
@@ -74,14 +74,14 @@ def test_a_word_tints_the_words_that_it_looks_at(visit, dark):
     expect_tints(page, live[4], dark=dark)
 
 
-def test_the_tint_is_told_in_words(visit):
+def test_the_tint_is_described_in_words(visit):
     page = visit(case="one", form="words")
     live = weights("one", "self")[0, 0]
     expect(page.locator(".readout")).to_have_attribute("aria-live", "polite")
     words(page).nth(1).hover()
     first, itself = (f"{100 * share:.0f}%" for share in live[1, :2])
     parts = sorted([(live[1, 0], f"“Die” {first}"), (live[1, 1], f"itself {itself}")], reverse=True)
-    assert told(page) == "“Katze” attends to " + ", ".join(text for share, text in parts if share >= 0.01)
+    assert readout(page) == "“Katze” attends to " + ", ".join(text for share, text in parts if share >= 0.01)
 
 
 def test_two_rows_of_tokens_are_both_shown(visit):
@@ -92,20 +92,20 @@ def test_two_rows_of_tokens_are_both_shown(visit):
     expect(words(page)).to_have_count(len(queries) + len(keys))
     words(page).nth(2).hover()
     expect_tints(page, live[2], first=len(queries))
-    assert told(page).startswith("“saß” attends to ")
+    assert readout(page).startswith("“saß” attends to ")
     words(page).nth(len(queries) + 5).hover()  # over a word of the keys, tints show the words that attend to it
     expect_tints(page, live[:, 5])
-    assert told(page).startswith("“mat” is attended to by ")
+    assert readout(page).startswith("“mat” is attended to by ")
 
 
-def test_constant_difference_and_what_is_used(visit):
+def test_the_tint_of_the_views_constant_difference_and_used(visit):
     page = visit(case="one", form="words")
     live, constant = (weights("one", "self", c)[0, 0] for c in (False, True))
     page.get_by_role("tab", name="Constant").click()
     expect_tints(page, constant[4])
     page.get_by_role("tab", name="Difference").click()
     expect_tints(page, constant[4] - live[4], scale="diverging")
-    assert "constant minus live weights, in percentage points" in told(page)
+    assert "constant minus live weights, in percentage points" in readout(page)
     page.get_by_role("tab", name="Used").click()
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name=re.compile("constant"))).to_be_visible()
@@ -154,7 +154,7 @@ def test_the_keyboard_walks_through_the_words(visit):
     expect(page.locator('.words [aria-selected="true"]')).to_have_count(1)
     expect_tints(page, weights("one", "self")[0, 0][2, :3])
     page.keyboard.press("Home")
-    assert told(page) == "“Die” attends to itself 100%"
+    assert readout(page) == "“Die” attends to itself 100%"
     page.keyboard.press("Escape")
     expect(words(page).nth(4)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("p")
@@ -167,7 +167,7 @@ def test_touch_keeps_a_word(visit):
     words(page).nth(2).scroll_into_view_if_needed()
     words(page).nth(2).tap()
     expect_tints(page, weights("one", "self")[0, 0][2, :3])
-    assert told(page).startswith("“saß” attends to ")
+    assert readout(page).startswith("“saß” attends to ")
 
 
 @pytest.mark.parametrize("width", [390, 768, 1024, 1440])
@@ -215,15 +215,15 @@ def test_a_pointer_is_answered_at_once_and_by_little_work(visit):
             const count = map.querySelectorAll('*').length;
             const watch = new MutationObserver(() => {{}});
             watch.observe(map, {{ subtree: true, childList: true, attributes: true, characterData: true }});
-            const told = [];
+            const sentences = [];
             const writes = [];
             for (const i of [60, 127, 20]) {{
                 all[i].dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true, pointerType: 'mouse' }}));
-                told.push(map.querySelector('.readout').textContent + all[i].classList.contains('now'));
+                sentences.push(map.querySelector('.readout').textContent + all[i].classList.contains('now'));
                 writes.push(watch.takeRecords().length);
             }}
-            return {{ told, writes, more: map.querySelectorAll('*').length - count }}; }}""")
-        assert len(set(found["told"])) == 3 and all(text.endswith("true") for text in found["told"])
+            return {{ sentences, writes, more: map.querySelectorAll('*').length - count }}; }}""")
+        assert len(set(found["sentences"])) == 3 and all(text.endswith("true") for text in found["sentences"])
         assert max(found["writes"]) <= 3 * 128 + 12, found["writes"]
         assert found["more"] == 0
         page.wait_for_timeout(300)

@@ -108,7 +108,7 @@ def test_a_model_that_names_a_class_shows_its_classes(visit):
     expect(page.locator(".facts")).to_contain_text(re.compile(r"KL divergence .+? model\s*<?[0-9.]+ nats"))
 
 
-def test_a_model_that_sees_looks_at_a_picture_of_ones_own(visit, tmp_path: Path):
+def test_a_vision_model_reads_an_uploaded_picture(visit, tmp_path: Path):
     page = open_folder(visit, folder_of("vit"), 8)
     overlay = page.locator('[data-testid="stImage"] img')
     expect(overlay).to_be_visible()
@@ -135,11 +135,11 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
     (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     page = visit(page="yours", wait=False)
     missing = "there is no such folder"
-    for folder, told in ((tmp_path / "missing", missing), (tmp_path / "nothing", "there is no config"),
+    for folder, message in ((tmp_path / "missing", missing), (tmp_path / "nothing", "there is no config"),
                          ("x" * 300, missing), (tmp_path / "pickled", "exist only as a pickle file"),
                          ("~nobody-of-this-name", missing)):
         ask_for(page, folder)
-        expect(page.get_by_role("alert").filter(has_text=told)).to_be_visible(timeout=LOADED)
+        expect(page.get_by_role("alert").filter(has_text=message)).to_be_visible(timeout=LOADED)
         expect(page.get_by_role("button", name="Open folder")).to_be_visible()
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
     page.get_by_role("link", name="Explore", exact=True).click()

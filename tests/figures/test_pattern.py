@@ -23,7 +23,7 @@ from tests.figures.specs import rows
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "<b>x</b>", "&lt;", "$x$", "%{z}", "a\u202eb", " "]
 
 
-def drawn(figure) -> numpy.ndarray:
+def decoded(figure) -> numpy.ndarray:
     """Returns the values of the figure's only trace as the browser decodes them from its JSON, as float64."""
     z = json.loads(figure.to_json())["data"][0]["z"]
     flat = numpy.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"])
@@ -35,7 +35,7 @@ def test_the_figure_has_every_weight_of_the_trace(name: str):
     trace = models.run(models.load(name), "Once upon a time there was a little girl")
     weights = trace.weights["self"][1, 2]
     figure = figures.attention_pattern(weights, trace.tokens, trace.tokens)
-    assert (drawn(figure) == weights.astype(numpy.float64)).all()
+    assert (decoded(figure) == weights.astype(numpy.float64)).all()
     assert figure.layout.yaxis.autorange == "reversed"
     assert figure.layout.xaxis.title.text == "key token" and figure.layout.yaxis.title.text == "query token"
     assert figure.data[0].colorbar.title.text == "attention weight"
@@ -46,8 +46,8 @@ def test_the_surface_has_f_of_the_keys_before_each_query():
     figure = figures.mask_surface(trace.mask[2], trace.tokens)
     causal = numpy.tril(numpy.ones(trace.mask[2].shape, dtype=bool))
     assert trace.mask[2].max() > 0
-    assert (drawn(figure)[causal] == trace.mask[2].astype(numpy.float64)[causal]).all()
-    assert numpy.isnan(drawn(figure)[~causal]).all()
+    assert (decoded(figure)[causal] == trace.mask[2].astype(numpy.float64)[causal]).all()
+    assert numpy.isnan(decoded(figure)[~causal]).all()
     assert list(figure.data[0].y) == list(range(1, len(trace.tokens) + 1))
 
 
@@ -86,7 +86,7 @@ def test_equal_tokens_are_different_rows():
 def test_the_largest_pattern():
     largest = numpy.zeros((MOST, MOST), numpy.float32)
     tokens = ["a"] * (MOST + 1)
-    assert drawn(figures.attention_pattern(largest, tokens[:MOST], tokens[:MOST])).shape == (512, 512)
+    assert decoded(figures.attention_pattern(largest, tokens[:MOST], tokens[:MOST])).shape == (512, 512)
     wider = numpy.zeros((MOST, MOST + 1), numpy.float32)
     with pytest.raises(ValueError, match="expected 1 to 512 queries and keys, found 512 and 513"):
         figures.attention_pattern(wider, tokens[:MOST], tokens)

@@ -49,8 +49,8 @@ test('the picture has a cell for each layer and position, darker for a higher pr
   }
   const light = ([, { fill }]) => Number.parseInt(fill.slice(1), 16);
   assert.ok(light(cells[0]) < light(cells[5])); // probability 0.9 is darker than 0.4
-  const shown = texts(picture).join('|');
-  for (const word of ['embedding', 'layer 1', '<b>']) assert.ok(shown.includes(word), word);
+  const text = texts(picture).join('|');
+  for (const word of ['embedding', 'layer 1', '<b>']) assert.ok(text.includes(word), word);
 });
 
 const BARS = {

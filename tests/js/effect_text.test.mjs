@@ -29,30 +29,30 @@ test("a prediction's row: lengths before and after, numbers, points", () => {
   assert.deepEqual([plain.numbers, plain.points, plain.right], ['25.0%', '', false]);
 });
 
-test('what is shown adds up', () => {
-  const shown = (before, after) => {
+test('displayed numbers and points are consistent', () => {
+  const numbersOf = (before, after) => {
     const row = effectRow({ label: 'a', before, after }, true);
     return `${row.numbers} ${row.points}`;
   };
-  assert.equal(shown(0.1088, 0.0974), '10.9 → 9.7% −1.2');
-  assert.equal(shown(0.00849, 0.00851), '0.8 → 0.9% +0.1');
-  assert.equal(shown(0.0804, 0.0796), '8.0 → 8.0% ±0.0');
-  assert.equal(shown(0.0002, 0.0031), '<0.1 → 0.3% +0.3');
-  assert.equal(shown(0.9999, 0.25), '>99.9 → 25.0% −75.0');
+  assert.equal(numbersOf(0.1088, 0.0974), '10.9 → 9.7% −1.2');
+  assert.equal(numbersOf(0.00849, 0.00851), '0.8 → 0.9% +0.1');
+  assert.equal(numbersOf(0.0804, 0.0796), '8.0 → 8.0% ±0.0');
+  assert.equal(numbersOf(0.0002, 0.0031), '<0.1 → 0.3% +0.3');
+  assert.equal(numbersOf(0.9999, 0.25), '>99.9 → 25.0% −75.0');
 });
 
 test('the effect in one line: the likeliest answer before and after, and whether it is worse', () => {
   const rows = (...shares) => shares.map(([label, before, after]) => ({ label, before, after }));
-  const said = (changed, ...shares) => {
+  const peekOf = (changed, ...shares) => {
     const data = { changed, before: 1, after: changed ? 1.5 : 1 };
     const { title, text, verdict } = effectPeek(data, { title: 'Answer to x=?', rows: rows(...shares), kl: 0.1 });
     return [title, text, verdict?.text];
   };
   const worse = '▲ +0.500, worse';
   const turned = '“7” >99.9% → “3” 89.0% (“7” 10.0%)';
-  assert.deepEqual(said(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', turned, worse]);
-  assert.deepEqual(said(true, ['3', 0.2, 0.3], ['7', 0.8, 0.7]), ['Answer to x=?', '“7” 80.0% → 70.0%', worse]);
-  assert.deepEqual(said(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
+  assert.deepEqual(peekOf(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', turned, worse]);
+  assert.deepEqual(peekOf(true, ['3', 0.2, 0.3], ['7', 0.8, 0.7]), ['Answer to x=?', '“7” 80.0% → 70.0%', worse]);
+  assert.deepEqual(peekOf(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
   const moved = { facts: [{ name: 'Sentence moved', before: null, after: 0.25, unit: '1 − cosine' }], changed: true };
   assert.equal(effectPeek(moved, undefined).text, '0.250 1 − cosine');
 });
@@ -60,24 +60,24 @@ test('the effect in one line: the likeliest answer before and after, and whether
 const shares = rows => rows.map(([label, before, after, right]) => ({ label, before, after, right }));
 
 test('the answer in large: right, turned wrong, wrong all the time, or only another one', () => {
-  const said = (changed, known, ...rows) => {
+  const answerOf = (changed, known, ...rows) => {
     const { token, verdict, before, className } = effectAnswer({ rows: shares(rows), known }, changed);
     return [token, verdict, before, className];
   };
-  assert.deepEqual(said(false, true, ['3', 0.1, 0.1], ['7', 0.9, 0.9, true]), ['7', '✓ right', '', 'right']);
+  assert.deepEqual(answerOf(false, true, ['3', 0.1, 0.1], ['7', 0.9, 0.9, true]), ['7', '✓ right', '', 'right']);
   const wrong = ['3', '✗ wrong', 'before: “7”', 'wrong'];
-  assert.deepEqual(said(true, true, ['3', 0.1, 0.9], ['7', 0.9, 0.1, true]), wrong);
-  assert.deepEqual(said(true, true, ['3', 0.9, 0.8], ['7', 0.1, 0.2, true]), ['3', '✗ wrong', '', 'missed']);
-  assert.deepEqual(said(true, true, ['3', 0.9, 0.1], ['7', 0.1, 0.9, true])[3], 'right');
-  assert.deepEqual(said(true, false, [' He', 0.9, 0.1], [' She', 0.1, 0.9]), [
+  assert.deepEqual(answerOf(true, true, ['3', 0.1, 0.9], ['7', 0.9, 0.1, true]), wrong);
+  assert.deepEqual(answerOf(true, true, ['3', 0.9, 0.8], ['7', 0.1, 0.2, true]), ['3', '✗ wrong', '', 'missed']);
+  assert.deepEqual(answerOf(true, true, ['3', 0.9, 0.1], ['7', 0.1, 0.9, true])[3], 'right');
+  assert.deepEqual(answerOf(true, false, [' He', 0.9, 0.1], [' She', 0.1, 0.9]), [
     'She',
     'changed',
     'before: “He”',
     'turned',
   ]);
-  assert.deepEqual(said(true, false, [' He', 0.9, 0.8], [' She', 0.1, 0.2]), ['He', 'unchanged', '', 'same']);
-  assert.deepEqual(said(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // no row is right
-  assert.equal(said(false, false, ['.', 0.9, 0.9])[0], '“.”');
+  assert.deepEqual(answerOf(true, false, [' He', 0.9, 0.8], [' She', 0.1, 0.2]), ['He', 'unchanged', '', 'same']);
+  assert.deepEqual(answerOf(true, true, ['a', 0.9, 0.1], ['b', 0.05, 0.8])[3], 'missed'); // no row is right
+  assert.equal(answerOf(false, false, ['.', 0.9, 0.9])[0], '“.”');
   assert.equal(effectAnswer({ rows: [] }, true), null);
 });
 
@@ -154,7 +154,7 @@ test('of several predictions the one that moved furthest is named', () => {
   assert.equal(texts({ predictions: [predictions[1]] }, predictions[1]).length, 1);
 });
 
-test('of a text whose loss nobody knows nothing is said of it', () => {
+test('a text without a loss has no line about the loss', () => {
   assert.deepEqual(texts({}, undefined), [[MOVES, '–', undefined]]);
 });
 

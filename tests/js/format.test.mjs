@@ -117,7 +117,7 @@ test('no word is lost or made up, also in long texts', () => {
   }
 });
 
-test('one tile of a packed grid that changed is told from the others', () => {
+test('a changed tile of a packed grid is distinguished from the others', () => {
   const [before, after] = [Uint8Array.of(1, 2, 3, 4, 5, 6), Uint8Array.of(1, 2, 3, 9, 5, 6)];
   const same = [0, 2, 4].map(start => sameBytes(before, after, start, 2));
   assert.deepEqual(same, [true, false, true]);

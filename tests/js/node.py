@@ -49,8 +49,8 @@ def npm() -> Path:
 
 
 def _version(path: str) -> int:
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
-    number = said.strip().removeprefix("v").split(".")[0]
+    printed = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
+    number = printed.strip().removeprefix("v").split(".")[0]
     return int(number) if number.isdigit() else 0
 
 

@@ -73,7 +73,7 @@ test('shares are parts of a row, whatever it sums to', () => {
   assert.deepEqual(Array.from(rowShares(Float64Array.of(0, 0))), [0, 0]);
 });
 
-test('what F takes away is told as a part', () => {
+test('the part that F masks is a fraction', () => {
   const value = maskedShares(Float32Array.of(0, 0, Math.log(2), 0), 2);
   close([value(0, 0), value(1, 0), value(1, 1)], [0, 0.5, 0]);
 });
@@ -112,33 +112,33 @@ test('numbers beside words are whole percentages, and never a wrong 100', () => 
 });
 
 const WORDS = ['start', 'The', ' cat', ' sat'];
-const said = (what, row, more = {}) =>
+const sentence = (what, row, more = {}) =>
   wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
 
 test('the tint in words', () => {
-  assert.equal(said('share', [0.5, 0.3, 0.15, 0.05]), '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%');
-  assert.equal(said('share', [1]), '“start” attends to itself 100%');
-  assert.equal(said('share', [0.5, 0.5], { about: true }), '“The” attends to about “start” 50%, itself 50%');
-  assert.equal(said('share', [0, 0]), '“The” attends to nothing');
+  assert.equal(sentence('share', [0.5, 0.3, 0.15, 0.05]), '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%');
+  assert.equal(sentence('share', [1]), '“start” attends to itself 100%');
+  assert.equal(sentence('share', [0.5, 0.5], { about: true }), '“The” attends to about “start” 50%, itself 50%');
+  assert.equal(sentence('share', [0, 0]), '“The” attends to nothing');
   const pruned = 'Pruned: the attention of “The” has no effect';
-  assert.equal(said('share', [0.5, 0.5], { pruned: true }), pruned);
+  assert.equal(sentence('share', [0.5, 0.5], { pruned: true }), pruned);
   const thin = Array(200).fill(1 / 200);
   assert.equal(
     wordSentence({ what: 'share', word: 'x', words: Array(200).fill('x'), row: thin, self: 3 }),
     '“x” attends a little to each of 200 words',
   );
   assert.equal(
-    said('change', [0.02, -0.3, 0.28]),
+    sentence('change', [0.02, -0.3, 0.28]),
     '“cat”, constant minus live weights, in percentage points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(
-    said('change', [0.02, -0.3, 0.28], { view: 'change' }),
+    sentence('change', [0.02, -0.3, 0.28], { view: 'change' }),
     '“cat”, weights after minus before your changes, in percentage points: “The” −30, itself +28, “start” +2',
   );
-  assert.equal(said('change', [0, 0], { view: 'change' }), '“The”: the same as before your changes');
-  assert.equal(said('change', [0, 0.001]), '“The”: constant and live weights are the same');
-  assert.equal(said('taken', [0, 0.8, 0]), 'For query “cat”, F masks “The” 80%');
-  assert.equal(said('taken', [0, 0]), 'For query “The”, F masks nothing');
+  assert.equal(sentence('change', [0, 0], { view: 'change' }), '“The”: the same as before your changes');
+  assert.equal(sentence('change', [0, 0.001]), '“The”: constant and live weights are the same');
+  assert.equal(sentence('taken', [0, 0.8, 0]), 'For query “cat”, F masks “The” 80%');
+  assert.equal(sentence('taken', [0, 0]), 'For query “The”, F masks nothing');
   assert.equal(
     wordSentence({ what: 'seen', word: ' mat', words: ['Die', ' Matte'], row: [0.1, 0.9] }),
     '“mat” is attended to by “Matte” 90%, “Die” 10%',
@@ -161,7 +161,7 @@ test('of two short words side by side each has room for its number', () => {
   assert.deepEqual([narrowTokens(['a']), narrowTokens([])], [[false], []]);
 });
 
-test('marks of the reader are told from words', () => {
+test('special tokens are distinguished from words', () => {
   const marks = tokens => tokens.filter((_, i) => isSpecialToken(tokens, i));
   assert.deepEqual(marks(['start', 'start', ' end', 'a', 'end']), ['start', 'end']);
   assert.deepEqual(marks(['[CLS]', 'a', '[MASK]', '[SEP]']), ['[CLS]', '[SEP]']);

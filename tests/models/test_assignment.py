@@ -92,7 +92,7 @@ BAD = [  # text, part of the error message, the characters that the message mark
 
 
 @pytest.mark.parametrize("text, message, place", BAD, ids=[repr(text)[:30] for text, *_ in BAD])
-def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
+def test_an_error_of_the_text_has_its_position(text: str, message: str, place: str):
     with pytest.raises(InputError) as error:
         TASK.read(text)
     assert message in str(error.value) and len(str(error.value)) < 200

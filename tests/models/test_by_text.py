@@ -52,7 +52,7 @@ def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
 
 
 @pytest.mark.parametrize("more", ["", " long long"])
-def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
+def test_a_sentence_s_influence_is_a_derivative_of_bleu(more: str):
     """A sentence's influence is the derivative of BLEU with respect to the weight of the sentence.
 
     The derivative is estimated by one millionth more weight.
@@ -61,8 +61,9 @@ def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
     assert (lengths.sum() < references.sum()) == (not more)
 
     def score(weights: numpy.ndarray) -> float:
-        said, there = weights @ lengths, weights @ references
-        return 100 * numpy.exp(numpy.log((weights @ right) / (weights @ possible)).mean() + min(0, 1 - there / said))
+        length, reference = weights @ lengths, weights @ references
+        precision = numpy.log((weights @ right) / (weights @ possible)).mean()
+        return 100 * numpy.exp(precision + min(0, 1 - reference / length))
 
     whole = score(numpy.ones(30))
     slopes = [(score(numpy.ones(30) + 1e-6 * row) - whole) / 1e-6 for row in numpy.eye(30)]
@@ -70,7 +71,7 @@ def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
                                                                                        abs=1e-2)
 
 
-def test_their_spread_is_what_other_sentences_change():
+def test_the_standard_error_agrees_with_the_bootstrap():
     """The standard error agrees with sacrebleu's bootstrap, whose 95% interval has half-width 1.96 standard errors."""
     found, references = made(400, 0.15)
     values = sentences.values_of(*sentences.counts_of(found, references))

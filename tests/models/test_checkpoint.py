@@ -118,7 +118,7 @@ DAMAGE = [
 
 
 @pytest.mark.parametrize("file, damage", DAMAGE)
-def test_damage_is_told_with_a_command(folder: Path, file: str, damage):
+def test_damage_is_reported_with_a_command(folder: Path, file: str, damage):
     damage(folder / file)
     with pytest.raises(CheckpointError) as error:
         models.load(NAME)

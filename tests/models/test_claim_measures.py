@@ -33,7 +33,7 @@ def test_pairs_give_probabilities():
     numpy.testing.assert_allclose(p[2], single)
 
 
-def test_pairs_that_always_come_together_are_no_surprise():
+def test_pairs_that_always_occur_together_have_perplexity_1():
     """In the text 1 2 1 2 ... after BOS, pairs predict every token except the first of the window."""
     class Alternating:
         def stream(self, corpus: str, split: str) -> torch.Tensor:

@@ -42,7 +42,7 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
     assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # nothing was measured at length 128
 
 
-def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
+def test_a_text_is_weighted_by_its_number_of_questions(made: Made):
     """A text is weighted by its number of questions.
 
     Here half of the texts have only one question, and their results vary a lot.
@@ -169,7 +169,7 @@ def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
     assert set(between) == {1200, 4800} and error == 0.0
 
 
-def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
+def test_a_card_does_not_hide_the_per_text_results_of_a_short_training(made: Made):
     """Per-text results of a short training are used even if a card with as many steps has the released model's metric.
     """
     made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
@@ -197,7 +197,7 @@ def test_damaged_losses_of_texts_stop_the_judging(made: Made, losses: object):
         made.verdicts()
 
 
-def test_one_text_tells_nothing_of_others(made: Made):
+def test_one_text_gives_no_standard_error(made: Made):
     for name, value in (("selective", 20.0), ("softmax", 40.0)):
         made.seeds(f"stories-{name}", [{"perplexity": value + i, "text_losses": [3.5]} for i in range(3)])
     assert made.verdicts()["selective-perplexity"] == UNSURE

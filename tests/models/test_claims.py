@@ -27,7 +27,7 @@ from tests.models.made_claims import (
 )
 
 
-def test_gates_that_are_otherwise(made: Made):
+def test_claims_about_gates_fail_with_other_values(made: Made):
     as_the_sources_have_it(made)
     gates_as_the_source_has_them(made)
     true = json.loads((made.folder / "measurements" / f"{gated.GATED}.sink.json").read_text())
@@ -53,7 +53,7 @@ def test_nothing_is_measured_in_an_empty_folder(made: Made):
             assert statement.table and statement.rule and statement.source and statement.basis and statement.reason
 
 
-def test_all_hold_where_the_numbers_are_the_sources(made: Made):
+def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
     gates_as_the_source_has_them(made)
@@ -103,12 +103,12 @@ def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: 
     assert again.verdict.word == fixed.verdict.word
 
 
-def test_statements_are_told_apart():
+def test_statements_have_distinct_keys():
     keys = [statement.key for claim in judge() for statement in claim.statements]
     assert len(keys) == len(set(keys)) and all(key.replace("-", "").isalnum() for key in keys)
 
 
-def test_heads_that_are_otherwise(made: Made):
+def test_claims_about_heads_fail_with_other_values(made: Made):
     """The claims about heads fail for other values of each measurement.
 
     Here pruned heads have roles, and half of the heads cost two BLEU. More encoder heads are left, and one term does
@@ -271,7 +271,7 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     assert [row["attention"] for row in blimp.table] == ["softmax, whose training must be repeated", "selective"]
 
 
-def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: Made):
+def test_equality_with_twice_the_heads_counts_only_if_they_help_softmax(made: Made):
     as_the_sources_have_it(made)
     made.card("stories-softmax", {"perplexity": 38.0})
 
@@ -324,7 +324,7 @@ def test_seeds_of_the_card_and_of_short_trainings_of_the_same_steps_are_one(made
     assert made.evidence.samples("assignment-softmax", retrieval.right_answers(24)) == {3000: {0: .5, 1: .6, 2: .7}}
 
 
-def test_a_smaller_budget_than_that_of_seeds_says_nothing(made: Made):
+def test_a_smaller_budget_than_that_of_the_card_is_not_used(made: Made):
     made.card("stories-softmax", {"perplexity": 50.0}, other_seeds={})
     made.seeds("stories-softmax", [{"perplexity": 90.0}] * 3, steps=300)
     assert made.evidence.samples("stories-softmax", synthesizer.perplexity) == {1200: {0: 50.0}}

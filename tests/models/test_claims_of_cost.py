@@ -46,7 +46,7 @@ def test_memory_of_a_model_that_is_not_measured_could_still_decide():
 
 @pytest.mark.parametrize(("key", "file"), [
     ("heads-roles", "stories-softmax.heads.json"), ("heads-agree", "masked-softmax.heads.json")])
-def test_what_is_asked_of_each_model_is_open_while_one_is_missing(made: Made, key: str, file: str):
+def test_a_statement_about_all_models_is_open_while_one_is_missing(made: Made, key: str, file: str):
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
     assert made.verdicts()[key] == ONCE

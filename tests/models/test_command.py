@@ -61,14 +61,14 @@ def test_every_model_is_written_with_its_weights(run: Any):
 @pytest.mark.parametrize(("given", "repeated"), [
     (("--pairs", "7"), " --pairs 7"), (("--pairs", "100"), ""), (("--minutes", "1"), ""),
     (("--windows", "4", "--bound", "0.5"), " --bound 0.5 --windows 4")])
-def test_the_command_repeats_what_is_not_usual(run: Any, given: tuple[str, ...], repeated: str):
+def test_the_stored_command_has_the_changed_options(run: Any, given: tuple[str, ...], repeated: str):
     assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.zero_shot.blimp a{repeated}"
 
 
-@pytest.mark.parametrize(("given", "told"), [
+@pytest.mark.parametrize(("given", "message"), [
     (("bad",), "bad has no keys"), (("c",), "invalid choice: 'c'"), (("a", "--pairs", "x"), "invalid int value"),
     ((), "NAME")])
-def test_bad_input_is_told_of(run: Any, given: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]):
+def test_bad_arguments_are_reported(run: Any, given: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="2"):
         run(*given)
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

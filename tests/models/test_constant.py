@@ -74,7 +74,7 @@ def test_a_constant_head_is_blind(lab: StackLab):
                 assert_close(weights[0], torch.tensor(one.live["self"][layer, head]), **EXACTLY)
 
 
-def test_heads_beside_a_constant_one_are_untouched(lab: StackLab):
+def test_other_heads_of_a_constant_head_s_layer_are_unchanged(lab: StackLab):
     """Other heads of the same layer are unchanged. Heads of later layers change, because their input changes."""
     ids = random_ids(1, N)[0]
     constant = address(lab, 0, 1)

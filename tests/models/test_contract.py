@@ -75,12 +75,12 @@ def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
         left = sum(layers * heads for layers, heads in lab.shape.values()) - len(lab.closed)
         assert name == f"{lab.task.name}-pruned-{left}"
         return
-    recipe, said = RECIPES[name], f"{lab.task.name}-{lab.model.config.attention}"
-    said = f"{said}-memory" if recipe.memory_loss else said
+    recipe, expected = RECIPES[name], f"{lab.task.name}-{lab.model.config.attention}"
+    expected = f"{expected}-memory" if recipe.memory_loss else expected
     if isinstance(recipe, PairRecipe) and recipe.disagreement:
-        said = f"{lab.task.name}-disagreement-{'all' if len(recipe.disagreement) == 3 else recipe.disagreement[0]}"
+        expected = f"{lab.task.name}-disagreement-{'all' if len(recipe.disagreement) == 3 else recipe.disagreement[0]}"
     assert not lab.closed
-    assert re.sub("-(512|128|wide|one-pass)$", "", name) == said
+    assert re.sub("-(512|128|wide|one-pass)$", "", name) == expected
 
 
 def test_example_of_the_design():
@@ -138,14 +138,14 @@ def test_training_helped(lab: models.Lab):
         losses = [models.run(lab, text).loss for _, text in lab.task.examples if "[MASK]" not in text]
         assert sum(losses) / len(losses) < math.log(lab.task.vocabulary) - 2
     elif lab.task.name == "translation":
-        said = [models.run(lab, text).written for text in ("I don't have a dog.", "The cat is sleeping.")]
-        assert "Hund" in said[0] and "Katze" in said[1]
+        written = [models.run(lab, text).written for text in ("I don't have a dog.", "The cat is sleeping.")]
+        assert "Hund" in written[0] and "Katze" in written[1]
     elif lab.task.name == "summary":
-        said = [models.run(lab, text).written for _, text in lab.task.examples]
-        assert "landing" in said[0] and "fuel" in said[1] and len(set(said)) == len(said)
+        written = [models.run(lab, text).written for _, text in lab.task.examples]
+        assert "landing" in written[0] and "fuel" in written[1] and len(set(written)) == len(written)
     elif lab.task.name == "dialogue":
-        said = [models.run(lab, text).written for _, text in lab.task.examples]
-        assert len(set(said)) > 2
+        written = [models.run(lab, text).written for _, text in lab.task.examples]
+        assert len(set(written)) > 2
     elif lab.name == "assignment-random":
         assert lab.card["metric"]["accuracy_by_events"]["12"] < 0.9
     elif lab.task.name == "assignment":
@@ -311,7 +311,7 @@ def test_some_texts_are_measured_again(name: str, tokens: Path):
 @pytest.mark.parametrize(("arguments", "missing"), [
     (["stories-sparse"], "stories-selective"),
     (["stories-selective", "--data", "nowhere"], "standard_ebooks_children")])
-def test_evaluate_tells_what_is_missing(arguments: list[str], missing: str, tmp_path: Path,
+def test_evaluate_reports_missing_files(arguments: list[str], missing: str, tmp_path: Path,
                                         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", ["evaluate", *arguments, "--runs", str(tmp_path)])
     with pytest.raises(SystemExit, match="2"):

@@ -87,7 +87,7 @@ def test_carried_f_is_recomputed_f():
 
 
 @pytest.mark.parametrize("attention", TYPES)
-def test_a_plan_means_what_it_means_in_a_whole_pass(attention):
+def test_a_plan_has_the_same_effect_as_in_a_whole_pass(attention):
     lab, ids = lab_of(attention), texts_of(2, LIMIT)
     plan = HeadPlan().constant("self", 0, 0).constant("self", 0, 2).gate("self", 0, 2, 0.3).gate("self", 1, 1, 0.0)
     plan = plan.constant("self", 2, 3).with_scale("logn", 16)
@@ -128,12 +128,12 @@ def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_a
         normed = [norm(row, weights[f"{name}attention_norm.weight"]) for row in x]
         heads = {key: [(project[key] @ row).reshape(HEADS, width) for row in normed]
                  for key in ("query", "key", "value")}
-        said, alive, its_sets = numpy.zeros(len(ids)), [], []
+        votes_for, alive, its_sets = numpy.zeros(len(ids)), [], []
         for i in range(len(ids)):
             alive.append(i)
             if len(alive) > budget:
                 candidates = [j for j in alive if j not in (0, i)]
-                alive.remove(min(candidates, key=lambda j: (0 if by_age else -said[j], j)))
+                alive.remove(min(candidates, key=lambda j: (0 if by_age else -votes_for[j], j)))
             its_sets.append(set(alive))
             parts, votes = [], {}
             for h in range(HEADS):
@@ -141,7 +141,7 @@ def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_a
                 scores = {j: query @ turned(heads["key"][j][h], j) / math.sqrt(width) for j in alive}
                 if h == 0 and selects:
                     votes = {j: max(0.0, score) for j, score in scores.items() if j not in (0, i)}
-                exponentials = {j: math.exp(score - (said[j] if selects else 0)) for j, score in scores.items()}
+                exponentials = {j: math.exp(score - (votes_for[j] if selects else 0)) for j, score in scores.items()}
                 state = plan.state("self", layer, h)
                 if state.constant:
                     exponentials = {j: constant[layer, h, i, j] for j in alive}
@@ -149,7 +149,7 @@ def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_a
                 parts.append(state.gate * sum(e / z * heads["value"][j][h] for j, e in exponentials.items()))
             x[i] = x[i] + project["output"] @ numpy.concatenate(parts)
             for j, vote in votes.items():
-                said[j] += vote
+                votes_for[j] += vote
         read.append(its_sets)
         for i, row in enumerate(x):
             up = weights[f"{name}up.weight"] @ norm(row, weights[f"{name}mlp_norm.weight"])
@@ -222,7 +222,7 @@ def test_equal_f_forgets_the_oldest_but_bos():
 
 
 @pytest.mark.parametrize("attention", TYPES)
-def test_it_writes_what_generate_writes(attention):
+def test_decoding_with_full_memory_equals_generate(attention):
     lab, prompt = lab_of(attention), prompt_of(texts_of(1, 10)[0])
     plan = HeadPlan().gate("self", 0, 1, 0.2).constant("self", 1, 1)
     readings = list(lab.write_within(prompt, [LIMIT] * LAYERS, plan, 25))
@@ -238,7 +238,7 @@ def test_writing_ends_at_the_limit_and_within_the_budgets():
     assert [len(kept) for kept in readings[-1].kept] == [4, 9, len(readings)]
 
 
-def test_what_cannot_be_decoded_is_said():
+def test_models_that_cannot_be_decoded_are_refused():
     assert not can_decode(model_of("dense"))
     with pytest.raises(ValueError, match="cannot be decoded"):
         Decoder(model_of("dense"), 1, 8)

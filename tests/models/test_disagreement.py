@@ -108,7 +108,7 @@ def test_bounds(term: str, seed: int):
 
 
 @pytest.mark.parametrize("term", TERMS)
-def test_padding_says_nothing(term: str):
+def test_padding_does_not_change_the_disagreement(term: str):
     """Values at padded positions do not change the result."""
     record, (queries, keys) = random_record(), (which.clone() for which in EVERYWHERE)
     queries[1, 3:], keys[1, 4:] = False, False

@@ -276,7 +276,7 @@ def test_two_threads_do_not_disturb_each_other(name: str, lab: ForeignLab):
     assert wrong == []
 
 
-def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
+def test_a_sketch_has_the_values_of_a_trace(name: str, lab: ForeignLab):
     """A sketch has the same values as a trace, and a layer computed on demand equals that layer of the trace."""
     prompt = prompt_of(lab)
     plan = HeadPlan().with_heads(some(lab), constant=True, gate=0.5)

@@ -95,7 +95,7 @@ def test_constant_heads_of_a_made_lab(name: str):
         run_prompt(lab, prompt, every)
 
 
-def test_a_pair_of_texts_stands_in_two_halves():
+def test_a_pair_of_texts_has_two_segments():
     lab = lab_of("bert")
     random = torch.Generator().manual_seed(0)
     made = lab.with_constant({"self": torch.rand(2, 4, 32, 32, generator=random)})
@@ -111,9 +111,9 @@ def test_a_pair_of_texts_stands_in_two_halves():
 
 
 def test_progress_and_cancel():
-    lab, told = lab_of("bert"), []
-    mean_weights(lab, TEXTS, 32, progress=lambda done, of: told.append((done, of)))
-    assert told == [(i, len(TEXTS)) for i in range(len(TEXTS) + 1)]
+    lab, calls = lab_of("bert"), []
+    mean_weights(lab, TEXTS, 32, progress=lambda done, of: calls.append((done, of)))
+    assert calls == [(i, len(TEXTS)) for i in range(len(TEXTS) + 1)]
     with pytest.raises(CancelledError):
         mean_weights(lab, TEXTS, 32, cancelled=lambda: True)
 

@@ -29,8 +29,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def edit(folder: Path, file: str, **changes: Any) -> None:
-    said = json.loads((folder / file).read_text())
-    (folder / file).write_text(json.dumps({**said, **changes}))
+    content = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**content, **changes}))
 
 
 def refused(folder: Path, reason: str) -> None:
@@ -132,7 +132,7 @@ def test_transformers_waits_until_it_is_asked_for(root: Path):
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_opening_leaves_the_lab_as_it_says():
+def test_an_opened_model_is_in_evaluation_mode_without_gradients():
     lab = lab_of("bert")
     assert not lab.model.training and not any(p.requires_grad for p in lab.model.parameters())
     assert open_folder("x", folder_of("bert")).name == "x"

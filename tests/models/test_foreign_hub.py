@@ -81,14 +81,14 @@ def net(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
 
 
 def test_a_model_of_the_hub(net: Hub):
-    told: list[tuple[int, int]] = []
-    lab = models.labs.foreign.load("hf:org/tiny", progress=lambda done, of: told.append((done, of)))
+    calls: list[tuple[int, int]] = []
+    lab = models.labs.foreign.load("hf:org/tiny", progress=lambda done, of: calls.append((done, of)))
     assert lab.name == "hf:org/tiny" and models.load("hf:org/tiny") is lab
     assert models.run(lab, TEXT).weights["self"].shape[:2] == (2, 4)
     # no pickle and no other file is downloaded
     assert set(net.fetched) == {"config.json", "tokenizer.json", "model.safetensors"}
     whole = 700 + 5000 + 400_000
-    assert told == sorted(told) and told[-1] == (whole, whole) and len(told) > 6
+    assert calls == sorted(calls) and calls[-1] == (whole, whole) and len(calls) > 6
 
 
 def test_size_before_loading(net: Hub):
@@ -97,8 +97,8 @@ def test_size_before_loading(net: Hub):
     assert net.fetched == ["config.json"]
     net.total = None  # the Hub does not report the size, so it is computed from the file's size and the config's dtype
     assert hub.estimate("hf:org/tiny").memory == 400_000
-    said = json.loads((net.folder / "config.json").read_text())
-    (net.folder / "config.json").write_text(json.dumps({**said, "dtype": "bfloat16"}))
+    config = json.loads((net.folder / "config.json").read_text())
+    (net.folder / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
     assert hub.estimate("hf:org/tiny").memory == 800_000
 
 
@@ -189,7 +189,7 @@ def test_a_small_host_opens_small_models(memory: int, most: int, held: int):
     assert (found is HOSTED) == (memory > 2000)
 
 
-def test_a_containers_memory_is_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_memory_limit_of_a_container_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     limit, none = tmp_path / "limit", tmp_path / "none"
     limit.write_text("536870912\n")
     none.write_text("max\n")

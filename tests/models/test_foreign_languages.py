@@ -56,7 +56,7 @@ def opus(tmp_path: Path) -> tuple[ForeignLab, dict[str, int]]:
     return open_folder("folder:opus", folder), vocabulary
 
 
-def test_opus_reads_as_its_vocabulary_says(opus: tuple[ForeignLab, dict[str, int]]):
+def test_opus_reads_tokens_of_its_vocabulary(opus: tuple[ForeignLab, dict[str, int]]):
     """A piece that the vocabulary lacks becomes the unknown token. The positions of all tokens in the text are right.
     """
     lab, vocabulary = opus

@@ -32,8 +32,8 @@ NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size":
 
 
 def edit(folder: Path, file: str, **changes: Any) -> None:
-    said = json.loads((folder / file).read_text())
-    (folder / file).write_text(json.dumps({**said, **changes}))
+    content = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**content, **changes}))
 
 
 def edited(**changes: Any) -> Callable[[Path], Path]:

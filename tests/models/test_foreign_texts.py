@@ -97,7 +97,7 @@ def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
 
 @given(st.text(alphabet="ab [].", max_size=30))
 @settings(max_examples=200)
-def test_unmark_keeps_places(text: str):
+def test_unmark_keeps_positions(text: str):
     """Positions of characters in the text with brackets are right, and they increase."""
     marked = unmark(text, "[MASK]")
     assert len(marked.origin) == len(marked.plain) + 1 and list(marked.origin) == sorted(marked.origin)
@@ -154,8 +154,8 @@ def test_what_is_written_is_transformers_greedy(name: str):
     pruned = HeadPlan().with_heads(lab.kind("cross").addresses, gate=0.0)
     before, after = (models.lab.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
     assert before.rows == after.rows and before.written == trace.written
-    said = lab.rewrite(given, pruned)  # the maps do not depend on this result
-    assert after.written is None and said == models.lab.run_prompt(lab, prompt, pruned).written != before.written
+    generated = lab.rewrite(given, pruned)  # the maps do not depend on this result
+    assert after.written is None and generated == models.lab.run_prompt(lab, prompt, pruned).written != before.written
 
 
 def test_classes():

@@ -69,7 +69,7 @@ def test_beginnings_are_whole_sentences():
     assert cut.endswith("word") and LONGEST - 5 <= len(cut) <= LONGEST
 
 
-def test_a_tenth_has_its_middle_text():
+def test_the_example_of_a_decile_is_its_middle_text():
     found = HeadExamples(models.load("stories-softmax").kinds[0], 2)
     found.confidences = [numpy.full((4, 8), value / 100) for value in range(100)]
     found.entropies = found.confidences[::-1]

@@ -50,7 +50,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
 # Selection and replacement of hidden tokens.
 
 @given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
-def test_how_many_are_asked_for(n: int, count: int, seed: int):
+def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
     """In every row the fraction SHARE of the tokens is hidden: at least one token, and never BOS.
 
     The answers are the original tokens.

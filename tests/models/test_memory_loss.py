@@ -58,7 +58,7 @@ def test_memory_of_simple_masks():
     assert memory_in_use([mask, torch.zeros(1, 6, 6)]).item() == pytest.approx((3 + 6) / (2 * 6))
 
 
-def test_what_stands_above_the_diagonal_does_not_count():
+def test_entries_above_the_diagonal_do_not_count():
     mask = torch.rand(2, 7, 7, generator=torch.Generator().manual_seed(1))
     assert_close(memory_in_use([mask + 50 * torch.ones(7, 7).triu(1)]), memory_in_use([mask.tril()]))
 

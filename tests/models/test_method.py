@@ -80,7 +80,7 @@ def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatc
 
 def test_the_page_of_method_says_the_numbers_of_the_code():
     text = " ".join(METHOD.split())
-    for said in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each", f"{TOLERANCE:.0%} of perplexity",
+    for phrase in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each", f"{TOLERANCE:.0%} of perplexity",
                  f"{masked.STRETCH} of masked words", "three draws"):
-        assert said in text
+        assert phrase in text
     assert masked.DRAWS == 3

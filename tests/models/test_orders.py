@@ -13,7 +13,7 @@ from models.plan import HeadPlan
 HEADS = [("encoder", layer, head) for layer in (0, 1) for head in (0, 1)]
 
 
-def test_the_smallest_value_goes_first():
+def test_the_head_with_the_smallest_value_is_pruned_first():
     assert pruning_orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0]) == (HEADS[1], HEADS[3], HEADS[2], HEADS[0])
 
 

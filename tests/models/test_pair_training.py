@@ -180,17 +180,17 @@ def test_recipes():
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.vocabulary, task.trained_length)
         with torch.device("meta"):
             assert 3e6 < build(recipe.config).parameter_count() < 4.5e6
-    said = {name.removeprefix("translation-disagreement-"): RECIPES[name].disagreement for name in names
+    terms = {name.removeprefix("translation-disagreement-"): RECIPES[name].disagreement for name in names
             if "disagreement" in name}
-    assert said == {"sub": ("sub",), "pos": ("pos",), "out": ("out",), "all": TERMS}
+    assert terms == {"sub": ("sub",), "pos": ("pos",), "out": ("out",), "all": TERMS}
 
 
 def test_states_of_other_families_go_on():
     """Saved training states of other families can still be resumed, because the string form of their recipes is
     unchanged.
     """
-    said = repr(RECIPES["stories-softmax"])
-    assert said.startswith("Recipe(config=Config(") and "smoothing" not in said and "encoder" not in said
+    text = repr(RECIPES["stories-softmax"])
+    assert text.startswith("Recipe(config=Config(") and "smoothing" not in text and "encoder" not in text
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
 
 
@@ -204,8 +204,8 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
-    said = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
-    monkeypatch.setattr(TranslationCorpus, "pairs", lambda _, split: said if split == "train" else said[:5])
+    pairs = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda _, split: pairs if split == "train" else pairs[:5])
     monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr(TranslationCorpus, "step_tokens", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)

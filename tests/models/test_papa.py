@@ -61,14 +61,14 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
     """
     lab = labs()[which]
     texts = as_texts(lab, (TEXTS[0], TEXTS[0].replace("cat", "dog").replace("mat", "rug"), TEXTS[1]))
-    told: dict[int, list] = {}
-    values = features.features(lab, texts, watch=lambda kind, layer, its: told.setdefault(layer, []).append(its))
-    assert values.shape[1] == lab.kinds[0].layers + 1 and sum(len(its) for its in told[0]) == len(texts.ids)
+    seen: dict[int, list] = {}
+    values = features.features(lab, texts, watch=lambda kind, layer, its: seen.setdefault(layer, []).append(its))
+    assert values.shape[1] == lab.kinds[0].layers + 1 and sum(len(its) for its in seen[0]) == len(texts.ids)
     for i, ids in enumerate(texts.ids):
         alone = lab.states(torch.tensor([ids]))
         rows = values[int(texts.starts[i]):int(texts.starts[i + 1])]
         assert_close(rows.float(), torch.stack(alone, 2)[0], rtol=2e-3, atol=2e-3)
-    for (chosen, _), weights in zip(texts.passes(), told[1], strict=True):
+    for (chosen, _), weights in zip(texts.passes(), seen[1], strict=True):
         for row, i in enumerate(chosen.tolist()):
             assert_close(weights[row], live(lab, texts, i)[1], rtol=1e-4, atol=1e-5)
 
@@ -134,12 +134,12 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
     mean = MeanAttention(lab)
     features.features(lab, as_texts(lab), watch=mean.add)
     constants, n = ConstantMatrices(lab, mean.matrices), len(texts.ids[0])
-    told = {}
+    seen = {}
     plan = HeadPlan().constant("self", 0, 1).gate("self", 1, 2, 0.0).constant("self", 1, 2)
     batch = torch.tensor([texts.ids[0]])
-    lab.states(batch, constants.interventions(plan, n), lambda kind, layer, weights: told.update({layer: weights[0]}))
-    assert_close(told[0][1], constants.at_length(n)[0, 1]) and assert_close(told[1][2], constants.at_length(n)[1, 2])
-    assert_close(told[0][0], live(lab, texts, 0)[0, 0], rtol=1e-4, atol=1e-5)
+    lab.states(batch, constants.interventions(plan, n), lambda kind, layer, weights: seen.update({layer: weights[0]}))
+    assert_close(seen[0][1], constants.at_length(n)[0, 1]) and assert_close(seen[1][2], constants.at_length(n)[1, 2])
+    assert_close(seen[0][0], live(lab, texts, 0)[0, 0], rtol=1e-4, atol=1e-5)
     every = torch.ones(lab.kinds[0].layers, lab.kinds[0].heads)
     plain = lab.states(batch)[-1]
     assert_close(lab.states(batch, constants.mixed(every, n))[-1], plain)
@@ -254,9 +254,9 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
     texts, questions = tagged(lab)
     values = features.features(lab, texts)
     probe = probes.train(values, questions, 2, True, 0)
-    said = probes.predict(probe, values, questions, ("no", "yes"))
-    assert scores.score("accuracy", [its.labels for its in texts.examples], said) == 1
-    assert probes.predict(probes.from_tensors(probes.to_tensors(probe)), values, questions, ("no", "yes")) == said
+    predicted = probes.predict(probe, values, questions, ("no", "yes"))
+    assert scores.score("accuracy", [its.labels for its in texts.examples], predicted) == 1
+    assert probes.predict(probes.from_tensors(probes.to_tensors(probe)), values, questions, ("no", "yes")) == predicted
     whole = replace(texts, examples=tuple(replace(its, labels=(str(i % 2),)) for i, its in enumerate(texts.examples)))
     questions = probes.questions_of(lab, whole, ("0", "1"), False)
     assert (questions.positions >= 0).sum(1).tolist() == [len(ids) for ids in texts.ids]

@@ -27,15 +27,15 @@ def test_pairs_are_first_pieces_of_names_and_words():
     assert [" day", " Em"] in found["words"] and ["ma", " saw"] not in found["words"]
 
 
-def test_what_is_said_is_the_traces_s():
+def test_word_piece_numbers_are_those_of_the_trace():
     lab = own("stories-selective")
     found = measure(lab.model, lab.task.labels, torch.tensor([lab.read(TEXT).ids]))
     trace = models.run(lab, TEXT)
     kinds = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
     for layer, its in enumerate(found["layers"]):
-        said = lab.selected(trace.scores["self"][layer])
+        mask_values = lab.selected(trace.scores["self"][layer])
         for kind, places in kinds.items():
-            chosen = [float(said[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
+            chosen = [float(mask_values[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
             assert its[kind] == pytest.approx([sum(chosen) / len(chosen)], abs=1e-3)
     assert found["windows"] == 1 and found["names"] == 2
     assert {its["name"] for its in found["most"]} == {"Em|ma"}

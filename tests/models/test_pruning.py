@@ -106,7 +106,7 @@ def test_scopes():
     assert everything.main == ALONE and encoder.main == LEARNED and encoder.orders[LEARNED][0] == ("encoder", 0, 1)
 
 
-def test_every_point_is_what_its_plan_says(tmp_path: Path):
+def test_an_interrupted_run_gives_the_same_points(tmp_path: Path):
     """An interrupted run gives the same points as an uninterrupted one, and measures no point twice."""
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     its = batches()
@@ -117,8 +117,8 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
     again = Points(tmp_path / "points.json", ["weights"])
     assert len(again.values) >= 10 and again.values == half.values
     again.values = {key: [*value, "kept"] for key, value in again.values.items()}
-    told = list(Measuring(LAB.model, TASK, its, 0, again).work([scope]))
-    assert "all, loss" not in told[0] and sum("kept" in value for value in again.values.values()) == len(half.values)
+    steps = list(Measuring(LAB.model, TASK, its, 0, again).work([scope]))
+    assert "all, loss" not in steps[0] and sum("kept" in value for value in again.values.values()) == len(half.values)
     found = curves(scope, {key: value[:2] for key, value in again.values.items()})
     assert [left for left, _, _ in found["curves"][ALONE]] == list(range(9)) and "bleu" not in found
     whole = Batch(*(torch.cat([getattr(b, name) for b in its]) for name in ("tokens", "targets")))

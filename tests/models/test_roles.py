@@ -43,7 +43,7 @@ def looks_of(to: list[int], causal: bool = False, times: int = 30) -> KeyCounts:
     return looks
 
 
-def test_looked_at_leaves_out_what_stands_around_the_text():
+def test_the_most_attended_key_is_a_token_of_the_text():
     assert looked_at(pointing([1, 2, 3, 4, 5, 6, 1]), IS_TEXT)[0, 0].tolist() == [1, 2, 3, 4, 5, 6, 1]
 
 
@@ -100,7 +100,7 @@ def test_syntactic_needs_ten_points_more_than_the_best_distance():
         assert any(role["role"] == "nsubj up" for role in looks.roles()) == expected
 
 
-def test_a_causal_head_is_asked_for_what_it_sees():
+def test_a_causal_head_is_tested_only_on_visible_words():
     looks = looks_of([0, 1, 1, 2, 2, 3, 5], causal=True)
     assert ("nsubj", "up") not in looks.pairs and looks.pairs["nsubj", "down"] == 30
     assert looks.syntactic()["nsubj", "down"][0][0, 0] == 1  # from chase to the second token of cats

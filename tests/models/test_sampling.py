@@ -131,7 +131,7 @@ def test_probabilities_of_zero_and_equal_ones_are_drawn_as_well():
 
 
 @given(st.floats(0, 2), st.floats(0.05, 1), st.integers(0, MAX_SEED))
-def test_a_ways_text_says_all_of_it(temperature: float, top_p: float, seed: int):
+def test_sampling_settings_survive_their_text_form(temperature: float, top_p: float, seed: int):
     sampling = Sampling(temperature, top_p, seed)
     assert abs(sampling.temperature - temperature) <= 0.0051 >= abs(sampling.top_p - top_p)
     assert Sampling.parse(str(sampling)) == sampling
@@ -143,6 +143,6 @@ def test_a_temperature_of_minus_zero_is_none():
 
 @pytest.mark.parametrize("text", ["", "1", "0.8-0.95", "3-0.9-1", "0.8-0-1", "0.8-1.5-1", "0.8-0.95-10000", "-1-0.9-1",
                                   "nan-0.9-1", "0.8-0.95-1-", "\u0661-0.9-1", "0.801-0.9-1", "1e0-0.9-1"])
-def test_what_says_no_way_to_sample_is_refused(text: str):
+def test_a_text_that_is_no_sampling_setting_is_refused(text: str):
     with pytest.raises(ValueError, match="sampl|expected"):
         Sampling.parse(text)

@@ -60,9 +60,9 @@ def test_a_trace(attention: str):
     trace = models.run(which, TEXT_TYPED)
     assert trace.tokens == list(trace.rows[TEXT]) == list(TASK.read(TEXT_TYPED).tokens)
     target = trace.rows[TARGET]
-    said = which.translate(trace.prompt)
-    assert target[0] == "start" and trace.written == TASK.written(said)
-    assert target[1:] == tuple(TASK.labels[i] for i in said if i != END)[:LENGTH - 1]
+    target_ids = which.translate(trace.prompt)
+    assert target[0] == "start" and trace.written == TASK.written(target_ids)
+    assert target[1:] == tuple(TASK.labels[i] for i in target_ids if i != END)[:LENGTH - 1]
     sizes = {TEXT: len(trace.tokens), TARGET: len(target)}
     for kind in which.kinds:
         shape = (kind.layers, kind.heads, sizes[kind.query_row], sizes[kind.key_row])
@@ -73,7 +73,7 @@ def test_a_trace(attention: str):
     assert (trace.mask is None) == (attention != "selective")
     assert [output.position for output in trace.outputs] == list(range(len(target)))
     expected = which.model.logits(which.model(torch.tensor([trace.prompt.ids]),
-                                              torch.tensor([[START, *said][:len(target)]]))[0]).softmax(-1)
+                                              torch.tensor([[START, *target_ids][:len(target)]]))[0]).softmax(-1)
     assert_close(torch.tensor(numpy.stack([output.distribution for output in trace.outputs])), expected)
     assert trace.output.names == TASK.labels and numpy.isnan(trace.losses).all() and numpy.isnan(trace.loss)
 

@@ -34,7 +34,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     ({"weights": "old", "version": 2}, OTHER_WEIGHTS), ({"weights": "new", "version": 1}, OLDER_MEASURE),
     ({"weights": "new"}, OLDER_MEASURE), ({"metric": {"perplexity": 9.5}}, OTHER_WEIGHTS), ({}, "damaged"),
     ({"weights": "new", "version": "two"}, "damaged"), ([], "damaged")])
-def test_why_it_no_longer_holds(found: object, why: str | None, folders: tuple[Path, Path],
+def test_the_reason_why_a_measurement_is_stale(found: object, why: str | None, folders: tuple[Path, Path],
                                 monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(store, "VERSIONS", {"length": 2})
     write_json(folders[0] / "a.length.json", found)

@@ -175,7 +175,7 @@ def test_held_out_stories(data: Path):
     assert read_stories(data, "test")[1] in test and len(read_stories(data, "test")) == 448
 
 
-def test_missing_data_is_told_of(tmp_path: Path):
+def test_missing_data_is_reported(tmp_path: Path):
     for read, folder in ((read_books, "standard_ebooks_children"), (read_stories, "tinystories_excerpt")):
         with pytest.raises(FileNotFoundError, match=f"--data .* {folder}"):
             read(tmp_path, "test")

@@ -52,7 +52,7 @@ def test_table_rates_are_compared_at_the_best_rate(tmp_path: Path):
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.55}, RATES[1], None),
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[2], RATES[0] / 2),  # a rate below the first round's
     ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4, RATES[0] / 2: 3.41}, RATES[0], None)])
-def test_a_second_round_goes_down_while_it_gets_better(longer: dict[float, float], best: float, next_one: float | None,
+def test_a_second_round_goes_on_while_the_loss_improves(longer: dict[float, float], best: float, next_one: float | None,
                                                        tmp_path: Path):
     plan = sweeps.PLANS["stories"]
     for rate, loss in zip(RATES, (5.0, 4.9, 4.8), strict=True):

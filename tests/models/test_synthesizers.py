@@ -215,7 +215,7 @@ def test_dense_reduces_to_a_dot_product():
     assert_close(source(x, None, 1.0).softmax(-1) @ value, theirs, rtol=1e-4, atol=1e-4)
 
 
-def test_a_dense_synthesizer_tells_positions_apart():
+def test_a_dense_synthesizer_distinguishes_positions():
     """The same vector at every position gives different scores, because a positional encoding is added."""
     source = module_of("dense").source
     scores = source(inputs(1).expand(-1, N, -1), None, 1.0)
@@ -245,7 +245,7 @@ def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject
 
 
 @given(st.integers(1, 8), st.integers(1, 8))
-def test_all_products_stand_at_keys_of_their_own(a: int, b: int):
+def test_each_product_of_factors_belongs_to_one_key(a: int, b: int):
     """Each pair of factors belongs to one key, and each key has the product of its pair."""
     tiled, interleaved = [2.0**p for p in range(a)], [2.0 ** (a * q) for q in range(b)]
     scores = products(torch.tensor(tiled, dtype=torch.float64), torch.tensor(interleaved, dtype=torch.float64)).tolist()

@@ -12,5 +12,5 @@ from models.tasks.tokenizers import trained
 
 
 @pytest.mark.verify
-def test_they_are_what_the_data_makes():
+def test_tokenizers_are_those_trained_on_the_data():
     assert [text == path.read_text("utf-8") for path, text in trained(DATA).items()] == [True, True]

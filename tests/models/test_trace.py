@@ -140,7 +140,7 @@ def test_without_a_question_there_is_no_output(lab: StackLab):
     assert trace.outputs == () and trace.output is None and math.isnan(trace.loss)
 
 
-def test_a_bad_text_is_told_of(lab: StackLab):
+def test_an_invalid_text_is_refused(lab: StackLab):
     with pytest.raises(InputError):
         models.run(lab, "no assignment")
 

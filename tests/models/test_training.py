@@ -236,7 +236,7 @@ def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
         precision_for(tmp_path, CPU, next(its for its in PRECISIONS if its != precision))
 
 
-def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_finished_model_is_written_to_the_given_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A finished model is written to the given folder with its curve, and not to the released models."""
     name = "assignment-random"
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))

@@ -47,8 +47,8 @@ def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str
     assert all(torch.equal(its, after[name]) for name, its in before.items())
     moved = {name for name, its in tuned.model.named_parameters() if not torch.equal(its, before[name])}
     assert moved == {name for name, _ in lab.model.named_parameters()}
-    said = probes.predict(found, features.features(tuned, texts), questions, ("no", "yes"))
-    assert said == [[*its.labels] for its in texts.examples]
+    predicted = probes.predict(found, features.features(tuned, texts), questions, ("no", "yes"))
+    assert predicted == [[*its.labels] for its in texts.examples]
     again, _ = transfer_study.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
     assert all(torch.equal(its, dict(again.model.named_parameters())[name])
                for name, its in tuned.model.named_parameters())

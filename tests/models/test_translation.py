@@ -152,7 +152,7 @@ def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.
     assert not {token for token in vocabulary if "zy" in token or "op" in token}
 
 
-def test_missing_data_is_told_of(tmp_path: Path):
+def test_missing_data_is_reported(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="--data .* tatoeba_deu_eng"):
         TranslationCorpus(TASK, tmp_path).pairs("test")
 
@@ -200,14 +200,14 @@ def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
     position.
     """
     batch = toy.validation(4)[0]
-    said = dict(TOY)
+    pairs = dict(TOY)
     for text, tokens, targets in zip(batch.texts.tolist(), batch.tokens.tolist(), batch.targets.tolist(), strict=True):
         length = text.index(END)
         assert text[0] == START and set(text[length + 1:]) <= {PADDING}
         count = targets.index(END)
         assert tokens[0] == START and tokens[1:count + 1] == targets[:count]
         assert set(tokens[count + 1:]) <= {PADDING} and set(targets[count + 1:]) <= {-1}
-        assert TASK.written(targets) == said[TASK.written(text)]
+        assert TASK.written(targets) == pairs[TASK.written(text)]
 
 
 def test_validation_is_a_sentence_once(toy: TranslationCorpus):
@@ -228,9 +228,9 @@ def test_a_full_pair_fits(toy: TranslationCorpus):
 def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
     texts, targets = toy.typical(50)
     assert texts.shape == targets.shape == (50, LENGTH) and (texts[:, 0] == START).all()
-    said = {(TASK.written(text), TASK.written(target)) for text, target in
+    pairs = {(TASK.written(text), TASK.written(target)) for text, target in
             zip(texts.tolist(), targets.tolist(), strict=True)}
-    assert said <= set(TOY) and len(said) == 50
+    assert pairs <= set(TOY) and len(pairs) == 50
 
 
 # The metric.
@@ -270,13 +270,13 @@ def test_bleu_takes_all_references():
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
     """The metric uses all references of every sentence, with beam and greedy search. A perfect translator has BLEU 100.
     """
-    said = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
-    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in said.items() for b in its])
+    pairs = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in pairs.items() for b in its])
     beams = []
 
     def answers(self, model, texts, beam):
         beams.append(beam)
-        return [said[text][0] if beam > 1 else "falsch " * 4 for text in texts]
+        return [pairs[text][0] if beam > 1 else "falsch " * 4 for text in texts]
 
     monkeypatch.setattr(TranslationMetric, "translate", answers)
     metric = TranslationMetric(CORPUS).evaluate(None)

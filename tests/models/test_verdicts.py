@@ -272,14 +272,14 @@ def test_the_bootstraps_error_is_the_textbooks():
     assert math.isnan(bootstrap.error(values[:1])) and math.isnan(bootstrap.error(values[:0]))
 
 
-@pytest.mark.parametrize(("budgets", "said"), [
+@pytest.mark.parametrize(("budgets", "phrase"), [
     (((3, 1200), (1, 4800)), "One seed of 4,800"), (((3, 1200), (2, 4800)), "Decided by 2 seeds of 4,800"),
     (((3, 1200), (3, 900)), "Decided by 3 seeds of 900"), (((3, 1200), (1, 0)), "Each model was trained once"),
     (((None, 0), (1, 0)), "Each model was trained once"), (((None, 0),), "")])
 def test_the_budget_that_is_reported_is_that_of_the_part_with_the_fewest(
-        budgets: tuple[tuple[int | None, int], ...], said: str):
+        budgets: tuple[tuple[int | None, int], ...], phrase: str):
     why = conclude([Check("", YES, *its) for its in budgets]).why
-    assert said in why and ("seed" in why) == bool(said)
+    assert phrase in why and ("seed" in why) == bool(phrase)
 
 
 @pytest.mark.parametrize("parts", [1, 4, 8])
@@ -325,7 +325,7 @@ def test_only_equal_steps_and_equal_seeds_are_compared():
 
 
 @given(budgets, numbers)
-def test_a_claim_and_its_contrary(samples, limit: float):
+def test_a_statement_and_its_contrary_have_opposite_outcomes(samples, limit: float):
     """A statement clearly holds exactly if its contrary clearly does not hold. Without data neither is decided."""
     mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
     one, other = below("", samples, limit).outcome, below("", mirrored, -limit).outcome

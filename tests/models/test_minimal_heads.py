@@ -2,7 +2,7 @@
 
 Groups of heads are tested on models whose groups are known by construction, everything else on every attention type.
 
-pytest tests/models/test_needed_heads.py
+pytest tests/models/test_minimal_heads.py
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_gates_of_foreign_models_are_plans(name: str):
 
 
 @pytest.mark.parametrize("name", sorted(BARE))
-def test_a_model_that_predicts_nothing_says_so(name: str):
+def test_a_model_without_predictions_is_refused(name: str):
     lab = lab_of(name)
     prompt = lab.read_picture(picture()) if isinstance(lab.task, PictureReader) else lab.read(TEXT)
     with pytest.raises(ValueError, match="predicts nothing"):
@@ -201,15 +201,15 @@ def test_curves_by_an_order_and_backwards():
 
 
 def test_progress_and_cancel():
-    told: list[tuple[int, int]] = []
-    minimal_heads.learn(random_toy(0), tokens=10, steps=7, tell=lambda *its: told.append(its))
-    assert told == [(step, 7) for step in range(1, 8)]
+    calls: list[tuple[int, int]] = []
+    minimal_heads.learn(random_toy(0), tokens=10, steps=7, tell=lambda *its: calls.append(its))
+    assert calls == [(step, 7) for step in range(1, 8)]
     for work in (minimal_heads.learn, head_groups.fit):
-        told.clear()
+        calls.clear()
         arguments = {"tokens": 10} if work is minimal_heads.learn else {}
         with pytest.raises(CancelledError):
-            work(random_toy(0), tell=lambda *its: told.append(its), cancelled=lambda: len(told) >= 3, **arguments)
-        assert len(told) == 3
+            work(random_toy(0), tell=lambda *its: calls.append(its), cancelled=lambda: len(calls) >= 3, **arguments)
+        assert len(calls) == 3
 
 
 def helped_and_hurt(gates: Tensor) -> Tensor:
@@ -267,6 +267,6 @@ def test_sign_test():
     assert sign_test(5, 5) == 1 / 32 and sign_test(0, 3) == 1 and sign_test(2, 3) == 0.5
 
 
-def test_plans_of_what_was_found_are_plans():
+def test_all_heads_needed_is_an_empty_plan():
     gating = random_toy(2)
     assert gating.plan(torch.ones(9, dtype=torch.bool)) == HeadPlan()

@@ -64,7 +64,7 @@ LABS = [(name, causal) for name in TYPES for causal in (True, False) if causal o
 @pytest.mark.parametrize("attention, causal", LABS)
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_both_are_two_runs(attention: str, causal: bool, data: st.DataObject):
+def test_running_two_plans_at_once_equals_two_runs(attention: str, causal: bool, data: st.DataObject):
     lab = make_lab(attention, causal)
     ids = random_ids(1, data.draw(st.integers(1, 14)), data.draw(st.integers(0, 9)))[0]
     check(lab, prompt_of(ids), data.draw(plans_of(lab)))

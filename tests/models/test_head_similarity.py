@@ -1,6 +1,6 @@
 """Pairwise similarity of heads against loops, against models/nets/disagreement.py, and on whole models.
 
-    pytest tests/models/test_likeness.py
+    pytest tests/models/test_head_similarity.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The lesson's panel, the text box and the page have fixed places among Streamlit's elements.
 
-pytest tests/app/test_places.py
+pytest tests/app/test_page_layout.py
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tests.app.test_pages import opened
 
 def place_of(app: AppTest, name: str) -> tuple[int, ...]:
     """Returns the path of a component's element from the page's fragment: an index per level."""
-    def found(node: Node, path: tuple[int, ...]) -> tuple[int, ...] | None:
+    def search(node: Node, path: tuple[int, ...]) -> tuple[int, ...] | None:
         if isinstance(node, Block):
-            inner = (found(child, (*path, index)) for index, child in node.children.items())
+            inner = (search(child, (*path, index)) for index, child in node.children.items())
             return next((its for its in inner if its is not None), None)
         its = getattr(node.proto, "component_name", "")
         return path if its.endswith(f"attention_lab_{name}") else None
-    path = found(app.main, ())
+    path = search(app.main, ())
     assert path is not None, name
     return path
 

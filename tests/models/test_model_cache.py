@@ -59,7 +59,7 @@ def test_nbytes_is_the_memory_of_weights_and_matrices():
         assert make_lab(attention).nbytes == 4 * (tables + others + 2 * 4 * 128**2)
 
 
-def test_while_it_is_held_it_is_the_same(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_cached_model_is_the_same_object(loads: list[str], monkeypatch: pytest.MonkeyPatch):
     room_for(2, monkeypatch)
     loads.clear()
     first = models.load(NAMES[0])
@@ -68,7 +68,7 @@ def test_while_it_is_held_it_is_the_same(loads: list[str], monkeypatch: pytest.M
     assert loads == NAMES[:2]
 
 
-def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_the_least_recently_used_model_is_evicted(loads: list[str], monkeypatch: pytest.MonkeyPatch):
     room_for(2, monkeypatch)
     loads.clear()
     one, two, three, _ = NAMES
@@ -81,7 +81,7 @@ def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytes
     assert sum(held.nbytes for held in loading._held.values()) <= loading.MEMORY
 
 
-def test_what_nobody_uses_leaves_the_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_an_evicted_model_is_freed(loads: list[str], monkeypatch: pytest.MonkeyPatch):
     room_for(1, monkeypatch)
     gone = weakref.ref(models.load(NAMES[0]))
     weights = weakref.ref(gone().model.embedding.weight)
@@ -102,7 +102,7 @@ def test_what_somebody_uses_lives_on(loads: list[str], monkeypatch: pytest.Monke
     assert (trace_of(again, random_ids(1, 12)[0]).output.distribution == before).all()
 
 
-def test_one_model_is_held_however_large(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_one_model_is_cached_whatever_its_size(loads: list[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(loading, "MEMORY", 1)
     for name in NAMES:
         assert models.load(name) is models.load(name)

@@ -1,6 +1,6 @@
 """Tests of exports in a real browser: images, tables, pages that work offline; themes; embedding.
 
-pytest tests/e2e/test_taking_away.py
+pytest tests/e2e/test_downloads.py
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def take(page: Page, where: str, kind: str, folder: Path) -> Path:
     return path
 
 
-def told(root: ElementTree.Element, tag: str) -> list[str]:
+def titles_of(root: ElementTree.Element, tag: str) -> list[str]:
     """Returns the titles of all elements with this tag, without elements that have no title."""
     titles = [element.find(f"{SVG}title") for element in root.iter(f"{SVG}{tag}")]
     return [title.text or "" for title in titles if title is not None]
@@ -64,7 +64,7 @@ def test_a_map_as_a_picture_holds_every_token_and_cell(page, trace, tmp_path):
     assert path.name == "attention-lab_stories-softmax_layer-1-head-1-used.svg"
     root = ElementTree.parse(path).getroot()
     n = len(trace.tokens)
-    cells = told(root, "rect")
+    cells = titles_of(root, "rect")
     assert len(cells) == n * (n + 1) // 2
     for i, j, cell in zip(*numpy.tril_indices(n), cells, strict=True):
         assert cell.startswith(f"query {i + 1} ") and f"→ key {j + 1} " in cell
@@ -99,7 +99,7 @@ def test_where_the_browser_makes_no_pixels_the_picture_is_saved_as_svg(visit, tm
     expect(page.locator('[data-part="head_map"]').first).to_contain_text("saved as SVG")
 
 
-def test_the_effect_is_taken_away(page, trace, tmp_path):
+def test_the_effect_is_downloaded(page, trace, tmp_path):
     before = models.run(models.load("stories-softmax"), TEXT)
     table = take(page, "effect", "CSV", tmp_path).read_text("utf-8").split("\n", 1)[1]
     rows = list(csv.DictReader(io.StringIO(table, newline="")))
@@ -159,7 +159,7 @@ def test_a_page_works_without_a_network_and_says_what_is_pointed_at(page, trace,
 
 def test_the_grid_and_all_numbers(page, trace, tmp_path):
     root = ElementTree.parse(take(page, "heads", "SVG", tmp_path)).getroot()
-    heads = told(root, "g")
+    heads = titles_of(root, "g")
     assert len(heads) == 32
     assert heads[0] == "layer 1, head 1, constant"
     file = numpy.load(take(page, "heads", "NumPy", tmp_path), allow_pickle=False)

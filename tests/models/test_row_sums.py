@@ -1,6 +1,6 @@
 """Row sums of relu² attention: at every length and setting, constant heads have the row sums of computed heads.
 
-pytest tests/models/test_mass.py
+pytest tests/models/test_row_sums.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lab_of(attention: str) -> StackLab:
     return replace(lab, card={row_sums.KEY: row_sums.measured(lab.model, TEXTS)})
 
 
-def live_mass(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
+def computed_row_sums(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
     """Returns the mean row sum (L, H) of the computed attention weights."""
     records: list[Record] = []
     lab.model(ids, lab.interventions(plan, ids.shape[1]), records)
@@ -35,22 +35,22 @@ def live_mass(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
 
 @pytest.mark.parametrize("policy", ["trained", "fixed", "length"])
 @pytest.mark.parametrize("attention", RELU2)
-def test_constant_rows_weigh_what_live_ones_do(attention: str, policy: str):
+def test_constant_rows_have_the_row_sums_of_computed_rows(attention: str, policy: str):
     lab = lab_of(attention)
     plan = HeadPlan().with_scale(policy)
     for n in (8, 20, 64, 128):
-        live = live_mass(lab, TEXTS[:, :n], plan)
+        live = computed_row_sums(lab, TEXTS[:, :n], plan)
         for layer in range(LAYERS):
             rows = torch.from_numpy(lab.constant_of("self", layer, n, n, plan.scale)).sum(-1).mean(-1)
             assert_close(rows, live[layer], rtol=0.15 if n == 20 else 1e-3, atol=1e-5)
     untold = replace(lab, card={})  # older cards have no row sums; then the matrix is not scaled
-    live = live_mass(lab, TEXTS[:, :20], plan)
+    live = computed_row_sums(lab, TEXTS[:, :20], plan)
     rows = torch.stack([torch.from_numpy(untold.constant_of("self", layer, 20, 20)).sum(-1).mean(-1)
                         for layer in range(LAYERS)])
     assert not torch.allclose(rows, live, rtol=0.15)
 
 
-def test_a_plans_constant_head_has_it_too():
+def test_a_constant_head_has_the_row_sums_of_the_policy():
     """A constant head has the row sums of the policy, n = length or n fixed.
 
     Apart from the row sums, its pattern is that of the matrix.

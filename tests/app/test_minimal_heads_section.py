@@ -1,6 +1,6 @@
 """Tests of the search for minimal head sets: settings, background job, cancelling, applying the plan, link.
 
-pytest tests/app/test_needs.py
+pytest tests/app/test_minimal_heads_section.py
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def searched(app: AppTest) -> AppTest:
     return app.run()
 
 
-def told(app: AppTest) -> str:
+def displayed(app: AppTest) -> str:
     return "\n".join(str(its.value) for its in app.markdown)
 
 
@@ -48,7 +48,7 @@ def test_the_fewest_heads_become_a_plan():
     found = app.session_state[session.SEARCH].job.result
     assert isinstance(found, Fewest)
     size = found.answer(0.2)
-    assert f"**{size} of 32 heads** are enough" in told(app) and size < 32
+    assert f"**{size} of 32 heads** are enough" in displayed(app) and size < 32
     button(app, "apply needed").click().run()
     header, _ = sent(app, "heads")
     gates = [gate for row in header["grids"][0]["gates"] for gate in row]
@@ -82,7 +82,7 @@ def test_the_fewest_heads_that_make_a_clicked_token_win():
     now = app.session_state["visit"]
     post(now, [{"key": "effect", "sequence": 1, "type": "token", "token": rows[0]["id"]}])
     app.run()
-    assert "already the most probable" in told(app) and not [its for its in app.button if its.key == "find out"]
+    assert "already the most probable" in displayed(app) and not [its for its in app.button if its.key == "find out"]
     post(now, [{"key": "effect", "sequence": 2, "type": "token", "token": rows[2]["id"]}])
     app = searched(app.run())
     won = app.session_state[session.SEARCH].job.result
@@ -94,7 +94,7 @@ def test_the_fewest_heads_that_make_a_clicked_token_win():
     query = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert HeadPlan.parse(query["plan"]) == won.plans[won.fewest][1] and query["need"] == "winning-0.1"
     assert query["tokens"] == f"{rows[2]['id']}."
-    assert "enough" in told(app)  # the result stays, because the question is the same
+    assert "enough" in displayed(app)  # the result stays, because the question is the same
 
 
 @pytest.mark.parametrize("model", ["masked-gau-softmax", "assignment-softmax"])
@@ -104,14 +104,14 @@ def test_constant_patterns_that_make_a_token_win(model: str):
     won = app.session_state[session.SEARCH].job.result
     assert isinstance(won, Won), app.session_state[session.SEARCH].job.problem
     assert all(state.constant for _, plan in won.plans.values() for state in plan.heads.values())
-    assert ("enough" if won.fewest else "no set of up to") in told(app)
+    assert ("enough" if won.fewest else "no set of up to") in displayed(app)
 
 
 def test_groups_and_pruning_one():
     app = searched(opened(model="assignment-softmax", open="needs", need="groups-0.1"))
     assert not app.exception
     found = app.session_state[session.SEARCH].job.result
-    assert found.known and len(found.groups.names) == 12 and "right answers" in told(app)
+    assert found.known and len(found.groups.names) == 12 and "right answers" in displayed(app)
     name = next(name for name in found.groups.names)
     button(app, f"prune {name}").click().run()
     gates = [gate for row in sent(app, "heads")[0]["grids"][0]["gates"] for gate in row]

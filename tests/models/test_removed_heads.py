@@ -1,6 +1,6 @@
 """Models without some heads give the same results as with gates of 0, with fewer multiplications.
 
-pytest tests/models/test_left_out.py
+pytest tests/models/test_removed_heads.py
 """
 
 from __future__ import annotations
