@@ -36,6 +36,7 @@ bench: $(VENV)/test
 lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
+	$(VENV)/bin/python -m tests.quoted
 	$(VENV)/bin/python -m tests.js.lint
 
 $(VENV)/app: $(VENV)/requirements.txt
