@@ -30,7 +30,7 @@ from components.library import address  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
-library_route.compressed()  # now, not for the first visitor
+library_route.compressed()  # compressed now, so that the first visitor does not wait
 connections.bound_server()
 streamlit_internals.draw_for_pages_of_lost_sessions()
 

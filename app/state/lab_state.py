@@ -95,7 +95,7 @@ def first_example() -> tuple[str, str]:
     return name, example_text(name)
 
 
-def unsaid_text(model: str) -> str:
+def default_text(model: str) -> str:
     """Returns the text for a link that names the model but no text.
 
     Args:
@@ -178,7 +178,7 @@ class LabState:
 
     def __post_init__(self) -> None:
         if self.text is None:
-            object.__setattr__(self, "text", unsaid_text(self.model))
+            object.__setattr__(self, "text", default_text(self.model))
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
+from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, default_text
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.selection import Selection
 from models import catalogue
@@ -171,7 +171,7 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     problems: list[str] = []
     for field in FIELDS:
         if field.attribute == "text":  # the default text depends on the model, which the previous field sets
-            state = replace(state, text=unsaid_text(state.model))
+            state = replace(state, text=default_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)
             state, problems = replace(state, **{field.attribute: value}), problems + said

@@ -97,7 +97,7 @@ def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[
             for index, one in enumerate(_readable(_read_all(reading, state))) if translation.is_offered(one.before)]
 
 
-# a link: the model with random tables predicts another value than the model with softmax attention
+# the fields of a link to an example: random tables predict another value than softmax attention
 EXAMPLE = {"page": "compare", "model": "assignment-softmax", "text": "x=1; x=7; y=3; x=?", "with": "assignment-random",
            "part": "prediction"}
 DIRECT = frame.Direct(depends, parts, late_parts, later=later)

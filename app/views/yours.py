@@ -110,7 +110,7 @@ def _forms() -> Lab | None:
 
 
 def _from_hub(hosted: bool) -> None:
-    # a model that a link names; a folder's name is not a name of the Hub
+    # the model of a link is offered first, unless it is a folder
     requested = session.history().wanted.get("model", "")
     wanted = requested.removeprefix(HUB) if requested.startswith(HUB) else ""
     options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))

@@ -51,7 +51,7 @@ def test_a_card_names_a_training_shorter_than_others_of_its_task():
 
 def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such():
     def beside(first: str) -> list[tuple[str, int]]:
-        found = companions.telling(first, choosing.entries(catalogue.family(first)))
+        found = companions.informative_models(first, choosing.entries(catalogue.family(first)))
         return [(entry.name, entry.steps) for entry in found]
 
     assert beside("translation-dense")[:3] == [("translation-softmax-one-pass", 800), ("translation-random", 800),
@@ -61,7 +61,7 @@ def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such(
     assert [name for name, _ in beside("translation-softmax")][:2] == ["translation-random", "translation-dense"]
     assert [name for name, _ in beside("assignment-random")][:2] == ["assignment-softmax", "assignment-selective"]
     assert "translation-softmax-one-pass" not in dict(beside("translation-softmax"))
-    assert companions.telling("nobody", []) == []
+    assert companions.informative_models("nobody", []) == []
 
 
 def test_an_offered_model_names_its_steps_relative_to_the_page_s_model():

@@ -47,7 +47,7 @@ def offer(first: str) -> None:
         first: name of the page's model.
     """
     family = choosing.entries(catalogue.family(first))
-    offered = telling(first, family)[:OFFERED]
+    offered = informative_models(first, family)[:OFFERED]
     if not offered:
         return
     steps = next(entry.steps for entry in family if entry.name == first)
@@ -61,7 +61,7 @@ def offer(first: str) -> None:
         line.markdown(plain(choosing.line_of(entry, family, steps)))
 
 
-def telling(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
+def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
     """Returns the models whose comparison with a model is most informative.
 
     Models with the same number of training steps come first. Models with another number of steps are included only if

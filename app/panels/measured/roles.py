@@ -44,7 +44,7 @@ def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def share_of(lab: Lab, measured: dict[str, Any], role: str) -> float:
-    """Returns the share of the model's heads that have a role, 0 to 1. Arguments as in `shown`."""
+    """Returns the share of the model's heads that have a role, 0 to 1. Arguments as in `shown_roles`."""
     heads = {(entry["kind"], entry["layer"], entry["head"]) for entry in measured.get("roles",
                                                                                       []) if entry["role"] == role}
     return len(heads) / sum(kind.layers * kind.heads for kind in lab.kinds)

@@ -34,7 +34,8 @@ def _draw() -> None:
     present = session.history().present
     state = replace(opened_by(None), plan=present.plan)
     lab = serving.load(state.model)
-    state = replace(state, plan=state.plan.within(lab.shape, frozenset({"trained"}))[0])  # it may be for another model
+    # the plan of a link can be for another model
+    state = replace(state, plan=state.plan.within(lab.shape, frozenset({"trained"}))[0])
     before, after = compute.traces_of(lab, compute.read(lab, state.text), state.plan)
     old, new = before.output, after.output
     assert old is not None and new is not None  # the text ends with a question, so there is a prediction

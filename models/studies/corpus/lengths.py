@@ -60,7 +60,7 @@ def captured_of(task: Task, length: int, longest: int) -> Tensor:
     """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers.
 
     Args:
-        task: task of the model; of masked words, the texts of the metric.
+        task: task of the model. For masked language models, the texts are those of the metric.
         length, longest: as in Corpus.held_out_texts.
     """
     is_masked = isinstance(task.corpus, MaskedCorpus)
@@ -131,7 +131,7 @@ class _Rows(list[Record]):
 
 @torch.inference_mode()
 def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int) -> dict[str, Any]:
-    """Returns the results at one length, in total, per text, and by head.
+    """Returns the results at one length: over all predictions, per text, and per head.
 
     Args:
         lab: model.
@@ -141,9 +141,9 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
         longest: as in Corpus.held_out_texts.
 
     Returns:
-        predictions (count), loss (nats) and accuracy with standard errors due to the sampling of texts; the same per
-        text;
-            entropy and log_normaliser (L, H), mean row entropy and ln Z in nats over CAPTURED tokens.
+        `predictions` (their number), `loss` (nats) and `accuracy`; `loss_error` and `accuracy_error`, the standard
+        errors due to the sampling of texts; `texts`, the same numbers for each text; `entropy` and `log_normaliser`
+        (L, H), mean row entropy and mean ln Z in nats over about CAPTURED tokens.
     """
     losses, right, whose = _predicted(lab, task, length, plan, longest)
     result: dict[str, Any] = {"predictions": len(losses), "loss": round(float(losses.mean()), 4),

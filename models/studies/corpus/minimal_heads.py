@@ -2,16 +2,17 @@
 
     python -m models.studies.corpus.minimal_heads stories-softmax [--texts T] [--tokens N]
 
-For held-out texts of equal length and the next token after each: the minimal head set is the smallest that was found
-with KL(unmodified ‖ pruned) within the bound. The KL divergence of as many heads is also measured for
+The prediction is the next token after a held-out text; all texts have the same length. The minimal head set is the
+smallest set that the search found with KL(unmodified ‖ pruned) within the bound. The KL divergence is also measured for
+other sets with the same number of heads:
 
     confidence     the most confident heads on this text
     single-head    the heads that raise the KL most when pruned alone
     single-loss    the heads that raise the loss of the text's next token most when pruned alone
     random         the best of 20 random sets
-    backward       backward elimination: prunes the head that raises the KL least, again and again; slow but strong
+    backward       backward elimination: repeatedly prunes the head that raises the KL least; slow
 
-Writes models/studies/measurements/NAME.needs.json. `others_best` is the best of all but `backward`.
+Writes models/studies/measurements/NAME.needs.json. `others_best` is the lowest KL of all methods except `backward`.
 """
 
 from __future__ import annotations

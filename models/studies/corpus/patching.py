@@ -2,18 +2,18 @@
 
     python -m models.studies.corpus.patching assignment-softmax translation-softmax [--texts T]
 
-A pair is two prompts of as many tokens, one token of which differs, with other answers: for variable assignment, the
-latest value of the variable in question is another digit; for translation, a held-out sentence and the same sentence
-with one word of SWAPPED exchanged.
+A pair has two prompts with the same number of tokens, which differ in one token and have different answers. For
+variable assignment, the last value of the queried variable differs. For translation, the second prompt is a held-out
+sentence in which one word of SWAPPED is replaced.
 
 1. Naming. On T pairs, each head alone takes its output from the second prompt. Heads that restore at least the fraction
    NAMED of the logit difference, on average, are named.
-2. Removal. On T other pairs the named heads are pruned (gate 0), and so are as many heads drawn at random from all
-   others, DRAWS times. Measured is the share of pairs whose top-1 answer to the first prompt stays.
+2. Removal. On T other pairs the named heads are pruned (gate 0). As a control, the same number of random other heads is
+   pruned, DRAWS times. The result is the fraction of pairs whose top-1 answer to the first prompt does not change.
 
-Rule, written before any number was known: `necessary` holds if less than half of the answers stay without the named
-heads, and more than half stay without the random heads, in the mean and in every draw. `error` is the standard error
-of a share over the pairs.
+The rule was set before any number was known: `necessary` holds if less than half of the answers stay the same without
+the named heads, and more than half stay the same without random heads, in the mean and in every draw. `error` is the
+standard error of a fraction over the pairs.
 
 Writes models/studies/measurements/NAME.patching.json.
 """
@@ -86,7 +86,7 @@ def measured_pairs(lab: Lab, pairs: Iterator[tuple[str, str]], count: int) -> It
         try:
             prompt = lab.anchored(lab.read(text).with_source(lab.read(second)))
             patching = patching_of(lab, prompt)
-        except ValueError:  # both prompts have one answer, or other numbers of tokens
+        except ValueError:  # the prompts have the same answer, or different numbers of tokens
             continue
         usable += 1
         yield prompt, patching

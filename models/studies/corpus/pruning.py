@@ -292,7 +292,7 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
         scopes: scopes of the model.
         points: stored points.
         until: deadline, of time.monotonic.
-        tokens: tokens of test texts, about.
+        tokens: approximate number of tokens of the test texts.
         sentences: test sentences for BLEU.
     """
     batches = held_out.test_texts(task.corpus, tokens)

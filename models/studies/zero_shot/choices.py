@@ -5,7 +5,7 @@
 Two data sets: the next sentence of a story (made for these models from held-out TinyStories), and the ActivityNet half
 of HellaSwag (Zellers et al. 2019, arXiv 1905.07830), whose texts differ much from what the models have read. The model
 chooses the ending with the highest mean log-probability of a token, given the context; the mean, because a sum prefers
-short endings. One in four is right by chance. Nothing is chosen on the test parts that are read here.
+short endings. The baseline accuracy is one in four. Nothing is chosen on the test parts that are read here.
 
 Writes models/studies/measurements/NAME.choices.json: for each data set the accuracies, and a string of bits, one per
 item, so that two models can be compared item by item.

@@ -55,7 +55,7 @@ class _Product(TorchFunctionMode):
         kwargs = kwargs or {}
         if func in SOFTMAX and args[0].ndim > 2 and _dim(args, kwargs) in (-1, args[0].ndim - 1):
             return self.softmax(args[0], lambda: func(*args, **kwargs))
-        before = args[:1] if func is torch.einsum else ()  # the equation
+        before = args[:1] if func is torch.einsum else ()  # einsum's equation comes before the tensors
         given: Any = args[len(before)] if len(args) > len(before) else None
         if (func in PRODUCTS or before and _keeps_queries(args)) and self._softmax is not None:
             scores, live = self._softmax
