@@ -116,7 +116,10 @@ const sentence = (what, row, more = {}) =>
   wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
 
 test('the tint in words', () => {
-  assert.equal(sentence('share', [0.5, 0.3, 0.15, 0.05]), '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%');
+  assert.equal(
+    sentence('share', [0.5, 0.3, 0.15, 0.05]),
+    '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%',
+  );
   assert.equal(sentence('share', [1]), '“start” attends to itself 100%');
   assert.equal(sentence('share', [0.5, 0.5], { about: true }), '“The” attends to about “start” 50%, itself 50%');
   assert.equal(sentence('share', [0, 0]), '“The” attends to nothing');
