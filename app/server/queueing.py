@@ -32,14 +32,14 @@ class Turns:
                 self._free -= 1
                 self._holders.add(threading.get_ident())
                 return
-            mine = threading.Event()
-            self._waiting.append(mine)
+            event = threading.Event()
+            self._waiting.append(event)
         try:
-            mine.wait()
+            event.wait()
         except BaseException:  # an interrupted thread leaves the queue, or passes on the turn that it has just received
             with self._lock:
-                if mine in self._waiting:
-                    self._waiting.remove(mine)
+                if event in self._waiting:
+                    self._waiting.remove(event)
                 else:
                     self._pass_on()
             raise

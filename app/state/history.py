@@ -72,11 +72,11 @@ class History:
         # imported here, because app.state.link imports modules that History must not depend on
         from app.state.link import returning
 
-        there = self.left.get(catalogue.find(name).task.name)
+        last = self.left.get(catalogue.find(name).task.name)
         self.left[catalogue.find(self.present.model).task.name] = self.present
         while len(self.left) > MAX_FAMILIES:
             self.left.pop(next(iter(self.left)))
-        self.do(returning(self.present, there, name))
+        self.do(returning(self.present, last, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
         """Makes `state` the present state and adds an undo step, unless only the selection differs.
@@ -124,8 +124,8 @@ class History:
 
     def _go(self, source: list[LabState], other: list[LabState]) -> None:
         other.append(self.present)
-        there = replace(source.pop(), language=self.present.language)
-        self.present, self.problems, self._merging, self.push = there, [], "", True
+        state = replace(source.pop(), language=self.present.language)
+        self.present, self.problems, self._merging, self.push = state, [], "", True
 
     def open(self, state: LabState, problems: list[str]) -> None:
         """Opens the state of a link, without a new entry in the browser's history.

@@ -29,22 +29,22 @@ FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 
 
-def returning(present: LabState, there: LabState | None, model: str) -> LabState:
+def returning(present: LabState, last: LabState | None, model: str) -> LabState:
     """Returns the state after a change of the model.
 
     Args:
         present: the current state.
-        there: the last state with a model of the new model's family; None if no model of this family was open before.
+        last: the last state with a model of the new model's family; None if no model of this family was open before.
         model: name of the new model.
 
     Returns:
         Within a family, `present` with the new model. Otherwise `there` with the new model, and with those fields of
         `present` that do not depend on the model.
     """
-    if there is None or catalogue.same_family(present.model, model):
+    if last is None or catalogue.same_family(present.model, model):
         return present.with_model(model)
     seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.is_kept}
-    return replace(there, **seen).with_model(model)
+    return replace(last, **seen).with_model(model)
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
@@ -62,15 +62,15 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
-    said = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
-            if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    fields = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
+              if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
-        said = {field: text for field, text in said.items() if field.is_setting}
+        fields = {field: text for field, text in fields.items() if field.is_setting}
     # a query of presentation settings alone would open another state, so it also names the page
-    elif all(field.is_setting for field in said):
-        said = {FIELDS[0]: FIRST_PAGE} | said
+    elif all(field.is_setting for field in fields):
+        fields = {FIELDS[0]: FIRST_PAGE} | fields
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
-    return _linked(urlencode({field.key: text for field, text in said.items()}, errors="replace"))
+    return _linked(urlencode({field.key: text for field, text in fields.items()}, errors="replace"))
 
 
 def _linked(query: str) -> str:
@@ -173,8 +173,8 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         if field.attribute == "text":  # the default text depends on the model, which the previous field sets
             state = replace(state, text=default_text(state.model))
         if field.key in params:
-            value, said = field.parse(params[field.key], state)
-            state, problems = replace(state, **{field.attribute: value}), problems + said
+            value, messages = field.parse(params[field.key], state)
+            state, problems = replace(state, **{field.attribute: value}), problems + messages
         elif field.attribute == "selection":
             state = replace(state, selection=Selection.default(state.plan, state.shape))
     return state, problems

@@ -63,9 +63,9 @@ class Compared:
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
-    there = _readable(_read_all(reading, state))
-    return (tuple(one.lab.identity for one in there), state.part, state.hides_answer,
-            [translation.is_offered(one.before) for one in there])
+    compared = _readable(_read_all(reading, state))
+    return (tuple(one.lab.identity for one in compared), state.part, state.hides_answer,
+            [translation.is_offered(one.before) for one in compared])
 
 
 def later(first: Lab, reading: Reading, state: LabState) -> Hashable:
@@ -76,10 +76,10 @@ def later(first: Lab, reading: Reading, state: LabState) -> Hashable:
 def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
     models = _read_all(reading, state)
-    there = _readable(models)
-    shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in models.items()],
-                             heading=prediction_title(there), changed=bool(state.plan))]
-    for index, one in enumerate(there):
+    compared = _readable(models)
+    shown = [comparison.part(key="comparison", rows=[row(name, one, compared) for name, one in models.items()],
+                             heading=prediction_title(compared), changed=bool(state.plan))]
+    for index, one in enumerate(compared):
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
         if state.part == "map":
@@ -111,15 +111,15 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
                       on_click=events.open_link, args=(EXAMPLE,))
     companions.choose(first.name)
     shown = {part.key: part for part in parts(first, reading, state)}
-    there = _readable(_read_all(reading, state))
+    compared = _readable(_read_all(reading, state))
     mount(shown["comparison"])
-    if not there:
+    if not compared:
         return
-    if unequal := trained_unequally(there):
+    if unequal := trained_unequally(compared):
         st.caption(unequal)
     st.caption(_("Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention."))
-    columns = _beside(there, "heads")
-    for index, (one, column) in enumerate(zip(there, columns, strict=False)):
+    columns = _beside(compared, "heads")
+    for index, (one, column) in enumerate(zip(compared, columns, strict=False)):
         with column:
             _name(one)
             mount(shown[f"heads {index}"])
@@ -130,10 +130,10 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     part = st.segmented_control(_("Chart"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")
     if part == "entropy":
-        _entropies(there)
+        _entropies(compared)
         return
-    columns = _beside(there, "part")
-    for index, (one, column) in enumerate(zip(there, columns, strict=False)):
+    columns = _beside(compared, "part")
+    for index, (one, column) in enumerate(zip(compared, columns, strict=False)):
         with column:
             _name(one)
             if part == "map":
@@ -155,13 +155,13 @@ def _readable(models: Mapping[str, Compared | str]) -> list[Compared]:
     return [one for one in models.values() if isinstance(one, Compared)]
 
 
-def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
+def _beside(compared: Sequence[Compared], what: str) -> list[DeltaGenerator]:
     """Returns one column per model, but at least two, so that the first column keeps its width when a model is added.
 
     On a narrow screen style.css sets two columns in a row.
     """
     with st.container(key=f"beside-{what}"):
-        return st.columns(max(2, len(there)), gap="small")
+        return st.columns(max(2, len(compared)), gap="small")
 
 
 def _name(one: Compared) -> None:
@@ -171,16 +171,16 @@ def _name(one: Compared) -> None:
         st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
 
 
-def _entropies(there: Sequence[Compared]) -> None:
-    rows = {one.lab.name: entropies(one) for one in there}
+def _entropies(compared: Sequence[Compared]) -> None:
+    rows = {one.lab.name: entropies(one) for one in compared}
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
     st.markdown(_("**Entropy of each row** of the selected head after your changes: {heads}.",
-                  heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
-    causal = heads.selected(there[0].lab, there[0].state)[0].causal
+                  heads=literal("; ".join(where(one) for one in compared))), help=tip("entropy"))
+    causal = heads.selected(compared[0].lab, compared[0].state)[0].causal
     series = [Series.of_style(model_label(name), style(name)) for name in rows]
     spec = entropy_of_queries.spec(series, [*rows.values()], causal)
     figure(key="entropies", spec=spec_of(spec), models=list(rows), what="entropy",
-           title=_("Entropy of each row, nats"), about=[where(one) for one in there],
+           title=_("Entropy of each row, nats"), about=[where(one) for one in compared],
            alt=_("Entropy of each query's row in nats, one line per model; last query: {values}", values=last))
 
 
@@ -199,9 +199,9 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
 
 
-def trained_unequally(there: Sequence[Compared]) -> str:
+def trained_unequally(compared: Sequence[Compared]) -> str:
     """Returns a sentence about the models' numbers of training steps; empty if all models have the same number."""
-    steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
+    steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in compared}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
     return _("These models were trained for different numbers of "
@@ -209,21 +209,21 @@ def trained_unequally(there: Sequence[Compared]) -> str:
         _("{model} {n:,} steps", model=model_label(name), n=count) for name, count in steps.items())))
 
 
-def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
+def row(name: str, one: Compared | str, compared: Sequence[Compared]) -> Row:
     """Returns the results of one model on the text."""
     result: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                    "answer": None, "loss": None, "kl": None, "kl_from_first": None, "problem": ""}
     if isinstance(one, str):
         return result | {"problem": one}
-    before, after, first = prediction_of(one, one.before), prediction_of(one, one.after), prediction_of(there[0],
-                                                                                                        there[0].after)
+    before, after = prediction_of(one, one.before), prediction_of(one, one.after)
+    first = prediction_of(compared[0], compared[0].after)
     result["title"] = _(one.lab.kinds[0].attention.title)
     if not math.isnan(one.before.loss) and not math.isnan(one.after.loss):
         result["loss"] = (one.before.loss, one.after.loss)
     if before is not None and after is not None:
         result["answer"] = answer(before, after)
         result["kl"] = divergence(before, after)
-        if first is not None and one is not there[0] and first.position == after.position:
+        if first is not None and one is not compared[0] and first.position == after.position:
             result["kl_from_first"] = divergence(first, after)
     return result
 
@@ -244,9 +244,9 @@ def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
     return (outputs[index] if 0 <= index < len(outputs) else outputs[-1]) if outputs else None
 
 
-def prediction_title(there: Sequence[Compared]) -> str:
+def prediction_title(compared: Sequence[Compared]) -> str:
     """Returns the title of the prediction, in the words of the first model's task."""
-    for one in there:
+    for one in compared:
         shown = prediction_of(one, one.before)
         if shown is not None:
             return _(one.lab.task.headline(shown, one.before.rows[shown.row][shown.position]))

@@ -115,7 +115,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     shown = {part.key: part for part in parts(lab, reading, state)}
     if "pruning dial" not in shown:  # a new text
         shown |= {part.key: part for part in (make() for make in _charts(lab, before, state))}
-    said = st.container() if translation.is_offered(before) else None
+    container = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
@@ -138,8 +138,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                          command=f"python -m models.studies.corpus.pruning {lab.name}"))
     with panel:
         effect.draw(lab, state.for_model(lab.name), before, after)
-    if said is not None:
-        with said:
+    if container is not None:
+        with container:
             mount(translation.part(lab, state.for_model(lab.name), before, after))
 
 

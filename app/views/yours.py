@@ -120,15 +120,15 @@ def _from_hub(hosted: bool) -> None:
                               help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
         st.button(_("Check size"), key="look", disabled=not chosen, on_click=_look,
                   help=_("Shows the size of the model before anything is loaded"))
-    repo, said, can_load = st.session_state.get(session.LOOKED, ("", "", False))
+    repo, message, can_load = st.session_state.get(session.LOOKED, ("", "", False))
     if not repo or repo != chosen:
         return
     if not can_load:
-        st.error(literal(_(said)))
+        st.error(literal(_(message)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Load"), key="load", type="primary", on_click=_start, args=(HUB + repo.removeprefix(HUB),))
-        st.markdown(_(said))
+        st.markdown(_(message))
 
 
 def _look() -> None:

@@ -105,6 +105,6 @@ def _act(page: Page, event: str, turn: int) -> float:
 def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],
          times: int) -> dict[str, Any]:
     """Returns one quantile, compared with `times` x floor, plus one forward pass if the text is new."""
-    mine, base, own_pass = (quantile(times, share) for times in (ours, theirs, passes))
-    return {"": f"{what}, p{100 * share:.0f} ms", "ours": mine, "floor": base, "pass": own_pass,
-            "ours / floor": mine / base, "ours / allowed": mine / (times * base + own_pass)}
+    own, base, own_pass = (quantile(times, share) for times in (ours, theirs, passes))
+    return {"": f"{what}, p{100 * share:.0f} ms", "ours": own, "floor": base, "pass": own_pass,
+            "ours / floor": own / base, "ours / allowed": own / (times * base + own_pass)}

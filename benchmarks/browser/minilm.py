@@ -187,12 +187,12 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
+def _load(browser: Browser, address: str, is_drawn: str, arrival: str) -> Load:
     """Opens a page in a new profile.
 
     Args:
         is_drawn: JavaScript expression that is true when everything is displayed.
-        came: JavaScript expression for the time at which the data arrived.
+        arrival: JavaScript expression for the time at which the data arrived.
     """
     context = browser.new_context(bypass_csp=True, viewport=WINDOW)
     page = context.new_page()
@@ -201,7 +201,7 @@ def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
     page.goto(address, wait_until="commit", timeout=SLOW)
     page.wait_for_function("globalThis.labDrawn", timeout=SLOW)
     seconds = page.evaluate("labDrawn")
-    load = Load(seconds, seconds - page.evaluate(came), sum(messages) + sum(fetched), max(messages + fetched))
+    load = Load(seconds, seconds - page.evaluate(arrival), sum(messages) + sum(fetched), max(messages + fetched))
     context.close()
     return load
 
@@ -226,8 +226,8 @@ def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
         received.clear()
         page.get_by_label("Text", exact=True).fill(text)
         taken = _wait(page, done)
-        came = taken - page.evaluate(f"{ANSWER_CAME} - labTyped")
-        loads.append(Load(taken, came, sum(received), max(received)))
+        arrival = taken - page.evaluate(f"{ANSWER_CAME} - labTyped")
+        loads.append(Load(taken, arrival, sum(received), max(received)))
     page.close()
     return loads
 
@@ -283,14 +283,14 @@ def _beside_peer(peer: Peer | None, ours: list[Load], typed: list[Load], theirs:
     def median(loads: list[Load], field: str) -> float:
         return statistics.median(getattr(load, field) for load in loads) if loads else math.nan
 
-    came, named, peer_total = median(theirs, "since_data"), "BertViz's model view", median(theirs, "since_request")
+    arrival, named, peer_total = median(theirs, "since_data"), "BertViz's model view", median(theirs, "since_request")
     opened = f"{named}, opened{f'; written before, in {peer.seconds * 1e3:.0f} ms' if peer else ''}"
     size = peer.size / 1e3 if peer else math.nan
     return [
-        _row("another text: maps in the browser to all heads drawn, ms", median(typed, "since_data"), named, came),
+        _row("another text: maps in the browser to all heads drawn, ms", median(typed, "since_data"), named, arrival),
         _row("another text: typed to all heads drawn, pass included, ms", median(typed, "since_request"), opened,
              peer_total),
-        _row("link opened: maps in the browser to all heads drawn, ms", median(ours, "since_data"), named, came),
+        _row("link opened: maps in the browser to all heads drawn, ms", median(ours, "since_data"), named, arrival),
         _row("link opened to all heads drawn, ms", median(ours, "since_request"), opened, peer_total),
         _row("another text: the message with all maps, kB", median(typed, "maps") / 1e3, f"{named}, its HTML", size),
         _row("another text: the whole answer, kB", median(typed, "size") / 1e3, f"{named}, its HTML", size),

@@ -71,6 +71,6 @@ def _press(page: Page) -> float:
 
 
 def _row(kind: str, share: float, maps: list[float], floors: list[float], written: list[float]) -> dict[str, Any]:
-    mine, base, translation = (quantile(times, share) for times in (maps, floors, written))
-    return {"": f"a head of {kind}, p{100 * share:.0f} ms", "maps": mine, "floor": base, "maps / floor": mine / base,
+    own, base, translation = (quantile(times, share) for times in (maps, floors, written))
+    return {"": f"a head of {kind}, p{100 * share:.0f} ms", "maps": own, "floor": base, "maps / floor": own / base,
             "translation": translation, "translation / 300 ms": translation / 300}

@@ -14,8 +14,8 @@ def seen(queries: int, keys: int, causal: bool) -> Tensor:
 
 def normalised(matrices: Tensor, causal: bool) -> Tensor:
     """Returns matrices (..., N, M) with rows that sum to 1; a row of zeros becomes uniform over the visible keys."""
-    sums, there = matrices.sum(-1, keepdim=True), seen(matrices.shape[-2], matrices.shape[-1], causal)
-    return torch.where(sums > 0, matrices / sums, there / there.sum(-1, keepdim=True))
+    sums, visible = matrices.sum(-1, keepdim=True), seen(matrices.shape[-2], matrices.shape[-1], causal)
+    return torch.where(sums > 0, matrices / sums, visible / visible.sum(-1, keepdim=True))
 
 
 def cut_to(matrices: Tensor, rows: Tensor, columns: Tensor, causal: bool) -> Tensor:

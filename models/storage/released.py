@@ -76,20 +76,20 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
     return path.parent
 
 
-def unknown(name: str, there: Iterable[str]) -> str:
+def unknown(name: str, installed: Iterable[str]) -> str:
     """Returns the message for a model whose files are not in this installation.
 
     Args:
         name: name of the model.
-        there: names of the models whose files are in this installation.
+        installed: names of the models whose files are in this installation.
     """
     if name in digests():
         return message("The model {name} is released, but this installation does not contain it. Installed models: "
                     "{names}. {setting} can name a folder of checkpoints (for example models/checkpoints in a clone of "
                     "the Git repository) or a Hub repository with a commit (ORG/NAME@COMMIT).", name=name,
-                    names=", ".join(there), setting=SETTING)
+                    names=", ".join(installed), setting=SETTING)
     folder = checkpoints()
     if not folder.is_dir():
         return message("{setting} names {folder}, which is neither a folder nor a Hub repository with a commit of 40 "
                     "hexadecimal digits, like ORG/NAME@COMMIT.", setting=SETTING, folder=str(folder))
-    return message("no model is called {name!r}; there are {names}", name=name, names=", ".join(there))
+    return message("no model is called {name!r}; there are {names}", name=name, names=", ".join(installed))

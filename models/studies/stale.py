@@ -39,9 +39,9 @@ def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> 
     measurements, checkpoints = measurements or store.MEASUREMENTS, checkpoints or CHECKPOINTS
     ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
     for kind in store.COMMANDS:
-        there = {path.name.removesuffix(f".{kind}.json") for path in measurements.glob(f"*.{kind}.json")}
+        measured = {path.name.removesuffix(f".{kind}.json") for path in measurements.glob(f"*.{kind}.json")}
         wanted = {name for name in ships if _family_of(name, checkpoints) in EVERYWHERE.get(kind, ())}
-        for name in sorted(there & ships | wanted):
+        for name in sorted(measured & ships | wanted):
             why = _why(measurements / f"{name}.{kind}.json", kind, checkpoints / name / "card.json")
             if why:
                 yield name, kind, why

@@ -84,8 +84,8 @@ def _attribution(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -
 
 
 def _output(state: LabState, after: AnyTrace) -> Output:
-    there = -len(after.outputs) <= state.prediction < len(after.outputs)
-    return after.outputs[state.prediction if there else LAST]
+    exists = -len(after.outputs) <= state.prediction < len(after.outputs)
+    return after.outputs[state.prediction if exists else LAST]
 
 
 def _measure(lab: Lab, state: LabState) -> str:

@@ -83,9 +83,9 @@ def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
     for key, what in (("score_parameters", N_("parameters that compute the scores")),
                       ("score_multiplications", N_("multiplications to compute the scores of one text of the trained "
                                                    "length"))):
-        here, there = cost[key], cost[f"softmax_{key}"]
-        rows.append({"": _(what), _("here"): f"{here:,}", _("softmax attention"): f"{there:,}",
-                     _("ratio"): f"{here / there:.2f}"})
+        own, softmax = cost[key], cost[f"softmax_{key}"]
+        rows.append({"": _(what), _("here"): f"{own:,}", _("softmax attention"): f"{softmax:,}",
+                     _("ratio"): f"{own / softmax:.2f}"})
     return rows
 
 

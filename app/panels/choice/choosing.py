@@ -48,11 +48,11 @@ def part(model: str) -> Part:
     Returns:
         The component.
     """
-    there = entries([model])
-    task, title = (_(there[0].task.title), name_of(there[0])) if there else ("", model)
-    mine = [{"name": entry.name, "title": name_of(entry), "line": _(entry.task.title)}
+    own_entries = entries([model])
+    task, title = (_(own_entries[0].task.title), name_of(own_entries[0])) if own_entries else ("", model)
+    visitor_models = [{"name": entry.name, "title": name_of(entry), "line": _(entry.task.title)}
             for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
-    return chooser.part(key="chooser", model=model, task=task, title=title, foreign=mine,
+    return chooser.part(key="chooser", model=model, task=task, title=title, foreign=visitor_models,
                         short=title if foreign.is_foreign(model) else model_label(model), on_event=events.on_chooser)
 
 

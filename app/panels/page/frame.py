@@ -95,8 +95,8 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
             header.draw()
             # Messages about our own models contain Markdown with a command to copy. Messages about external models can
             # contain a name chosen by the model's owner and are escaped.
-            said = _(str(error))
-            st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
+            message = _(str(error))
+            st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
             return None
         reading = _read(lab, state, direct)
         with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the components are created again

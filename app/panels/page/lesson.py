@@ -30,27 +30,27 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     return [] if state.lesson is None else [part(state.lesson, state, outcome(lab, reading, state))]
 
 
-def part(place: Place, state: LabState, came: Outcome) -> Part:
+def part(place: Place, state: LabState, results: Outcome) -> Part:
     """Returns the panel of a step, and ticks the step if its condition is met.
 
     Args:
         place: the step.
         state: the visitor's state.
-        came: the results of this state that conditions can test.
+        results: the results of this state that conditions can test.
 
     Returns:
         The component.
     """
     this_lesson, step = lesson(place.lesson), step_at(place)
     ticked = visit.current().ticked
-    if step.done.holds(state, came):
+    if step.done.holds(state, results):
         ticked.add(place)
     back, forth = after(place, -1), after(place)
     return panel.part(
         key="lesson", title=_(this_lesson.title), place=str(place), steps=_step_links(this_lesson, ticked),
         heading=_(step.title),
         text=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
-        question=_question(step.question, state.answer, place, came) if step.question else None,
+        question=_question(step.question, state.answer, place, results) if step.question else None,
         count=step.done.count(state), page_button=_page_button(step.done, state),
         forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
         on_event=lesson_events.on_lesson)
@@ -94,14 +94,14 @@ def _step_links(this_lesson: Lesson, ticked: set[Place]) -> list[StepLink]:
             for place, step in zip(places, this_lesson.steps, strict=True)]
 
 
-def _question(question: Question, answer: str, place: Place, came: Outcome) -> QuestionView:
+def _question(question: Question, answer: str, place: Place, results: Outcome) -> QuestionView:
     """Returns the question for the browser.
 
     The right answer and the explanation are sent only after the step is completed or the visitor has requested them.
     After a wrong answer the visitor can choose again, if the right answer is the step's only condition.
     """
     may_show_answer = session.may_show_answer(place, answer)
-    again = came.is_right is False and not may_show_answer and step_at(place).done == Condition("right", True)
+    again = results.is_right is False and not may_show_answer and step_at(place).done == Condition("right", True)
     hint = ""
     if again:
         hint = _("Not this one: choose again.")

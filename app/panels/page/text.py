@@ -226,29 +226,29 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     if not count and not is_cut:
         return []
     if not count:
-        said = _("Only the first {most:,} characters are read. The box keeps the whole text.",
+        note = _("Only the first {most:,} characters are read. The box keeps the whole text.",
                  most=LONGEST_TEXT)
     elif lab.task.cuts_oldest:
-        said = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit} at most. The box keeps "
+        note = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit} at most. The box keeps "
                         "the whole text.",
                         "{n:,} tokens of the oldest turns were left out: this model reads {limit} at most. The box "
                         "keeps the whole text.", count, limit=reading.limit)
     elif is_cut:
-        said = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
+        note = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
                         "keeps the whole text.",
                         "More than {n:,} tokens at the end were left out: this model reads {limit} at most. The box "
                         "keeps the whole text.", count, limit=reading.limit)
     elif lab.longest == reading.limit:
-        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
+        note = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
                         "weights beyond. The box keeps the whole text.",
                         "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
                         "no weights beyond. The box keeps the whole text.", count, limit=reading.limit)
     else:
-        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
+        note = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
                         "whole text.",
                         "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
                         "whole text.", count, limit=reading.limit)
-    return [said, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
+    return [note, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
 
 
 def is_capitals(text: str) -> bool:

@@ -75,8 +75,8 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
 
 def _output(trace: AnyTrace, state: LabState) -> Output | None:
     """Returns the prediction that the effect panel shows."""
-    there = -len(trace.outputs) <= state.prediction < len(trace.outputs)
-    return trace.outputs[state.prediction if there else LAST] if trace.outputs else None
+    exists = -len(trace.outputs) <= state.prediction < len(trace.outputs)
+    return trace.outputs[state.prediction if exists else LAST] if trace.outputs else None
 
 
 def remarks(lab: Lab, state: LabState) -> list[str]:

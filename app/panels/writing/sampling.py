@@ -24,10 +24,10 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
         return
     sampling = state.sampling
     if sampling.is_greedy:
-        said = _("The likeliest words")
+        label = _("The likeliest words")
     else:
-        said = _("Drawn with seed {seed}", seed=sampling.seed)
-    place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
+        label = _("Drawn with seed {seed}", seed=sampling.seed)
+    place = st.popover(label, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
               disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with another random seed"))
     if place.open:  # the content of a closed dialog is not sent with every click

@@ -37,5 +37,5 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str 
         The component.
     """
     plan = compute.usable(lab, state.plan, before.prompt)
-    said = after.written if after.written is not None or not plan else compute.rewritten(lab, before.prompt, plan)
-    return written.part(key=key, before=before.written or "", after=said if plan else None)
+    generated = after.written if after.written is not None or not plan else compute.rewritten(lab, before.prompt, plan)
+    return written.part(key=key, before=before.written or "", after=generated if plan else None)

@@ -84,11 +84,11 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
     every = [address for kind in lab.kinds for address in kind.addresses]
     source = prompt.source_for(HeadPlan().patch(*every[0]))
     assert source is not None
-    there = TargetPrompt.of(source, prompt.target) if isinstance(prompt, TargetPrompt) else source
+    source_prompt = TargetPrompt.of(source, prompt.target) if isinstance(prompt, TargetPrompt) else source
     if position is None:
-        position = _differing(lab, prompt, there) if isinstance(prompt, TargetPrompt) else -1
+        position = _differing(lab, prompt, source_prompt) if isinstance(prompt, TargetPrompt) else -1
     logits = lab.patched_logits(prompt, [None, *every], what, position)
-    before, after = logits[0], lab.patched_logits(there, [None], what, position)[0]
+    before, after = logits[0], lab.patched_logits(source_prompt, [None], what, position)[0]
     first = int(after.argmax()) if token is None else token_id(lab, token, after)
     second = int(before.argmax()) if against is None else token_id(lab, against, before)
     if first == second:

@@ -155,8 +155,10 @@ def labs() -> list[ForeignLab]:
 
 def family(name: str) -> list[str]:
     """Returns the same as models.labs.foreign.family."""
-    mine = cached(name)
-    return [name] if mine is None else sorted({lab.name for lab in _cache.labs if type(lab.task) is type(mine.task)})
+    chosen = cached(name)
+    if chosen is None:
+        return [name]
+    return sorted({lab.name for lab in _cache.labs if type(lab.task) is type(chosen.task)})
 
 
 def entry(name: str) -> ModelInfo:

@@ -68,8 +68,8 @@ def weight_files(names: list[str], read: Any) -> list[str]:
     index = "model.safetensors.index.json"
     if index not in names:
         return []
-    said = read(index)
-    parts = said.get("weight_map") if isinstance(said, dict) else None
+    weight_index = read(index)
+    parts = weight_index.get("weight_map") if isinstance(weight_index, dict) else None
     if not isinstance(parts, dict) or not parts:
         raise refuse("index damaged", file=index)
     files = sorted(set(map(str, parts.values())))
@@ -135,8 +135,8 @@ def is_panic(error: BaseException) -> bool:
 def _check_tokenizer(folder: Path, inside: Path) -> None:
     """Checks the file names in a tokenizer's config, because transformers opens these files."""
     path = folder / "tokenizer_config.json"
-    said = _json(path) if path.exists() else {}
-    for key, value in said.items() if isinstance(said, dict) else ():
+    config = _json(path) if path.exists() else {}
+    for key, value in config.items() if isinstance(config, dict) else ():
         if key.endswith("_file") and isinstance(value, str):
             named = (folder / value).resolve()
             if named.exists() and not named.is_relative_to(inside):

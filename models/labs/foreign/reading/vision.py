@@ -84,10 +84,10 @@ class PictureReader(TextReader):
     def read_picture(self, data: bytes) -> PicturePrompt:
         """Returns the prompt of a picture; raises InputError if it is not a picture or too large."""
         seen = self._cut(open_picture(data))
-        said = self._preprocessor
-        pixels = numpy.asarray(seen, dtype=numpy.float32) * said.get("rescale_factor", 1 / 255)
-        if said.get("do_normalize", True):
-            mean, deviation = (numpy.array(said.get(key) or [0.5] * 3, dtype=numpy.float32)
+        settings = self._preprocessor
+        pixels = numpy.asarray(seen, dtype=numpy.float32) * settings.get("rescale_factor", 1 / 255)
+        if settings.get("do_normalize", True):
+            mean, deviation = (numpy.array(settings.get(key) or [0.5] * 3, dtype=numpy.float32)
                                for key in ("image_mean", "image_std"))
             pixels = (pixels - mean) / deviation
         png = io.BytesIO()
@@ -107,9 +107,9 @@ class PictureReader(TextReader):
 
         It is cropped to its centre if the model was trained on centre crops, else resized.
         """
-        said = self._preprocessor
-        resample = Image.Resampling(said.get("resample", Image.Resampling.BILINEAR))
-        if said.get("do_center_crop") or "shortest_edge" in (said.get("size") or {}):
+        settings = self._preprocessor
+        resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
+        if settings.get("do_center_crop") or "shortest_edge" in (settings.get("size") or {}):
             return ImageOps.fit(picture, self.size[::-1], resample)
         return picture.resize(self.size[::-1], resample)
 

@@ -75,17 +75,17 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
           count: int = MAX_WRITTEN) -> Iterator[int]:
     """Yields the token ids of the decoder's output, without start and end token."""
     inputs = task.inputs(prompt)
-    said: Any = lab.model.generation_config
+    settings: Any = lab.model.generation_config
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
     row, ends = [_start(lab)], _ends(lab)
-    never = [*(i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends), *task.without_token]
+    never = [*(i for i in {settings.pad_token_id, row[0]} if i is not None and i not in ends), *task.without_token]
     for _ in range(min(count, MAX_WRITTEN - 1, lab.limit - 1)):
         given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
                  "decoder_input_ids": torch.tensor([row])}
         logits = lab.result(given, prompt, plan).logits_at([-1])[0]
         logits[never] = float("-inf")
         token = int(logits.argmax())
-        forced = task.first_token(prompt, said.forced_bos_token_id) if len(row) == 1 else None
+        forced = task.first_token(prompt, settings.forced_bos_token_id) if len(row) == 1 else None
         token = token if forced is None else int(forced)
         if token in ends:
             return
@@ -131,15 +131,15 @@ def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
 
 
 def _start(lab: GenerativeModel) -> int:
-    said: Any = lab.model.generation_config
-    known = (said.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None), said.bos_token_id,
-             said.pad_token_id)
+    settings: Any = lab.model.generation_config
+    known = (settings.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None),
+             settings.bos_token_id, settings.pad_token_id)
     return next((int(i) for i in known if i is not None), 0)
 
 
 def _ends(lab: GenerativeModel) -> set[int]:
-    said: Any = lab.model.generation_config
-    end = said.eos_token_id if said.eos_token_id is not None else lab.task.config.eos_token_id
+    settings: Any = lab.model.generation_config
+    end = settings.eos_token_id if settings.eos_token_id is not None else lab.task.config.eos_token_id
     return {end} if isinstance(end, int) else set(end or ())
 
 
