@@ -14,7 +14,7 @@ const block = text => {
 const join = parts => Uint8Array.from(parts.flatMap(part => Array.from(part)));
 const read = bytes => new TextDecoder().decode(bytes);
 
-test('blocks are the same however an answer is cut on its way', () => {
+test('blocks are the same however a response is split into chunks', () => {
   const answer = join([block('about'), block(''), block('a longer payload')]);
   for (let size = 1; size <= answer.length; size += 1) {
     let rest = new Uint8Array(0);
@@ -29,7 +29,7 @@ test('blocks are the same however an answer is cut on its way', () => {
   }
 });
 
-test('one request at a time, until it takes long', () => {
+test('one request at a time, unless it takes long', () => {
   const schedule = createSchedule();
   assert.equal(schedule.delay(0), 0);
   const first = schedule.begin(0);
@@ -41,7 +41,7 @@ test('one request at a time, until it takes long', () => {
   assert.equal(schedule.delay(160), 140);
 });
 
-test('after a failure events go elsewhere for a while', () => {
+test('after a failure the route is not used for a while', () => {
   const schedule = createSchedule();
   assert.ok(schedule.isOpen(0));
   schedule.fail(schedule.begin(0), 100);

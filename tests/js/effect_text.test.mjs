@@ -41,7 +41,7 @@ test('displayed numbers and points are consistent', () => {
   assert.equal(numbersOf(0.9999, 0.25), '>99.9 → 25.0% −75.0');
 });
 
-test('the effect in one line: the likeliest answer before and after, and whether it is worse', () => {
+test('the effect in one line: the top-1 answer before and after, and the verdict', () => {
   const rows = (...shares) => shares.map(([label, before, after]) => ({ label, before, after }));
   const peekOf = (changed, ...shares) => {
     const data = { changed, before: 1, after: changed ? 1.5 : 1 };
@@ -59,7 +59,7 @@ test('the effect in one line: the likeliest answer before and after, and whether
 
 const shares = rows => rows.map(([label, before, after, right]) => ({ label, before, after, right }));
 
-test('the answer in large: right, turned wrong, wrong all the time, or only another one', () => {
+test('the large answer: right, made wrong by the plan, wrong without it, or changed', () => {
   const answerOf = (changed, known, ...rows) => {
     const { token, verdict, before, className } = effectAnswer({ rows: shares(rows), known }, changed);
     return [token, verdict, before, className];
@@ -81,7 +81,7 @@ test('the answer in large: right, turned wrong, wrong all the time, or only anot
   assert.equal(effectAnswer({ rows: [] }, true), null);
 });
 
-test('rows are in the order of their new probability, with their old rank', () => {
+test('rows are ordered by the new probability and show the old rank', () => {
   const rows = shares([
     ['a', 0.5, 0.1],
     ['b', 0.3, 0.2],
@@ -103,7 +103,7 @@ test('rows are in the order of their new probability, with their old rank', () =
   );
 });
 
-test('a strip is set in steps', () => {
+test('the size of a strip has steps', () => {
   assert.deepEqual([1, 24, 25, 64, 65, 512].map(stripSize), ['short', 'short', 'medium', 'medium', 'long', 'long']);
 });
 
@@ -116,7 +116,7 @@ const texts = (data, shown) =>
 
 const [MOVES, SURPRISE] = ['KL divergence from the unmodified model', 'Loss on the text'];
 
-test('how far the answer moved, the surprise at the text, and whether it is worse', () => {
+test('the facts have KL divergence, loss and verdict', () => {
   assert.deepEqual(texts({ before: 2, after: 2.25 }, { kl: 0.1234 }), [
     [MOVES, '0.123 nats', undefined],
     [SURPRISE, '2.000 → 2.250 ', '▲ +0.250, worse'],
@@ -137,7 +137,7 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
   ]);
 });
 
-test('of several predictions the one that moved furthest is named', () => {
+test('of several predictions the one with the largest KL divergence is named', () => {
   const predictions = [
     { title: 'After My', kl: 0.25 },
     { title: 'After hat', kl: 1.5 },
@@ -158,7 +158,7 @@ test('a text without a loss has no line about the loss', () => {
   assert.deepEqual(texts({}, undefined), [[MOVES, '–', undefined]]);
 });
 
-test('facts stand in place of KL and loss', () => {
+test('given facts replace KL divergence and loss', () => {
   const facts = [
     { name: 'Cosine', before: 1, after: 0.75, unit: '' },
     { name: 'Moved', before: null, after: 0.25, unit: '1 − cosine' },
@@ -169,7 +169,7 @@ test('facts stand in place of KL and loss', () => {
   ]);
 });
 
-test('the strip shows changes, or values that have no before', () => {
+test('the strip shows changes, or values without an old value', () => {
   const tokens = [
     { token: 'a', before: null, after: null },
     { token: 'b', before: 2, after: 4 },
@@ -183,7 +183,7 @@ test('the strip shows changes, or values that have no before', () => {
   assert.deepEqual(stripSteps(moved, MOVED), { single: true, steps: [255, weightStep(0.25), null] });
 });
 
-test('a token in words', () => {
+test('the sentence about a token', () => {
   const sentence = (before, after, strip) => stripSentence({ token: ' cat', before, after }, strip);
   assert.equal(sentence(2, 2.5, LOSSES), '“cat”: loss 2.000 → 2.500 (+0.500, worse)');
   assert.equal(sentence(2.5, 2, LOSSES), '“cat”: loss 2.500 → 2.000 (−0.500, better)');

@@ -41,7 +41,7 @@ test('a theme replaces colours, but no data', () => {
   assert.deepEqual(recolour(value, { '#0068a8': '#fff' }), expected);
 });
 
-test('panels stand beside each other as far as each has its smallest width', () => {
+test('panels are in one row if each has its smallest width', () => {
   for (const [width, expected] of [
     [100, 1],
     [419, 1],
@@ -54,7 +54,7 @@ test('panels stand beside each other as far as each has its smallest width', () 
   assert.equal(panelsBeside({}, 2000), 1);
 });
 
-test('a chart has the width of its place, and all its panels together', () => {
+test('all panels of a chart together have the available width', () => {
   const one = fitSpec(spec(), { width: 500, config: CONFIG, at: 7 });
   assert.deepEqual([one.width, one.autosize.type, one.params[0].value], [500, 'fit-x', 7]);
   const several = fitSpec(spec(4), { width: 640, config: CONFIG, narrower: 10 });
@@ -120,7 +120,7 @@ test('rows that can be chosen have a value for each row of the table', () => {
   assert.deepEqual(picksOf(spec()), []);
 });
 
-test('a chart has its other form on a page that is narrower than the form says', () => {
+test('a chart has its narrow form on a page below the given width', () => {
   const frame = { layer: [{ mark: '#0068a8' }], height: 7 };
   const given = spec(1, { description: 'words', usermeta: { narrow: { below: 500, frame }, picks: 'key' } });
   const colours = { '#0068a8': '#fff' };

@@ -74,7 +74,7 @@ test('texts are cut between characters as a reader counts them', () => {
   assert.equal(truncate('👩‍👩‍👧👩‍👩‍👧', 2), '👩‍👩‍👧👩‍👩‍👧');
 });
 
-test('numbers are never rounded to what they are not', () => {
+test('a number is never rounded to 0 or 100% if it is neither', () => {
   assert.equal(formatPercent(0), '0.0%');
   assert.equal(formatPercent(0.0004), '<0.1%');
   assert.equal(formatPercent(0.125), '12.5%');
@@ -92,7 +92,7 @@ test('numbers are never rounded to what they are not', () => {
 const marked = pieces => pieces.map(({ text, changed }) => (changed ? `[${text}]` : text)).join('');
 const compared = (before, after) => diffWords(before, after).map(marked);
 
-test('words that differ are marked on either side', () => {
+test('differing words are marked in both texts', () => {
   assert.deepEqual(compared('Die Katze schläft.', 'Die Katze schläft.'), ['Die Katze schläft.', 'Die Katze schläft.']);
   assert.deepEqual(compared('Die Katze schläft.', 'Die Hunde schlafen.'), [
     'Die [Katze schläft].',

@@ -118,7 +118,7 @@ test('a head that the model has closed stays closed, and is not among those that
   assert.deepEqual(selectedStates({ ...now, selection: { ...selection, scope: 'head' } }), []);
 });
 
-test('a head is addressed by its kind too', () => {
+test('an address includes the attention block', () => {
   const at = { kind: 'cross', layer: 0, head: 1 };
   for (const scope of ['head', 'row', 'column', 'all']) {
     assert.ok(inScope({ ...at, scope }, 'cross', 0, 1), scope);
@@ -155,7 +155,7 @@ test('keys change what is selected', () => {
   assert.equal(keyChange('c', []), null);
 });
 
-test('all, none or some are pressed', () => {
+test('a button is pressed for all, no or some heads', () => {
   assert.equal(
     pressedState([1, 1], x => x),
     'true',
@@ -170,7 +170,7 @@ test('all, none or some are pressed', () => {
   );
 });
 
-test('a selection that does not exist goes to what is nearest', () => {
+test('a selection outside the grid becomes the nearest one', () => {
   const fit = (kind, layer, head) => clampSelection({ kind, layer, head, scope: 'row' }, DATA.grids);
   assert.deepEqual(fit('cross', 5, 9), { kind: 'cross', layer: 0, head: 1, scope: 'row' });
   assert.deepEqual(fit('gone', 0, 1), { kind: 'encoder', layer: 0, head: 1, scope: 'row' });

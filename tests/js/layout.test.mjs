@@ -99,7 +99,7 @@ test('arrow keys walk within a grid, its headers included', () => {
   assert.deepEqual(walk(0, 1, 1, 'End', true), [0, 2, 3]);
 });
 
-test('over its edge they come to the next grid, whatever its shape, and end at the last', () => {
+test('arrow keys lead over the edge to the next grid and stop at the last', () => {
   assert.deepEqual(walk(0, 2, 3, 'ArrowDown'), [1, 1, 1]);
   assert.deepEqual(walk(0, 2, 3, 'ArrowRight'), [1, 2, 1]);
   assert.deepEqual(walk(1, 4, 1, 'ArrowRight'), [2, 1, 1]);
@@ -135,7 +135,7 @@ test('tiles of many layers are smaller, and never too small to press', () => {
   assert.equal(tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
 });
 
-test('a tip stands under its word, above it where there is no room, and always in the window', () => {
+test('a tip is below its word, or above it without room below, and always in the window', () => {
   const screen = { width: 400, height: 300 };
   const size = { width: 100, height: 50 };
   const word = (left, top) => ({ left, top, bottom: top + 20, width: 40 });

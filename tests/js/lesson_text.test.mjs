@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { choiceMarks, lessonAnswer, lessonKey, splitStarred } from '../../components/core/lesson_text.js';
 
-test('what stands between stars is the name of a control', () => {
+test('text between stars is the name of a control', () => {
   assert.deepEqual(splitStarred('Press *Prune*, then *P*.'), [
     { text: 'Press ', isName: false },
     { text: 'Prune', isName: true },
@@ -18,7 +18,7 @@ test('what stands between stars is the name of a control', () => {
 const question = { choices: ['1', '2', '3'], chosen: null, right: null };
 const marks = (its, waiting) => choiceMarks({ ...question, ...its }, waiting).map(({ mark }) => mark);
 
-test('nothing tells the right answer before somebody answers', () => {
+test('the right answer is not marked before an answer', () => {
   assert.deepEqual(marks({}), ['', '', '']);
   assert.deepEqual(marks({}, 1), ['', 'chosen', '']);
 });

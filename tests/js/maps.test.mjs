@@ -23,7 +23,7 @@ const map = (rows, columns, causal, more = {}) => ({
   ...more,
 });
 
-test('each cell that there is, with its colour, its place and its words', () => {
+test('the map has each visible cell with colour, position and tooltip', () => {
   const { nodes } = mapPicture(map(['<s>', 'the', 'cat'], ['<s>', 'the', 'cat'], true));
   const found = cells(nodes);
   assert.equal(found.length, 6);
@@ -36,7 +36,7 @@ test('each cell that there is, with its colour, its place and its words', () => 
   assert.equal(cells(cross).length, 6);
 });
 
-test('each token, as a text, however many there are', () => {
+test('the map has a text for each token', () => {
   const tokens = Array.from({ length: 128 }, (_, i) => `w${i}`);
   const { nodes, width } = mapPicture(map(tokens, tokens, true));
   const shown = texts(nodes);
@@ -59,7 +59,7 @@ test('differences have their own scale; a pruned head is faded and crossed out',
   assert.ok(all(pruned, 'g').some(([, { opacity }]) => opacity < 0.5));
 });
 
-test('the table is the head, number by number', () => {
+test('the table has every weight of the head', () => {
   const { causal } = fixture('head');
   const n = causal.rows;
   const value = (i, j) => causal.live[i][j];
@@ -73,7 +73,7 @@ test('the table is the head, number by number', () => {
   assert.deepEqual(rows[4], [3, 't2', 2, 't1', value(2, 1)]);
 });
 
-test('the grid holds every cell of every head, and what was done to them', () => {
+test('the grid has every cell and the state of every head', () => {
   const grid = {
     kind: 'self',
     title: 'Self',

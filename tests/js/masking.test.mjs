@@ -12,12 +12,12 @@ const selected = rows.flat();
 const memory = { tokens, selected, mask: accumulateMask(selected, tokens.length) };
 const plain = text => text.replace(/[\u2066-\u2069]/g, '');
 
-test('a token asks to forget others, the strongest three first', () => {
+test('the three strongest votes of a token are listed first', () => {
   assert.equal(plain(maskingSentence(memory, 2)), '“c” masks “a” (S 2.00), “b” (S 0.50)');
   assert.equal(plain(maskingSentence(memory, 4)), '“e” masks “d” (S 0.40), “c” (S 0.30), “b” (S 0.20)');
 });
 
-test('what would be written as 0.00 is nothing', () => {
+test('a vote below 0.005 is not listed', () => {
   assert.equal(plain(maskingSentence(memory, 1)), '“b” masks no token');
   assert.equal(plain(maskedSentence(memory, 1, 0)), '“a” is not masked');
 });
@@ -32,7 +32,7 @@ test('a token is forgotten by those read so far, and the next query has exp(-F) 
   assert.equal(plain(maskedSentence(memory, 4, 3)), `“d” is masked by “e” (S 0.40): ${left(0.4)} of its weight left`);
 });
 
-test('what has not been read has no story', () => {
+test('a token that is not read yet has no sentence', () => {
   assert.equal(plain(maskedSentence(memory, 2, 3)), '“d” has not been read yet');
   assert.equal(plain(maskedSentence(memory, 3, 3)), '“d” is not masked');
 });

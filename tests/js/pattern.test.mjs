@@ -17,11 +17,11 @@ import { close, fixture } from './harness.mjs';
 const selective = fixture('selective');
 const { n } = selective;
 
-test('F is the sum of what was selected before, as the model makes it', () => {
+test('F is the sum of earlier selections, as in the model', () => {
   close(accumulateMask(selective.selected, n), selective.F);
 });
 
-test('F takes away the part 1 - exp(-F)', () => {
+test('F masks the fraction 1 - exp(-F)', () => {
   close(selective.F.map(maskedShare), selective.taken);
 });
 
@@ -80,7 +80,7 @@ test('a gate fades the pattern in proportion', () => {
   assert.ok(gateOpacity(0) > 0.1 && gateOpacity(0) < 0.4); // the pattern of a pruned head stays legible
 });
 
-test('views exist only with what they show', () => {
+test('a view exists only with its data', () => {
   const some = { data: [] };
   assert.deepEqual(availableViews({ arrays: { live: some } }), ['used', 'live']);
   assert.deepEqual(availableViews({ arrays: { live: some }, changed: true }), ['used', 'live', 'change']);

@@ -40,7 +40,7 @@ test('steps of a drag are one event, and of select, view, prediction and scale t
     ]);
 });
 
-test('undo, redo and reset count, and so does what they undo', () => {
+test('undo, redo and reset keep the events before them', () => {
   const undo = { type: 'undo' };
   assert.equal(folded(undo, undo, { type: 'redo' }, undo).length, 4);
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
@@ -60,7 +60,7 @@ test('hundreds of heads wait together', () => {
   assert.equal(folded(...events).length, 500);
 });
 
-test('whatever is folded away, the heads come out the same', () => {
+test('folding events does not change the heads', () => {
   const grid = {
     kind: 'self',
     constant: [
@@ -93,7 +93,7 @@ test('whatever is folded away, the heads come out the same', () => {
   }
 });
 
-test('an answer to an older question is older than the newest one', () => {
+test('a response to an older request is older than the newest request', () => {
   const requests = createRequests();
   assert.equal(requests.newest(['numbers']), 0);
   requests.ask(5, affectedPart({ type: 'heads' }));
@@ -109,7 +109,7 @@ test('an answer to an older question is older than the newest one', () => {
   assert.equal(requests.newest(['numbers']), 8);
 });
 
-test('what never reaches Python is not waited for', () => {
+test('requests that never reach Python are not awaited', () => {
   const requests = createRequests();
   requests.ask(5, 'numbers');
   requests.answered(5);
@@ -129,7 +129,7 @@ test('which events change which numbers', () => {
   for (const type of ['view', 'prediction', 'other']) assert.equal(affectedPart({ type }), null);
 });
 
-test('a place that was chosen holds until an answer knows of it', () => {
+test('a chosen position is valid until a payload includes its event', () => {
   const places = createChoices();
   assert.equal(places.shown('a', 3, 0), 3);
   places.choose('a', 8, 5);
@@ -140,7 +140,7 @@ test('a place that was chosen holds until an answer knows of it', () => {
   assert.equal(places.shown('a', 3, 4), 3);
 });
 
-test('a slider of few places shows the numbers of all, one of many those of its ends', () => {
+test('a slider shows the numbers of all positions if they are few, else of both ends', () => {
   assert.deepEqual(sliderTicks([0, 16, 28, 30, 32]), [0, 16, 28, 30, 32]);
   assert.deepEqual(sliderTicks([]), []);
   const places = Array.from({ length: 73 }, (_, place) => place);

@@ -22,7 +22,7 @@ test('a state is saved under its name, once, and read again', () => {
   );
 });
 
-test('what else the storage holds is ignored', () => {
+test('invalid content of the storage is ignored', () => {
   for (const text of [null, '', '{', '3', '{"a": 1}', 'null']) assert.deepEqual(readSaved(text), []);
   assert.deepEqual(readSaved('[{"name": 1}, null, {"name": "a", "query": "?b"}]'), [{ name: 'a', query: '?b' }]);
 });

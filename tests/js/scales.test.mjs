@@ -26,7 +26,7 @@ test('a weight has the square root of its place on the scale', () => {
   });
 });
 
-test('a difference begins in the middle, negative ones to the left', () => {
+test('a difference of 0 is in the middle of the scale, negative ones are on the left', () => {
   scales.changes.forEach((change, i) =>
     assert.ok(Math.abs(differenceStep(change, 2) - scales.change_steps[i]) <= 0.5001, `${change}`),
   );
@@ -64,7 +64,7 @@ test('a linear scale has the colours in proportion to the weights', () => {
   }
 });
 
-test('ink reads on every colour', () => {
+test('text has enough contrast on every colour', () => {
   const luminance = ([r, g, b]) =>
     [r, g, b]
       .map(v => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4))
@@ -106,7 +106,7 @@ for (const [name, tiles] of Object.entries(fixture('tiles')))
     });
   });
 
-test('ticks stand where their numbers are on the scale', () => {
+test('ticks are at the positions of their numbers', () => {
   for (const most of [1, 0.37, 12]) {
     for (const { at, label } of colourTicks(most, false))
       assert.ok(Math.abs(weightStep(Number(label), most) - 255 * at) < 4, `${most} ${label}`);

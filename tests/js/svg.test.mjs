@@ -85,7 +85,7 @@ test('a table keeps its texts and numbers, and holds no formula', () => {
   ]);
 });
 
-test('the page needs nothing else, and what people wrote is text in it', () => {
+test('the page needs no other file and shows typed text as text', () => {
   const tree = ['svg', { xmlns: 'http://www.w3.org/2000/svg' }, ['title', {}, HOSTILE], ['text', {}, HOSTILE]];
   const page = standalonePage({ title: HOSTILE, rest: HOSTILE, tree, script: '1;', language: 'zh"><script>' });
   assert.equal(page.match(/<script/g).length, 1);

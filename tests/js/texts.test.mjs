@@ -22,7 +22,7 @@ test('another language', () => {
   assert.equal(_('constructor'), 'constructor');
 });
 
-test('values are put in as they are, once', () => {
+test('values are inserted literally, once', () => {
   for (const [language, expected] of [
     ['en', '{b} and $&'],
     ['zh', '$&和{b}'],

@@ -78,7 +78,7 @@ test('the part that F masks is a fraction', () => {
   close([value(0, 0), value(1, 0), value(1, 1)], [0, 0.5, 0]);
 });
 
-test('the strongest come first, by size whatever their sign, and little is left out', () => {
+test('the largest absolute values come first, and few are omitted', () => {
   assert.deepEqual(strongestPositions([0.1, -0.4, 0.005, 0.2, 0.2], 9), [1, 3, 4, 0]);
   assert.deepEqual(strongestPositions([0.1, -0.4, 0.005, 0.2], 2), [1, 3]);
   assert.deepEqual(strongestPositions([], 4), []);
@@ -115,7 +115,7 @@ const WORDS = ['start', 'The', ' cat', ' sat'];
 const sentence = (what, row, more = {}) =>
   wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
 
-test('the tint in words', () => {
+test('the sentence about the tint', () => {
   assert.equal(
     sentence('share', [0.5, 0.3, 0.15, 0.05]),
     '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%',
@@ -180,7 +180,7 @@ test('special tokens are distinguished from words', () => {
 // positions of words in two lines: three words in the first line, two in the second
 const BOXES = [10, 50, 90].map(x => ({ x, y: 0 })).concat([30, 95].map(x => ({ x, y: 40 })));
 
-test('arrows walk through the words as they stand', () => {
+test('arrow keys move through the words in their layout', () => {
   const from = (at, ...keys) => keys.reduce((place, key) => nextWord(BOXES, place, key), at);
   assert.equal(from(0, 'ArrowRight', 'ArrowRight', 'ArrowRight'), 3);
   assert.equal(from(0, 'ArrowLeft'), 0);
@@ -213,7 +213,7 @@ test('the mean of patterns keeps the sink apart from the keys', () => {
   assert.ok(fitsThumbnails(grid, 1, 2) && fitsThumbnails({ rows: 50, columns: 51, sink: true }, 100, 101));
 });
 
-test('what closes a clause stays on the line of the word before it', () => {
+test('closing punctuation stays on the line of the word before it', () => {
   const tokens = ['start', 'dark', '.', ' One', ' day', ',', ' he', '\n', '.', ' (', 'a', ')'];
   const stay = tokens.filter((_, i) => joinsPrevious(tokens)[i]);
   assert.deepEqual(stay, ['.', ',', ')']);
