@@ -126,7 +126,7 @@ class Outline:
         title, heading, percent, rules: see Panel.
         lines, dots, rings: True if there are such points.
         spread: True if there are error bars.
-        shown: indices of the series with values.
+        with_values: indices of the series with values.
         domain: smallest and largest value of the lines with their error bars; None if the axis shows all marks.
     """
 
@@ -138,7 +138,7 @@ class Outline:
     dots: bool
     rings: bool
     spread: bool
-    shown: tuple[int, ...]
+    with_values: tuple[int, ...]
     domain: tuple[float, float] | None = None
 
 
@@ -213,10 +213,10 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
         forms = (("line", panel.lines), ("dot", panel.dots), ("ring", panel.rings))
         datasets[f"rows{index}"] = [_row(series[point.series], point, form, order, sparse[point.series], name)
                                     for form, points in forms for order, point in enumerate(points)]
-        shown, datasets[f"pointed{index}"] = _values_at(panel, len(series))
+        indices, datasets[f"pointed{index}"] = _values_at(panel, len(series))
         outlines.append(Outline(panel.title, panel.heading, panel.percent, tuple(panel.rules), bool(panel.lines),
                                 bool(panel.dots), bool(panel.rings) or layout.ringed,
-                                any(point.spread for point in panel.lines), shown,
+                                any(point.spread for point in panel.lines), indices,
                                 _range(panel.lines) if layout.fits_lines and panel.lines else None))
     key = (tuple(series), tuple(outlines), replace(layout, values=tuple(layout.values)), theme)
     value = panels[0].title if len(panels) == 1 and panels[0].title else message("value")
@@ -268,5 +268,5 @@ def _values_at(panel: Panel, count: int) -> tuple[tuple[int, ...], list[dict[str
         field = f"v{point.series}"
         values = at.setdefault(point.x, {})
         values[field] = f"{values[field]}; {text}" if field in values else text
-    shown = tuple(number for number in range(count) if any(f"v{number}" in values for values in at.values()))
-    return shown, [{"x": x, **{f"v{number}": "–" for number in shown}, **at[x]} for x in sorted(at)]
+    indices = tuple(number for number in range(count) if any(f"v{number}" in values for values in at.values()))
+    return indices, [{"x": x, **{f"v{number}": "–" for number in indices}, **at[x]} for x in sorted(at)]

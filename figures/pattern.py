@@ -188,8 +188,8 @@ def _check(values: ndarray, queries: Sequence[str], keys: Sequence[str], most: i
 
 def _names(tokens: Sequence[str]) -> list[str]:
     """Returns one label per token, with a number that makes the label unique."""
-    shown = [token if token.strip(" ") else "␣" * len(token) for token in tokens]
-    return [f"{number} {cut(token, _LONGEST)}" for number, token in enumerate(shown, 1)]
+    visible = [token if token.strip(" ") else "␣" * len(token) for token in tokens]
+    return [f"{number} {cut(token, _LONGEST)}" for number, token in enumerate(visible, 1)]
 
 
 def plotly_names(tokens: Sequence[str]) -> list[str]:

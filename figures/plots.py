@@ -40,7 +40,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         styles: origin of the values (`which`) -> colour and shape.
         title, rule, percent, theme: see figures.curves.claims.dots.
     """
-    shown = list(styles)
+    names = list(styles)
     picked = alt.selection_point(name="picked", fields=["which"], bind="legend")
     legend = alt.Legend(title=None, symbolSize=90)
     base = alt.Chart(alt.NamedData(name="rows0")).encode(
@@ -49,7 +49,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True),
                 axis=alt.Axis(format=".2~%", tickCount=8) if percent else alt.Axis(tickCount=8)),
         color=alt.Color("which:N", legend=legend, scale=alt.Scale(
-            domain=shown, range=[colour(which, theme) for which, _shape in styles.values()])),
+            domain=names, range=[colour(which, theme) for which, _shape in styles.values()])),
         opacity=alt.condition(picked, alt.value(1), alt.value(0.12)))
     layers: list[Any] = []
     if rule is not None:
@@ -61,7 +61,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         x=alt.X("min(value):Q", title=title), x2="max(value):Q", detail="which:N"))
     layers.append(base.mark_point(filled=True, size=80).encode(
         shape=alt.Shape("which:N", legend=legend, scale=alt.Scale(
-            domain=shown, range=[SHAPES[shape] for _colour, shape in styles.values()])),
+            domain=names, range=[SHAPES[shape] for _colour, shape in styles.values()])),
         tooltip=[alt.Tooltip("name:N", title=message("name")), alt.Tooltip("which:N", title=message("origin")),
                  alt.Tooltip("shown:N", title=title)]).add_params(picked))
     return alt.layer(*layers).properties(width=480, height=alt.Step(26))
@@ -218,6 +218,6 @@ class _Drawing:
             "type": "point", "on": "pointerover", "clear": "pointerout", "nearest": True, "encodings": ["x"]}})
         shown_at = {"param": f"pointer{index}", "empty": False, "value": 0.7}
         tips = [alt.Tooltip("x", type=self.kind, title=self.layout.x),
-                *(alt.Tooltip(f"v{number}:N", title=self.series[number].name) for number in panel.shown)]
+                *(alt.Tooltip(f"v{number}:N", title=self.series[number].name) for number in panel.with_values)]
         return alt.Chart(alt.NamedData(name=name)).mark_rule(style="reference").encode(
             x=self.x, tooltip=tips, opacity=alt.OpacityValue(0, condition=shown_at)).properties(name=name)

@@ -24,9 +24,9 @@ def content(lab: Lab, plan: HeadPlan, before: AnyTrace, after: AnyTrace) -> dict
     Returns:
         The arguments; for a model without predictions, they describe the shift of the output vectors.
     """
-    shown = {"tokens": token_losses(lab, before, after)} if before.vectors is None else in_vectors(before, after)
+    result = {"tokens": token_losses(lab, before, after)} if before.vectors is None else in_vectors(before, after)
     return {"predictions": predictions(lab, before, after), "loss_before": mean_loss(before),
-            "loss_after": mean_loss(after), "changed": bool(usable(lab, plan, before.prompt))} | shown
+            "loss_after": mean_loss(after), "changed": bool(usable(lab, plan, before.prompt))} | result
 
 
 def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, 
         predicts a token from the tokens before it, a masked model from all other tokens.
     """
     shift = 1 if lab.task.predicts_next else 0
-    shown = []
+    entries = []
     tokens = spelt(lab.task.token_at(before.prompt, place) for place in range(len(before.tokens)))
     for place, token in enumerate(tokens):
         known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
@@ -88,8 +88,8 @@ def token_losses(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, 
             ids, probabilities = (values[place - shift] for values in after.tops)
             entry["top"] = [[label, round(float(probability), 4)] for label, probability in zip(
                 spelt(lab.task.labels[i] for i in ids), probabilities, strict=True)]
-        shown.append(entry)
-    return shown
+        entries.append(entry)
+    return entries
 
 
 def mean_loss(trace: AnyTrace) -> float | None:

@@ -88,8 +88,8 @@ def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
     """
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     base = scale.base or max(MIN_BASE, n // 2)
-    shown: dict[str, Any] = {"policy": "trained" if trained else scale.policy, "base": base}
-    return shown | ({"note": log_n_note(n, base, lab.kinds[0].causal)} if scale.policy == "logn" else {})
+    scale_content: dict[str, Any] = {"policy": "trained" if trained else scale.policy, "base": base}
+    return scale_content | ({"note": log_n_note(n, base, lab.kinds[0].causal)} if scale.policy == "logn" else {})
 
 
 def log_n_note(n: int, base: int, causal: bool) -> str:

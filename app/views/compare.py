@@ -77,16 +77,17 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components, except `late_parts`."""
     models = _read_all(reading, state)
     compared = _readable(models)
-    shown = [comparison.part(key="comparison", rows=[row(name, one, compared) for name, one in models.items()],
-                             heading=prediction_title(compared), changed=bool(state.plan))]
+    components = [comparison.part(key="comparison", rows=[row(name, one, compared) for name, one in models.items()],
+                                  heading=prediction_title(compared), changed=bool(state.plan))]
     for index, one in enumerate(compared):
-        shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
+        components.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0,
+                                          led=False))
         serving.give_way()
         if state.part == "map":
-            shown.append(heads.large_part(one.lab, one.state, one.before, one.after, key=f"map {index}"))
+            components.append(heads.large_part(one.lab, one.state, one.before, one.after, key=f"map {index}"))
         elif state.part == "prediction" and not state.hides_answer:
-            shown.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
-    return shown
+            components.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
+    return components
 
 
 def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
@@ -110,9 +111,9 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
             st.button(_("Example: only one of two models finds the value of x"), key="example-compare",
                       on_click=events.open_link, args=(EXAMPLE,))
     companions.choose(first.name)
-    shown = {part.key: part for part in parts(first, reading, state)}
+    components = {part.key: part for part in parts(first, reading, state)}
     compared = _readable(_read_all(reading, state))
-    mount(shown["comparison"])
+    mount(components["comparison"])
     if not compared:
         return
     if unequal := trained_unequally(compared):
@@ -122,7 +123,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     for index, (one, column) in enumerate(zip(compared, columns, strict=False)):
         with column:
             _name(one)
-            mount(shown[f"heads {index}"])
+            mount(components[f"heads {index}"])
     if not state.compared:
         with columns[1]:
             companions.offer(first.name)
@@ -137,7 +138,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
         with column:
             _name(one)
             if part == "map":
-                mount(shown[f"map {index}"])
+                mount(components[f"map {index}"])
             else:
                 effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
     for make in late_parts(first, reading, state):
@@ -184,12 +185,12 @@ def _entropies(compared: Sequence[Compared]) -> None:
            alt=_("Entropy of each query's row in nats, one line per model; last query: {values}", values=last))
 
 
-def read(name: str, state: LabState, shown: str) -> Compared | str:
+def read(name: str, state: LabState, text: str) -> Compared | str:
     """Returns a model with the traces of the text, or a sentence why the model cannot read the text."""
     serving.give_way()
     try:
         lab = visitor_models.opened(name, state.chat)
-        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, shown)
+        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, text)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.omitted:
@@ -247,9 +248,9 @@ def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
 def prediction_title(compared: Sequence[Compared]) -> str:
     """Returns the title of the prediction, in the words of the first model's task."""
     for one in compared:
-        shown = prediction_of(one, one.before)
-        if shown is not None:
-            return _(one.lab.task.headline(shown, one.before.rows[shown.row][shown.position]))
+        prediction = prediction_of(one, one.before)
+        if prediction is not None:
+            return _(one.lab.task.headline(prediction, one.before.rows[prediction.row][prediction.position]))
     return ""
 
 

@@ -101,14 +101,14 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.info(_("No model has been measured yet. Measure one with: {command}",
                   command=f"`python -m models.studies.papa {lab.name}`"))
         return
-    shown = {part.key: part for part in parts(lab, reading, state)}
+    components = {part.key: part for part in parts(lab, reading, state)}
     study, task, count = _setting(studies, lab, state.constant)
     reads = has_box(lab, state)
     _choose(studies, study, task, reads)
     with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
         left, right = st.columns([60, 40], gap="medium")
     with right:  # the right part is displayed first, because a new text changes it
-        mount(shown["constant table"])
+        mount(components["constant table"])
         for make in late_parts(lab, reading, state):
             mount(make())
         if reads and not constant_text.problem(lab, study, reading.shown, task, count):
@@ -120,23 +120,23 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                      minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
     with left:
         serving.give_way()
-        mount(shown["constant dial"])
-        mount(shown["constant drop"])
+        mount(components["constant dial"])
+        mount(components["constant drop"])
         st.caption(" ".join((_(ABOUT), _(RULE), _left_out(study))), help="\n\n".join(map(tip, ("probe", "score"))))
-        mount(shown["constant tasks"])
+        mount(components["constant tasks"])
         constant_models.draw(list(every.values()))
 
 
-def _setting(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> tuple[Study, str, int]:
+def _setting(studies: dict[str, Study], lab: Lab, view: ConstantView) -> tuple[Study, str, int]:
     """Returns the study, the task and the number of constant heads on the page.
 
     Args:
         studies: the studies to choose from, by name; at least one.
         lab: the page's model.
-        shown: the state of the page.
+        view: the state of the page.
     """
-    study = _chosen(studies, lab, shown)
-    return study, shown.task if shown.task in study.tasks else next(iter(study.tasks)), study.counts[shown.step]
+    study = _chosen(studies, lab, view)
+    return study, view.task if view.task in study.tasks else next(iter(study.tasks)), study.counts[view.step]
 
 
 def _set_constant() -> None:
@@ -178,9 +178,9 @@ def _whole(every: dict[str, Study]) -> dict[str, Study]:
     return {name: study for name, study in every.items() if study.is_whole or not study.moment}
 
 
-def _reads(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> bool:
+def _reads(studies: dict[str, Study], lab: Lab, view: ConstantView) -> bool:
     """Returns True if the page's model is the measured model, whose probes can label the input text."""
-    return bool(studies) and _chosen(studies, lab, shown).weights == lab.fingerprint
+    return bool(studies) and _chosen(studies, lab, view).weights == lab.fingerprint
 
 
 @caches.remembered()
@@ -195,10 +195,10 @@ def _readable_study(name: str, stamp: tuple[int, ...]) -> Study:
     return study
 
 
-def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
+def _chosen(studies: dict[str, Study], lab: Lab, view: ConstantView) -> Study:
     """Returns the study in the link, else of the page's model, else of another installed model, else the first."""
-    if shown.study in studies:
-        return studies[shown.study]
+    if view.study in studies:
+        return studies[view.study]
     own = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
     here = (study for name, study in studies.items() if name in catalogue.names())
     return own or next(here, next(iter(studies.values())))

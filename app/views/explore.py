@@ -79,7 +79,7 @@ DIRECT = frame.Direct(depends, parts, late_parts, later=later)
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:
     """Displays everything except the continuation; returns the container for the continuation, and the model."""
-    shown = {part.key: part for part in parts(lab, reading, state)}
+    components = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     top = st.container()  # for the translation; without one, it stays empty, so that the page below does not move
@@ -88,15 +88,15 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         widths = [35, 38, 27] if state.teach else [32, 40, 28]
         grid, middle, panel = st.columns(widths, gap="medium")
     with grid:
-        mount(shown["heads"])
+        mount(components["heads"])
     with middle:
         section = sections.choose(lab, state, after)
         if section in sections.LIVE:
-            mount(shown[section])
+            mount(components[section])
         elif section:
             sections.draw(section, lab, state, before, after)
         else:
-            mount(shown["map"])
+            mount(components["map"])
             _overlay(lab, reading, state)
         with st.container(key="writing"):  # style.css places the button first and its output below all other elements
             place = st.container(key="goes-on")

@@ -69,13 +69,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "your text."))
     corpus_measures = measures.over_a_corpus(lab)
     _example(lab, corpus_measures)
-    shown = {part.key: part for part in parts(lab, reading, state)}
+    components = {part.key: part for part in parts(lab, reading, state)}
     state = state.for_model(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     with st.container(key="heads-work"):  # for peek.js: one line while the panel is off screen
         left, right = st.columns([38, 62], gap="medium")
     with left:
-        mount(shown["heads"])
+        mount(components["heads"])
         effect.draw(lab, state, before, after)
         roles.draw(lab, corpus_measures, state)
     with right:

@@ -140,8 +140,8 @@ def _content(lab: Lab, reading: Reading, state: LabState) -> PageContent:
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
-    shown = _content(lab, reading, state)
-    return state.models, tuple(shown.damaged), shown.curves
+    content = _content(lab, reading, state)
+    return state.models, tuple(content.damaged), content.curves
 
 
 def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
@@ -151,19 +151,19 @@ def later(lab: Lab, reading: Reading, state: LabState) -> Hashable:
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """Returns the page's components; an empty list if there are no curves."""
-    shown = _content(lab, reading, state)
-    curves, length, models = shown.curves, shown.length, list(shown.found)
+    content = _content(lab, reading, state)
+    curves, length, models = content.curves, content.length, list(content.found)
     if not curves:
         return []
     serving.give_way()
     trained = _trained(curves)
     charts = figure.part(
-        key="length charts", spec=_with_rings(_spec(curves, trained), curves, shown.points), at=length, group=GROUP,
+        key="length charts", spec=_with_rings(_spec(curves, trained), curves, content.points), at=length, group=GROUP,
         title=_("Effect of text length"), about=[_about(curves, trained)], models=models, what="length",
         alt="; ".join(_in_words(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
     texts = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
-               "{most:.2f}.", length=n, most=math.log(n)) for n in shown.lengths]
-    slider = dial.part(key="length", group=GROUP, positions=shown.lengths, at=length, label=_("Length, tokens"),
+               "{most:.2f}.", length=n, most=math.log(n)) for n in content.lengths]
+    slider = dial.part(key="length", group=GROUP, positions=content.lengths, at=length, label=_("Length, tokens"),
                        term="token", texts=texts, on_event=events.on_length)
     heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,
                         what=f"heads-at-{length}", alt=_in_words(curves, ENTROPY, length),
@@ -179,17 +179,17 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                  "models."))
     if lab.task.lengths:
         companions.choose(lab.name)
-    shown = _content(lab, reading, state)
-    for problem in shown.damaged:
+    content = _content(lab, reading, state)
+    for problem in content.damaged:
         st.error(plain(_(problem)))
-    missing = [name for name, curves in shown.found.items() if not curves]
+    missing = [name for name, curves in content.found.items() if not curves]
     if not lab.task.lengths:  # the compared models belong to the same family, so no compared model was measured
         st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))
     elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
-    if not shown.curves:
+    if not content.curves:
         return
     with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
         left, right = st.columns([68, 32], gap="medium")
@@ -198,8 +198,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         mount(slider)
     with left:
         mount(charts)
-        st.caption(plain(_about(shown.curves, _trained(shown.curves))))
-        for name, limit in shown.unread:
+        st.caption(plain(_about(content.curves, _trained(content.curves))))
+        for name, limit in content.unread:
             st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
                          model=literal(name), limit=limit))
     with right:
@@ -332,7 +332,7 @@ def _in_words(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
              unit=_(quantity.unit), values=values)
 
 
-def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
+def _points(state: LabState, text: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
     """Returns two lists: the values of the input text for each model (n and every quantity), and `PageContent.unread`.
 
     The second list contains the models that read only a part of the text, with their limits in tokens. These models
@@ -344,7 +344,7 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
             lab = visitor_models.opened(name, state.chat)
             plan = state.for_model(name).plan
             limit = typed_limit(lab, plan)
-            prompt = compute.read(lab, shown, limit)
+            prompt = compute.read(lab, text, limit)
         except (CheckpointError, InputError):
             continue
         if prompt.omitted and name != state.model:  # the page shows the tokens of the first model anyway

@@ -112,9 +112,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     before, after = _traces(lab, reading, state)
     chosen = pruning.choice(lab, state.pruning, before)
     serving.give_way()
-    shown = {part.key: part for part in parts(lab, reading, state)}
-    if "pruning dial" not in shown:  # a new text
-        shown |= {part.key: part for part in (make() for make in _charts(lab, before, state))}
+    components = {part.key: part for part in parts(lab, reading, state)}
+    if "pruning dial" not in components:  # a new text
+        components |= {part.key: part for part in (make() for make in _charts(lab, before, state))}
     container = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
@@ -122,14 +122,14 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         _example(chosen, left_of(state.for_model(lab.name).plan, chosen.order))
         _choose(lab, chosen)
         for key in ("pruning dial", "heads", "pruning roles"):
-            if key in shown:
-                mount(shown[key])
+            if key in components:
+                mount(components[key])
     with middle:
-        if "pruning chart" in shown:
-            mount(shown["pruning chart"])
+        if "pruning chart" in components:
+            mount(components["pruning chart"])
             _caption(lab, before, chosen)
-        if "pruning numbers" in shown:
-            mount(shown["pruning numbers"])
+        if "pruning numbers" in components:
+            mount(components["pruning numbers"])
         # the corpora are English, so models of other languages and of assignments have no measurements
         elif not lab.task.only_english:
             st.caption(_("Curves over many texts exist only for our language models."))

@@ -84,12 +84,12 @@ def _claims() -> None:
     statements = _ordered(claim)
     _summary(statements)
     specs = _specs(claim.key, stamp)
-    shown: list[Statement] = []
+    earlier: list[Statement] = []
     for statement in statements:
         serving.give_way()
-        above = next((other for other in shown if other.table == statement.table and other.table), None)
-        _statement(statement, specs.get(statement.key), above, is_first=not shown)
-        shown.append(statement)
+        above = next((other for other in earlier if other.table == statement.table and other.table), None)
+        _statement(statement, specs.get(statement.key), above, is_first=not earlier)
+        earlier.append(statement)
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("Methods")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))

@@ -97,18 +97,18 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
             each with `sequence`, an increasing number. Events come from the browser and must be checked. While Python
             is busy, an event replaces an earlier event for the same heads if it sets all fields of the earlier event.
     """
-    shown = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
-              "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
-              "sink": bool(grid.has_sink),
-              "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
-              "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
-              "closed": [] if grid.closed is None else numpy.asarray(grid.closed, dtype=bool).tolist(),
-              "patched": [] if grid.patched is None else numpy.asarray(grid.patched, dtype=bool).tolist(),
-              "can_constant": bool(grid.can_constant),
-              "notes": [list(row) for row in grid.notes]} for grid in grids]
+    blocks = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
+               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
+               "sink": bool(grid.has_sink),
+               "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
+               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
+               "closed": [] if grid.closed is None else numpy.asarray(grid.closed, dtype=bool).tolist(),
+               "patched": [] if grid.patched is None else numpy.asarray(grid.patched, dtype=bool).tolist(),
+               "can_constant": bool(grid.can_constant),
+               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal and not grid.has_sink else grid.tiles
              for grid in grids}
-    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
+    header = {"grids": blocks, "selection": selection, "scale": scale, "policies": list(policies),
               "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
     if unsaved is not None:
         header["unsaved"] = unsaved

@@ -54,16 +54,16 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                        "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + ROW,
                        "narrow_top": narrow, "narrow_middle": narrow + height / 2, "narrow_bottom": narrow + height})
         wide, narrow = wide + ROW, narrow + height
-    shown = {label: looks[word] for word, label in labels.items()}
+    look_by_label = {label: looks[word] for word, label in labels.items()}
     hints = [(field if field != "verdict" else "meaning", word) for field, word in words.items()]
 
     def build(form: str = "wide", height: int = wide) -> Any:
         from figures.plots import statement_rows  # imports altair
 
-        return statement_rows(shown, words, hints, height, form, theme)
+        return statement_rows(look_by_label, words, hints, height, form, theme)
 
     counted = [message("{verdict}: {count}", verdict=word, count=count) for word, count in counts.items() if count]
-    return Parts(("statements", tuple(shown.items()), tuple(words.items()), wide, narrow, theme), build,
+    return Parts(("statements", tuple(look_by_label.items()), tuple(words.items()), wide, narrow, theme), build,
                  {"rows0": placed, "heads0": heads},
                  [Column("short", message("claim")), *(Column(field, word) for field, word in words.items())], title,
                  sentence(title, "", counted), theme, {"picks": "key", "width": 1080},

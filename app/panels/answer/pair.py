@@ -37,7 +37,7 @@ PAIRS = {
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the field of the second prompt and the bars. The arguments are those of `by_layer.part`."""
-    shown: dict[str, Any] = {
+    content: dict[str, Any] = {
         "key": "pair", "title": _("Two prompts"), "model": lab.name, "on_event": on_answer,
         "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained. A bar "
                    "shows how far this moves the answer towards that of the second prompt: 100% is all the way."),
@@ -47,13 +47,13 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
                      "options": [{"value": OUTPUT, "text": _("the head's output")},
                                  {"value": PATTERN, "text": _("its attention pattern only")}]}]}
     if not state.source:
-        has_pairs = shown["field"]["examples"]
+        has_pairs = content["field"]["examples"]
         hint = _("Type a second prompt, or choose a pair.") if has_pairs else _("Type a second prompt.")
-        return contributions.part(message=hint, **shown)
+        return contributions.part(message=hint, **content)
     try:
         patching = _patching(lab, state, before)
     except ValueError as error:
-        return contributions.part(message=_(str(error)), **shown)
+        return contributions.part(message=_(str(error)), **content)
     bars = [{"label": head_name(lab, *address), "value": 100 * share, "head": list(address),
              "patched": bool(state.plan.state(*address).patch)} for address, share in patching.ranked if share == share]
     labels = lab.task.labels
@@ -63,7 +63,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     if TARGET in before.rows:
         (token,) = spelt([before.rows[TARGET][patching.position]])
         total += " " + _("This is the prediction after “{token}”.", token=token)
-    return contributions.part(bars=bars, total=total, unit="%", **shown)
+    return contributions.part(bars=bars, total=total, unit="%", **content)
 
 
 def shown_index(lab: Lab, state: LabState, before: AnyTrace) -> int:

@@ -28,8 +28,8 @@ def is_offered(lab: Lab, trace: AnyTrace) -> bool:
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the sorted bars of one score. The arguments are those of `by_layer.part`."""
     kind, layer, head = state.selection.kind, state.selection.layer, state.selection.head
-    shown: dict[str, Any] = {"key": "why", "title": _("Why here: {head}", head=head_name(lab, kind, layer, head)),
-                             "model": lab.name, "on_event": on_answer}
+    content: dict[str, Any] = {"key": "why", "title": _("Why here: {head}", head=head_name(lab, kind, layer, head)),
+                               "model": lab.name, "on_event": on_answer}
     plan = compute.usable(lab, state.plan, before.prompt)
     this = lab.kind(kind)
     queries, keys = (spelt(after.rows[row]) for row in (this.query_row, this.key_row))
@@ -40,7 +40,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
             key = int(compute.layer_of(lab, after, plan, kind, layer).live[head, query].argmax())
         parts = measures.why(lab, after.prompt, plan, (kind, layer, head), query, key)
     except ValueError as error:
-        return contributions.part(message=_(str(error)), **shown)
+        return contributions.part(message=_(str(error)), **content)
     weight = _("Score of query “{query}” and key “{key}”: {score:+.2f}, the sum of all bars. Weight {weight:.1%}.",
                query=queries[query].strip(), key=keys[key].strip(), score=parts.score, weight=parts.weight)
     if parts.masking:
@@ -52,7 +52,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
         choices=[_choice("query", _("Query"), query, queries),
                  _choice("key", _("Key"), key, keys[:query + 1] if this.causal else keys),
                  {"name": "split", "label": _("Parts"), "value": split,
-                  "options": [{"value": value, "text": text} for value, text in splits]}], **shown)
+                  "options": [{"value": value, "text": text} for value, text in splits]}], **content)
 
 
 def _about(parts: ScoreParts) -> tuple[str, list[tuple[str, str]]]:

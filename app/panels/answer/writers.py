@@ -31,12 +31,12 @@ RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, g
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the sorted bars. The arguments are those of `by_layer.part`."""
     output = _output(state, after)
-    shown: dict[str, Any] = {"key": "writers", "title": _("Contributions to the answer"), "model": lab.name,
-                             "on_event": on_answer}
+    content: dict[str, Any] = {"key": "writers", "title": _("Contributions to the answer"), "model": lab.name,
+                               "on_event": on_answer}
     try:
         attribution = _attribution(lab, state, before, after)
     except ValueError as error:
-        return contributions.part(message=_(str(error)), **shown)
+        return contributions.part(message=_(str(error)), **content)
     word = _quoted(output, attribution.token)
     total = _("Logit of {token}: {value:+.2f}, the sum of all bars.", token=word, value=attribution.total)
     if attribution.against is not None:
@@ -55,7 +55,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     bars = _of_tokens(after, attribution) if isinstance(attribution, HeadRelevance) and _measure(lab,
                                                                                                  state) == TOKENS else \
         _of_heads(lab, attribution)
-    return contributions.part(unit=_("logits"), bars=bars, total=total, about=about, choices=choices, **shown)
+    return contributions.part(unit=_("logits"), bars=bars, total=total, about=about, choices=choices, **content)
 
 
 def notes(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> dict[Address, tuple[str, str]]:

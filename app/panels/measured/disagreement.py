@@ -57,13 +57,13 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
                                     required=True, on_change=head_events.on_term, label_visibility="collapsed")
     term = term if term in terms else terms[0]
     kind = selected(lab, state)[0]
-    shown = {lab.name: similarities}
+    similarity_by_model = {lab.name: similarities}
     other = counterpart(lab.name, term)
     if other:  # the compared model gets the same text and the same baseline translation
-        shown[other] = _of_text(serving.load(other), before)
+        similarity_by_model[other] = _of_text(serving.load(other), before)
     about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))
-    for number, (name, likeness) in enumerate(shown.items()):
+    for number, (name, likeness) in enumerate(similarity_by_model.items()):
         if other:
             st.markdown(f"**{plain(model_label(name))}**")
         fields = [Field(_("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
@@ -74,7 +74,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
                about=[about], models=[name], what=f"pairs-{term}", title=title,
                alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(likeness, term))))
     st.caption(about)
-    st.table(rows(lab, shown, terms), border="horizontal")
+    st.table(rows(lab, similarity_by_model, terms), border="horizontal")
     st.caption(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "
                  "means that heads differ more; {least:.3f} if all are equal.", least=math.exp(-1)))
 
@@ -122,7 +122,7 @@ def rows(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[
     def row(name: str, values: dict[str, float]) -> dict[str, str]:
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
 
-    shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
+    table = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
                  {term: math.exp(disagreement_of(stored, term)) for term in terms}) for name,
              stored in similarities.items()]
     family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
@@ -130,8 +130,8 @@ def rows(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[
     for name in family:
         stored: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
         if stored:
-            shown.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
-    return shown
+            table.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
+    return table
 
 
 def _of_text(lab: Lab, before: AnyTrace) -> Likeness:

@@ -28,16 +28,16 @@ def draw(read_chars: int = MAX_LINK_TEXT) -> None:
     """
     now = visit.current()
     now.is_embedded = bool(st.context.is_embedded)
-    shown = {part.key: part for part in parts(now, now.history.present, read_chars)}
+    components = {part.key: part for part in parts(now, now.history.present, read_chars)}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if not now.is_embedded:
             st.markdown("# Attention Lab", width="content")
-            mount(shown["navigation"])
-        if "chooser" in shown:
+            mount(components["navigation"])
+        if "chooser" in components:
             with st.container(width=260, key="model"):
-                mount(shown["chooser"])
+                mount(components["chooser"])
         with st.container(width="stretch"):
-            mount(shown["toolbar"])
+            mount(components["toolbar"])
 
 
 def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[Part]:

@@ -167,8 +167,8 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         messages = [_(str(error))] if error else []
         return notice.part(key="notice", messages=messages, status=_tokens(prompt), is_problem=bool(messages))
     if error is not None:
-        shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
-        return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=shown,
+        status = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
+        return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=status,
                            excerpt=excerpt(text, error.start, error.stop), is_problem=True)
     messages = [*map(_, problems)] + _left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]

@@ -77,20 +77,20 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
 def _heads(lab: Lab, state: LabState, trace: AnyTrace) -> None:
     """Displays the patterns of all selected heads as small multiples with common axes and one colour scale."""
     chosen = state.selection.heads(lab.shape)
-    shown = chosen[:MOST_HEADS]
+    pictured = chosen[:MOST_HEADS]
     kind = lab.kind(state.selection.kind)
     queries, keys = (spelt(trace.rows[row])[:MOST_SIDE] for row in (kind.query_row, kind.key_row))
-    maps = {layer: compute.layer_of(lab, trace, state.plan, kind.name, layer) for layer in {at[1] for at in shown}}
-    weights = numpy.stack([maps[layer].weights[head][:MOST_SIDE, :MOST_SIDE] for _kind, layer, head in shown])
+    maps = {layer: compute.layer_of(lab, trace, state.plan, kind.name, layer) for layer in {at[1] for at in pictured}}
+    weights = numpy.stack([maps[layer].weights[head][:MOST_SIDE, :MOST_SIDE] for _kind, layer, head in pictured])
     st.markdown(_("**Attention patterns of {n} selected heads**, under your plan, with one colour scale. Drag a "
                   "rectangle in one pattern to zoom into all; double-click to see the whole patterns. A title "
-                  "is the number of the layer, then of the head.", n=len(shown)))
-    if len(shown) < len(chosen):
+                  "is the number of the layer, then of the head.", n=len(pictured)))
+    if len(pictured) < len(chosen):
         st.caption(_("Only the first {most} of {all} selected heads are drawn.", most=MOST_HEADS, all=len(chosen)))
     if max(len(trace.rows[row]) for row in (kind.query_row, kind.key_row)) > MOST_SIDE:
         st.caption(_("Only the first {most} queries and keys are drawn.", most=MOST_SIDE))
-    names = [head_name(lab, *address) for address in shown]
-    titles = [f"{layer + 1}.{head + 1}" for _kind, layer, head in shown]
+    names = [head_name(lab, *address) for address in pictured]
+    titles = [f"{layer + 1}.{head + 1}" for _kind, layer, head in pictured]
     chart = head_patterns(weights, titles, queries, keys, _("key token"), _("query token"), _("attention weight"),
                           theme=None)
     alt = " ".join(_(strongest(pattern, queries, keys, name)) for pattern, name in zip(weights, names, strict=True))

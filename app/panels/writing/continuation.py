@@ -190,9 +190,9 @@ def _containers(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGe
         return [label, place.container(height=height, border=False, autoscroll=running).empty()]
 
     height = (HEIGHT - GAP) // 2 if has_plan else HEIGHT
-    shown = box(height - LABEL)
-    planned = box(height - LABEL) if has_plan else shown
-    return [*shown, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
+    trained = box(height - LABEL)
+    planned = box(height - LABEL) if has_plan else trained
+    return [*trained, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
 
 
 def _step(now: Continuation) -> bool:

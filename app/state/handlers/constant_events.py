@@ -15,10 +15,10 @@ from app.state.session import history
 def on_constant() -> None:
     """Handles the choice of the task or of the measured model (study)."""
     present, value_of = history().present, session.widget
-    shown = present.constant
-    task, study = value_of(session.CONSTANT_TASK, str, shown.task), value_of(session.STUDY, str, shown.study)
+    view = present.constant
+    task, study = value_of(session.CONSTANT_TASK, str, view.task), value_of(session.STUDY, str, view.study)
     if task in TASKS and is_study(study):
-        history().do(replace(present, constant=ConstantView(shown.step, task, study)), merge="viewing")
+        history().do(replace(present, constant=ConstantView(view.step, task, study)), merge="viewing")
 
 
 def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
@@ -30,5 +30,5 @@ def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
     """
     if event.get("type") == "at" and event.get("x") in [*counts]:
         present = history().present
-        shown = replace(present.constant, step=[*counts].index(event["x"]))
-        history().do(replace(present, constant=shown), merge="viewing")
+        view = replace(present.constant, step=[*counts].index(event["x"]))
+        history().do(replace(present, constant=view), merge="viewing")

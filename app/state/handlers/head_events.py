@@ -181,9 +181,9 @@ def picked(addresses: Sequence[Address]) -> list[int]:
 def on_heads_view() -> None:
     """Handles a change of measures, source or role on the Heads page."""
     present, value_of = history().present, session.widget
-    shown = present.heads
-    x, y = value_of(session.MEASURE_X, str, shown.x), value_of(session.MEASURE_Y, str, shown.y)
-    source, role = value_of(session.MEASURED, str, shown.source), value_of(session.ROLE, str, "")
+    view = present.heads
+    x, y = value_of(session.MEASURE_X, str, view.x), value_of(session.MEASURE_Y, str, view.y)
+    source, role = value_of(session.MEASURED, str, view.source), value_of(session.ROLE, str, "")
     if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
         history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
 
@@ -200,7 +200,7 @@ def on_search() -> None:
 
 
 @session.exclusive
-def on_order(orders: Mapping[str, Order], shown: str) -> None:
+def on_order(orders: Mapping[str, Order], old_name: str) -> None:
     """Handles a change of the pruning order.
 
     If the plan prunes the first heads of the old order, it is replaced by a plan that prunes as many heads of the new
@@ -208,12 +208,12 @@ def on_order(orders: Mapping[str, Order], shown: str) -> None:
 
     Args:
         orders: name -> pruning order, for the orders that are available.
-        shown: name of the old pruning order.
+        old_name: name of the old pruning order.
     """
     present, name = history().present, widget(session.ORDER, str, "")
     if name not in ORDERS or name not in orders:
         return
-    old, plan = orders.get(shown, ()), present.plan
+    old, plan = orders.get(old_name, ()), present.plan
     if old and follows(plan, old):
         plan = fit(pruned(plan, orders[name], left_of(plan, old)), present.models)[0]
     history().do(replace(present, plan=plan, pruning=replace(present.pruning, order=name)), merge="viewing")

@@ -126,12 +126,12 @@ class TextReader(Reader):
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
         """Returns the kept tokens as strings; a ▁ that the visitor typed stays, although it means a space otherwise."""
-        shown = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
+        labels = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
         for place, i in enumerate(kept):
             typed = encoded.text[encoded.starts[i]:encoded.stops[i]]
-            if "▁" in typed and not shown[place].strip():
-                shown[place] = typed
-        return tuple(shown)
+            if "▁" in typed and not labels[place].strip():
+                labels[place] = typed
+        return tuple(labels)
 
     def _hints(self, encoded: Encoded, body: range, ids: Sequence[int]) -> str:
         """Returns hints about this text for the visitor, in one line."""

@@ -272,7 +272,7 @@ def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) ->
         ids: N token ids.
         pieces: text of each token id.
     """
-    shown = [pieces[i] for i in ids]
+    labels = [pieces[i] for i in ids]
     raw = [partial_bytes(tokenizer, token) for token in tokenizer.convert_ids_to_tokens(list(ids))]
     start = 0
     while start < len(raw):
@@ -283,12 +283,12 @@ def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) ->
         text = None if raw[start] is None else decoded(_joined(raw[start:stop]))
         if text is not None and stop - start > 1:
             # a space before the character belongs to its first part alone
-            shown[start:stop] = [f"{text if part == 1 else text.lstrip(' ')}{PART}{part}/{stop - start}"
-                                 for part in range(1, stop - start + 1)]
+            labels[start:stop] = [f"{text if part == 1 else text.lstrip(' ')}{PART}{part}/{stop - start}"
+                                  for part in range(1, stop - start + 1)]
             start = stop
         else:
             start += 1
-    return shown
+    return labels
 
 
 def is_byte_level(tokenizer: Any) -> bool:
