@@ -15,7 +15,7 @@ import pytest
 import models
 from app.state.handlers import events, lesson_events
 from app.state.history import History
-from app.state.lab_state import FIRST_PAGE, unsaid_text
+from app.state.lab_state import FIRST_PAGE, default_text
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
 from app.views.teaching.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
 from models import HeadPlan, catalogue
@@ -119,7 +119,7 @@ def test_the_lab_after_skipping_predicts_a_word_of_the_text_that_depends_on_a_la
 def test_another_task_shows_its_first_example_and_a_link_without_a_text_what_it_always_did():
     assert opened_by(None).with_model("stories-softmax").text == first_lab().text
     assert read_query({"model": "stories-softmax"})[0].text.endswith("afraid of the dark. One day")
-    assert all(unsaid_text(name) in dict(catalogue.find(name).task.examples).values() for name in models.names())
+    assert all(default_text(name) in dict(catalogue.find(name).task.examples).values() for name in models.names())
 
 
 def test_any_plan_of_a_link_is_shown_with_its_answer():
