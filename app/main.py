@@ -33,9 +33,14 @@ def present_page() -> None:
 
 
 def _lasting() -> None:
-    """Sends the component library and the model catalogue, which the browser keeps for the whole session."""
-    library(on_missing=None if session.wants_whole_library() else session.send_whole_library)
-    choosing.send_catalogue()
+    """Sends the component library and the model catalogue, which the browser keeps for the whole session.
+
+    Every run of the script sends them. Streamlit drops all messages of a run that a newer run overtakes, so that
+    messages of the first run alone could be lost; of a message that the browser has, Streamlit sends only the hash.
+    """
+    with st.container(key="lasting"):
+        library(on_missing=None if session.wants_whole_library() else session.send_whole_library)
+        choosing.send_catalogue()
 
 
 def at(page: str) -> Callable[[], None]:
@@ -51,8 +56,7 @@ def at(page: str) -> Callable[[], None]:
         session.follow_address(page)
         visit.current().address = st.context.ip_address
         session.speak()
-        with st.empty().container(key="lasting"):  # an empty container, so that later elements keep their positions
-            session.once(_lasting)
+        _lasting()
         present_page()
     return run
 

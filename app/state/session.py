@@ -34,7 +34,7 @@ HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
 FILES = ("npz", "json", "csv", "zip")  # formats of exports
-_DRAWN, _WHOLE = "library drawn", "whole library"
+_WHOLE = "whole library"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
 MAX_ADDRESSES = 300  # largest number of addresses that a session stores, each with its state
 
@@ -120,20 +120,9 @@ def may_show_answer(place: Place, answer: str) -> bool:
     return answer == SHOWN or bool(answer) and place in visit.current().ticked
 
 
-def once(draw: Callable[[], None]) -> None:
-    """Calls a drawing function only in the first run of a session, because the browser keeps the result.
-
-    Args:
-        draw: the function.
-    """
-    if not st.session_state.get(_DRAWN):
-        draw()
-    st.session_state[_DRAWN] = True
-
-
 def send_whole_library() -> None:
     """Makes the next run send the whole component library, because the browser could not import it from its address."""
-    st.session_state[_WHOLE], st.session_state[_DRAWN] = True, False
+    st.session_state[_WHOLE] = True
 
 
 def wants_whole_library() -> bool:

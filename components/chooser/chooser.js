@@ -8,7 +8,7 @@ import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 let known = null; // data of the catalogue: {offered: language -> tasks, pictures}
 
-/** Receives the list of models, which Python sends once per session; displays nothing. */
+/** Receives the list of models from every run of the script; displays nothing. */
 export const catalogue = defineComponent({
   create: () => ({}),
   update: (_state, data) => {

@@ -89,7 +89,7 @@ def _registered(is_whole: bool) -> Any:
 
 
 def library(*, key: str = "library", on_missing: Callable[[], None] | None = None) -> None:
-    """Sends the library. Call this once per session, outside of fragments; before this call, components are empty.
+    """Sends the library. Call this in every run of the script, outside of fragments; without it, components are empty.
 
     Args:
         key: key of the mount.

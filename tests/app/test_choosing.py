@@ -123,7 +123,7 @@ def test_every_model_has_a_picture_of_its_present_weights():
         assert found["side"] > 4
 
 
-def test_the_catalogue_is_sent_once_in_all_languages(monkeypatch):
+def test_the_catalogue_is_sent_in_all_languages(monkeypatch):
     monkeypatch.setattr(foreign, "in_memory", list)  # hides models that other tests have opened
     app = opened()
     header, _ = sent(app, "catalogue")

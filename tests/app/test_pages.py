@@ -57,6 +57,17 @@ def type_text(app: AppTest, text: str) -> AppTest:
     return app.run()
 
 
+def test_every_run_sends_the_library_and_the_catalogue():
+    """Streamlit drops the messages of a run that a newer run overtakes: the newer one has to send everything."""
+    app = opened()
+    for _run in range(3):
+        components = [element.proto.component_name for element in app.get("bidi_component")]
+        assert components[0].endswith("attention_lab_library_import")
+        assert components[1].endswith("attention_lab_catalogue")
+        assert sent(app, "catalogue")[0]["offered"]
+        app = app.run()
+
+
 def test_no_exception_on_the_default_page():
     app = opened()
     assert not app.exception

@@ -28,7 +28,7 @@ _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 
 
 def send_catalogue() -> None:
-    """Sends the model catalogue in all languages to the browser. Called once per session, not at every click."""
+    """Sends the model catalogue in all languages to the browser. Called outside of fragments, not at every click."""
     spoken, offered = language(), {}
     for key in LANGUAGES:
         speak(key)
