@@ -24,7 +24,7 @@ from starlette.routing import Route  # noqa: E402
 
 from app import library_route, route  # noqa: E402
 from app.server import health, logs, streamlit_internals  # noqa: E402
-from app.server.requests import connections, gate  # noqa: E402
+from app.server.requests import connections, gate, static_files  # noqa: E402
 from app.state.lab_state import first_example  # noqa: E402
 from components.library import address  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
@@ -57,4 +57,5 @@ streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
                        routes=[*(Route(path, health.healthz) for path in paths), route.route(prefix),
                                library_route.route(prefix)],
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
-                                              local=not hub.access().hosted, preload=f"{prefix}/{address()}")])
+                                              local=not hub.access().hosted, preload=f"{prefix}/{address()}"),
+                                   Middleware(static_files.StaticFiles, prefix=prefix)])

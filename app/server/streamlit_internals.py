@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 __all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "draw_for_pages_of_lost_sessions",
            "end_expired_sessions", "index_page",
-           "is_connected", "session_id", "uploaded_bytes", "went_back_or_forward"]
+           "is_connected", "session_id", "static_folder", "uploaded_bytes", "went_back_or_forward"]
 
 UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
 
@@ -103,6 +103,11 @@ def went_back_or_forward() -> bool:
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
 
 
+def static_folder() -> Path:
+    """Returns the folder with Streamlit's page, scripts and styles."""
+    return Path(streamlit.__file__).parent / "static"
+
+
 def index_page() -> str:
     """Returns the HTML of Streamlit's page."""
-    return (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return (static_folder() / "index.html").read_text(encoding="utf-8")
