@@ -26,7 +26,7 @@ function create(state) {
   table.addEventListener('pointerover', event => pointAt(state, event.target.closest('td')));
   table.addEventListener('focusin', event => pointAt(state, event.target.closest('td')));
   table.addEventListener('keydown', event => move(state, event));
-  return { message, table, wide, readout, cells: [], layout: '', place: null };
+  return { message, table, wide, readout, cells: [], words: [], layout: '', place: null };
 }
 
 function update(state, data) {
@@ -47,7 +47,9 @@ function update(state, data) {
       const cell = state.cells[layer][place];
       const [{ word, probability }] = lensCell(data, ids, probabilities, layer, place);
       const part = weightStep(probability) / 255;
-      cell.replaceChildren(tokenElement(word));
+      // a new word lays the table out again, so only changed words are replaced
+      if (state.words[layer][place] !== word) cell.replaceChildren(tokenElement(word));
+      state.words[layer][place] = word;
       cell.style.background = cssColour(state.dark, 'sequential', part);
       cell.style.color = contrastColour(state.dark, 'sequential', part);
       cell.classList.toggle('first', first[place] === layer);
@@ -80,6 +82,7 @@ function build(state, layers, positions, tokens) {
   state.cells = Array.from({ length: layers }, () =>
     Array.from({ length: positions }, () => make('td', { tabIndex: -1, attributes: { role: 'gridcell' } })),
   );
+  state.words = state.cells.map(cells => cells.map(() => null));
   const rows = state.cells.map((cells, layer) =>
     make('tr', {}, make('th', { scope: 'row', textContent: lensRow(layer) }), ...cells),
   );
@@ -111,11 +114,10 @@ function move(state, event) {
 function show(state, layer, place) {
   const { data, cells } = state;
   if (!cells[layer]?.[place]) return show(state, cells.length - 1, data.at);
+  const [lastLayer, lastPlace] = state.place ?? [layer, place];
+  cells[lastLayer][lastPlace].tabIndex = -1;
+  cells[lastLayer][lastPlace].classList.remove('pointed');
   state.place = [layer, place];
-  cells.flat().forEach(cell => {
-    cell.tabIndex = -1;
-    cell.classList.remove('pointed');
-  });
   cells[layer][place].tabIndex = 0;
   cells[layer][place].classList.add('pointed');
   const list = which =>
