@@ -136,7 +136,10 @@ def _setting(studies: dict[str, Study], lab: Lab, view: ConstantView) -> tuple[S
         view: the state of the page.
     """
     study = _chosen(studies, lab, view)
-    return study, view.task if view.task in study.tasks else next(iter(study.tasks)), study.counts[view.step]
+    wanted = study.counts[view.step]
+    # a link can name a number of heads that was not measured for this model
+    count = min(study.measured_counts, key=lambda measured: abs(measured - wanted))
+    return study, view.task if view.task in study.tasks else next(iter(study.tasks)), count
 
 
 def _set_constant() -> None:
@@ -171,11 +174,12 @@ def _studies(tells: bool = False) -> dict[str, Study]:
 
 
 def _whole(every: dict[str, Study]) -> dict[str, Study]:
-    """Returns the studies without those training checkpoints that are measured only at the endpoints.
+    """Returns the studies that the page can show alone.
 
-    These checkpoints are only points in the chart of several models.
+    Training checkpoints that are measured only at the endpoints are only points in the chart of several models.
     """
-    return {name: study for name, study in every.items() if study.is_whole or not study.moment}
+    return {name: study for name, study in every.items()
+            if study.measured_counts and (study.is_whole or not study.moment)}
 
 
 def _reads(studies: dict[str, Study], lab: Lab, view: ConstantView) -> bool:
@@ -233,7 +237,7 @@ GROUP = "constant"
 
 
 def _slider(study: Study, count: int) -> Part:
-    return dial.part(key="constant dial", group=GROUP, positions=study.counts, at=count, term="constant",
+    return dial.part(key="constant dial", group=GROUP, positions=study.measured_counts, at=count, term="constant",
                      label=_("Modified heads, of {heads}", heads=study.heads),
                      texts=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
@@ -248,7 +252,7 @@ def _curves(study: Study, count: int) -> list[Part]:
     drop = figure.part(
         key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
         title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant",
-        alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
+        alt=_verdicts(study.name, stamp)[study.measured_counts.index(count)].replace("**", ""), on_event=_hear(study))
     tasks = figure.part(
         key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count, title=_("Scores by task"),
         about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
@@ -291,7 +295,7 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
 @caches.remembered(worded=True)
 def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
     study = _readable_study(name, stamp)
-    return tuple(_verdict(study, count) for count in study.counts)
+    return tuple(_verdict(study, count) for count in study.measured_counts)
 
 
 def _verdict(study: Study, count: int) -> str:
@@ -300,7 +304,7 @@ def _verdict(study: Study, count: int) -> str:
     if not study.drops(LEARNED, 0):
         return _("No task is counted for this model: its probes score as well with all heads pruned.")
     if mean is None or not drops:
-        return _("This number of heads has not been measured.")
+        return _("Not all tasks have been measured for this number of heads.")
     key = max(drops, key=drops.__getitem__)
     return _("**{n} of {heads} heads constant**: mean relative drop {mean:.1%} (paper, all heads constant: 8%), "
              "largest drop {most:.1%}, in “{task}” (paper: at most 20%).", n=count, heads=study.heads, mean=mean,
@@ -320,7 +324,7 @@ def _mean(scores: tuple[float, ...]) -> str:
 
 def _table(study: Study, count: int) -> Part:
     columns, tables = _tables(study.name, store.stamp(study.name, KIND))
-    return dial.part(key="constant table", group=GROUP, positions=study.counts, at=count, columns=columns,
+    return dial.part(key="constant table", group=GROUP, positions=study.measured_counts, at=count, columns=columns,
                      tables=tables)
 
 
@@ -333,7 +337,7 @@ def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[lis
     columns = [_("task"), _("unmodified"), _("constant"), _("drop"), *others.values(), _("all pruned"),
                _("constant answer")]
     return columns, [[_row(task, count, study.heads, others) for task in study.tasks.values()]
-                     for count in study.counts]
+                     for count in study.measured_counts]
 
 
 def _row(task: Task, count: int, heads: int, others: Iterable[str]) -> list[str]:

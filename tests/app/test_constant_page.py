@@ -108,6 +108,28 @@ def test_another_number_of_heads_is_another_verdict(measured: Path):
     assert at_slider(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
 
 
+def test_the_slider_has_no_place_without_a_measurement(measured: Path):
+    path = measured / "masked-softmax.papa.json"
+    found = json.loads(path.read_text())
+    for task in found["tasks"].values():
+        del task["scores"]["learned 30 0"]
+    path.write_text(json.dumps(found))
+    app = opened(**LINK, fix="3.pos")
+    slider = next(header for header, _ in all_sent(app, "dial") if header["group"])
+    assert slider["positions"] == [0, 16, 28, 32]
+    assert slider["at"] == 28
+    assert shown(app)[0].startswith("**28 of 32 heads constant**")
+    first, *others = found["tasks"].values()
+    for task in others:
+        del task["scores"]["learned 16 0"]
+    path.write_text(json.dumps(found))
+    assert "Not all tasks have been measured" in shown(opened(**LINK, fix="1.pos"))[0]
+    for task in (first, *others):
+        task["scores"].clear()
+    path.write_text(json.dumps(found))
+    assert not opened(**LINK).exception  # the page shows the other study
+
+
 def test_tasks_that_do_not_count_are_named(measured: Path):
     """The page names the tasks that its rule excludes. If no task is counted, it shows no mean."""
     path = measured / "masked-softmax.papa.json"

@@ -123,8 +123,14 @@ class Study:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The measured numbers of modified heads, from none to all."""
+        """The numbers of modified heads of a complete measurement, from none to all."""
         return head_counts(self.heads)
+
+    @property
+    def measured_counts(self) -> tuple[int, ...]:
+        """Those of `counts` for which at least one task has scores in the learned order."""
+        return tuple(count for count in self.counts
+                     if any(task.at(LEARNED, count, self.heads) for task in self.tasks.values()))
 
     @property
     def excluded(self) -> tuple[str, ...]:
