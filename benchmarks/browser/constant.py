@@ -54,12 +54,12 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
     with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:
         for what, model, event, reads in (("slider, to its place in the chart", OTHER, "keydown", False),
-                                          ("slider, to the heads' distances", MODEL, "keydown", True),
-                                          ("typing, to the heads' distances", MODEL, "input", True)):
+                                          ("slider, to the labels of the text", MODEL, "keydown", True),
+                                          ("typing, to the labels of the text", MODEL, "input", True)):
             link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
             page = _open(browser, f"{app}/?{urlencode(link)}")
-            # the last chart on the page shows the distances
-            page.evaluate(*((WATCH, ["figure", event, -1]) if reads else (PLACE, event)))
+            # the labels are the last table but one; the chart of the distances is equal for all numbers of heads
+            page.evaluate(*((WATCH, ["dial", event, -2]) if reads else (PLACE, event)))
             bare = _open(browser, f"{floor}/?{urlencode({'n': 16})}")
             bare.evaluate(WATCH, ["heads", event])
             ours, theirs, passes = [], [], [0.0] * TURNS

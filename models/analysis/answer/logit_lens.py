@@ -85,10 +85,11 @@ def lens_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), k: int = 5) -
     first = numpy.full(count, layers - 1)
     together = max(1, MOST_LOGITS // len(labels))
     for part in (slice(start, start + together) for start in range(0, count, together)):
-        answer = residuals.logits(residuals.states[-1, part]).argmax(-1, keepdim=True)
+        answer = None  # (positions, 1) the top token of the last layer
         for layer in reversed(range(layers)):
             after = residuals.logits(residuals.states[layer, part]).softmax(-1)
             top = after.topk(k)
+            answer = top.indices[:, :1] if answer is None else answer
             probabilities[layer, part], ids[layer, part] = top.values.numpy(), top.indices.numpy()
             final[layer, part] = after.gather(-1, answer)[:, 0].numpy()
             first[part][ids[layer, part, 0] == answer[:, 0].numpy()] = layer
