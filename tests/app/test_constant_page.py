@@ -118,12 +118,12 @@ def test_the_slider_has_no_place_without_a_measurement(measured: Path):
     slider = next(header for header, _ in all_sent(app, "dial") if header["group"])
     assert slider["positions"] == [0, 16, 28, 32]
     assert slider["at"] == 28
-    assert shown(app)[0].startswith("**28 of 32 heads constant**")
+    assert at_slider(app)[0].startswith("**28 of 32 heads constant**")
     first, *others = found["tasks"].values()
     for task in others:
         del task["scores"]["learned 16 0"]
     path.write_text(json.dumps(found))
-    assert "Not all tasks have been measured" in shown(opened(**LINK, fix="1.pos"))[0]
+    assert "Not all tasks have been measured" in at_slider(opened(**LINK, fix="1.pos"))[0]
     for task in (first, *others):
         task["scores"].clear()
     path.write_text(json.dumps(found))
