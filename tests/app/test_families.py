@@ -246,6 +246,21 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert rings and all(limit - 1 <= ring["x"] <= limit for ring in rings)
 
 
+def test_an_empty_mask_names_the_layer_whose_mask_is_fullest():
+    text = "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"
+    shares = 1 - numpy.exp(-models.run(models.load("stories-selective"), text).mask)
+    assert shares[2].max() < 0.01  # layer 3
+    fullest = shares.mean((1, 2)).argmax() + 1
+
+    def remarks(layer: int, view: str = "mask") -> str:
+        app = opened("explore", model="stories-selective", text=text, at=f"self-{layer - 1}.0", view=view)
+        return " ".join(sent(app, "head_map")[0][0]["remarks"])
+
+    assert f"The mask F of layer 3 is almost empty for this text. It is fullest in layer {fullest}." in remarks(3)
+    assert "mask F" not in remarks(3, "live")
+    assert "almost empty" not in remarks(int(fullest))
+
+
 @pytest.mark.parametrize("name", [name for name in models.names() if catalogue.find(name).task.lengths])
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from app import compute
 from app.compute import AnyTrace
 from app.content import heads as content
@@ -16,9 +18,10 @@ from app.texts import _
 from components.head_map import head_map
 from components.heads import heads
 from components.mounting import Part
-from models import Kind, Lab, Output
+from models import Kind, Lab, Output, Trace
 from models.plan import Address, HeadPlan
 
+FAINT = 0.05  # a mask F that removes less than this share of every key's weight looks empty
 SENTENCE = 160  # number of characters of the text in the downloaded picture of all heads
 
 
@@ -67,7 +70,8 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     changed = before is not trace
     base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if changed else None
     return head_map.part(
-        key=key, view=state.view, form=state.form, mean=state.mean, changed=changed, remarks=remarks(lab, state),
+        key=key, view=state.view, form=state.form, mean=state.mean, changed=changed,
+        remarks=[*remarks(lab, state), *mask_remarks(state, trace, layer)],
         explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
         shading=state.shading, on_event=head_events.on_map,
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _output(trace, state)))
@@ -115,6 +119,29 @@ def remarks(lab: Lab, state: LabState) -> list[str]:
         lines.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
                        "output of a head, so its votes remain in effect.", layer=layer + 1))
     return lines
+
+
+def mask_remarks(state: LabState, trace: AnyTrace, layer: int) -> list[str]:
+    """Returns a sentence that names a layer with a fuller mask, if the mask F on the large map is almost empty.
+
+    Args:
+        state: the visitor's state.
+        trace: the trace under the plan.
+        layer: layer of the selected head, from 0.
+
+    Returns:
+        At most one sentence.
+    """
+    if state.view != "mask" or not isinstance(trace, Trace) or trace.mask is None:
+        return []
+    shares = 1 - numpy.exp(-trace.mask)  # (L, N, N): how much of each key's weight F removes
+    if shares[layer].max() >= FAINT:
+        return []
+    fullest = int(shares.mean((1, 2)).argmax())
+    if shares[fullest].max() < FAINT:
+        return [_("The mask F is almost empty in all layers for this text.")]
+    return [_("The mask F of layer {layer} is almost empty for this text. It is fullest in layer {other}.",
+              layer=layer + 1, other=fullest + 1)]
 
 
 def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:
