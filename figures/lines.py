@@ -157,6 +157,7 @@ class Layout:
         width, height: size of one panel in px; the app fits the width to the page.
         least: smallest width of a panel in px, in the app.
         ringed: True if rows for rings (values of the input text) may be added to the datasets later.
+        ring_label: text beside the first ring of each panel; empty for none.
         fits_lines: True if the vertical axes show the range of the lines. A ring outside is drawn at the edge.
         chooses: True to mark a position. The parameter `at` moves the position, and a click on a value selects it.
         at: the marked position.
@@ -175,6 +176,7 @@ class Layout:
     height: int = 240
     least: int = 320
     ringed: bool = False
+    ring_label: str = ""
     fits_lines: bool = False
     chooses: bool = False
     at: float | None = None

@@ -169,6 +169,11 @@ class _Drawing:
         if panel.rings:
             layers.append(base.transform_filter("datum.form == 'ring'").mark_point(
                 size=150, strokeWidth=2.5, shape="circle").encode(opacity=self.opacity))
+        if panel.rings and self.layout.ring_label:
+            first = alt.Chart(alt.NamedData(name=name)).transform_filter("datum.form == 'ring'").transform_window(
+                place="row_number()").transform_filter("datum.place == 1")
+            layers.append(first.mark_text(style="reference-label", align="left", dx=12).encode(
+                x=self.x, y=self._y(panel), text=alt.value(self.layout.ring_label)))
         if self.layout.chooses:
             layers.append(base.transform_filter("datum.form == 'line' && datum.x == at").mark_point(
                 filled=True, size=110).encode(opacity=self.opacity))

@@ -85,7 +85,7 @@ function keepKeys(everywhere) {
 /** Creates the line about keys, with the choice whether single letters work on the whole page (WCAG 2.1.4), because
  * speech input and mistyped keys can trigger them. */
 function hint() {
-  const keys = _('Keys: arrows · C constant · P prune · R live · + − gate');
+  const keys = _('Keys: C constant · P prune · R live · + − gate · arrows in the grid');
   const box = make('input', { type: 'checkbox', checked: keysEverywhere });
   box.onchange = () => keepKeys(box.checked);
   return make(

@@ -29,7 +29,8 @@ def length_curves(series: Sequence[Series], panels: Sequence[Panel], length: int
     lengths = sorted({point.x for panel in panels for point in panel.lines})
     ruled = [Panel(panel.title, panel.lines, panel.rings, rules=rules, percent=panel.percent) for panel in panels]
     return line_parts(series, ruled, Layout(message("tokens"), "log2", columns=2, width=420, height=190, least=360,
-                                            chooses=True, at=length, ringed=True, fits_lines=True, values=lengths),
+                                            chooses=True, at=length, ringed=True, ring_label=message("your text"),
+                                            fits_lines=True, values=lengths),
                       message("Effect of text length"), theme)
 
 

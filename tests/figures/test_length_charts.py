@@ -27,3 +27,13 @@ def test_a_ring_far_away_does_not_flatten_the_lines():
     found = scales(spec)
     assert found and all(scale["domain"] == [3.5, 4.5] and scale["clamp"] for scale in found)
     assert 0.1 in [row["y"] for row in rows(spec) if row["form"] == "ring"]
+
+
+def test_the_first_ring_of_a_panel_is_labelled():
+    lines = [Point(0, 32, 4.0), Point(1, 32, 3.5)]
+    panels = [Panel("Loss, nats", lines, rings=[Point(0, 19, 3.9), Point(1, 19, 3.6)]), Panel("Accuracy", lines)]
+    spec = figures.length_curves([Series("softmax", 1), Series("gated", 2)], panels, 64, [64]).to_dict()
+    labels = [layer for panel in spec["concat"] for layer in panel["layer"]
+              if layer.get("encoding", {}).get("text", {}).get("value") == "your text"]
+    assert len(labels) == 1
+    assert labels[0]["transform"][-1] == {"filter": "datum.place == 1"}
