@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks import foreign, forward
 from benchmarks.browser import answers, constant, interaction, minilm, start, translation
-from benchmarks.load import neighbour, visitors
+from benchmarks.load import events, neighbour, visitors
 from tests.browser import chromium, serve
 from tools import readme
 
@@ -61,6 +62,14 @@ def visits() -> list[Rows]:
     return [rows, [start.memory_of_visitors()]]
 
 
+def routed_visits() -> list[Rows]:
+    """Runs the benchmark of events on one process, and behind HAProxy if it is installed."""
+    rows = [{"replicas": 1} | events.on_new_host(200, balanced=False)]
+    if shutil.which("haproxy"):
+        rows.append({"replicas": 2} | events.on_new_host(400, balanced=True))
+    return [rows]
+
+
 def neighbours() -> list[Rows]:
     with serve() as address:
         visitors.measure(address, visitors=8, every=0.3, seconds=10)
@@ -78,7 +87,8 @@ def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[R
         "translation": ("A translation", partial(in_browser, translation.measure)),
         "minilm": ("MiniLM, 64 tokens, 72 heads", partial(in_browser, minilm.measure, bertviz)),
         "start": ("Start", partial(in_browser, lambda browser: [start.first_picture(browser)])),
-        "visitors": ("Visitors, one action every 3 s", visits),
+        "events": ("Visitors over the events route, one event every 3 s", routed_visits),
+        "visitors": ("Visitors over Streamlit's websocket, one action every 3 s", visits),
         "neighbour": ("Ten visitors beside one who opens slow pages", neighbours),
         "memory": ("Memory of all models", lambda: [[start.memory_of_models()]]),
     }

@@ -68,6 +68,23 @@ def measure(address: str, processes: Sequence[int], visitors: int, every: float,
     return asyncio.run(_measure(address, processes, visitors, every, seconds))
 
 
+def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: float = 60.0) -> dict[str, Any]:
+    """Starts the app and returns the row of `measure`.
+
+    Args:
+        visitors, every, seconds: see `measure`.
+        balanced: True for two replicas behind HAProxy in hosted mode; False for one process.
+    """
+    with contextlib.ExitStack() as stack:
+        if balanced:
+            address, supervisor, _metrics = stack.enter_context(hosted(8690))
+            processes = replicas(supervisor)
+        else:
+            address = stack.enter_context(serve())
+            processes = [server_of(address)]
+        return measure(address, processes, visitors, every, seconds)
+
+
 async def _measure(address: str, processes: Sequence[int], visitors: int, every: float,
                    seconds: float) -> dict[str, Any]:
     times: list[float] = []
@@ -144,14 +161,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, in hosted mode")
     arguments = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        if arguments.balanced:
-            address, supervisor, _metrics = stack.enter_context(hosted(8690))
-            processes = replicas(supervisor)
-        else:
-            address = stack.enter_context(serve())
-            processes = [server_of(address)]
-        row = measure(address, processes, arguments.visitors, arguments.every, arguments.seconds)
+    row = on_new_host(arguments.visitors, arguments.balanced, arguments.every, arguments.seconds)
     for name, value in row.items():
         print(f"{name}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
 
