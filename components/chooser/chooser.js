@@ -33,6 +33,8 @@ function create(state) {
   });
   const line = part('p', 'line');
   const list = part('div', 'list', { id: 'models', attributes: { role: 'tabpanel', 'aria-labelledby': 'task' } });
+  const body = part('div', 'body', {}); // scrolls below the title and the tabs, which stay in view
+  body.append(line, list);
   const close = make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': _('Close') } });
   const head = make(
     'div',
@@ -40,7 +42,7 @@ function create(state) {
     make('h2', { id: 'choice', textContent: _('Choose a model') }),
     close,
   );
-  const dialog = make('dialog', { attributes: { 'aria-labelledby': 'choice' } }, head, tasks, line, list);
+  const dialog = make('dialog', { attributes: { 'aria-labelledby': 'choice' } }, head, tasks, body);
   state.root.append(button, dialog);
   button.onclick = () => open(state);
   close.onclick = () => dialog.close();
@@ -51,6 +53,7 @@ function create(state) {
   });
   const choose = task => {
     show(state, task);
+    body.scrollTop = 0;
     // `show` has replaced the tabs, so the selected tab must get the focus again
     tasks.querySelector('[aria-selected="true"]').focus();
   };
