@@ -29,7 +29,10 @@ function store(states) {
   }
 }
 
-/** Creates {menu, form}: the menu in the toolbar, and the form for the name of a state. `copy(text)` copies a text. */
+/**
+ * Creates {menu, form, close()}: the menu in the toolbar, and the form for the name of a state, which a press outside
+ * closes. `copy(text)` copies a text.
+ */
 export function createSaved(state, copy) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(
@@ -39,8 +42,13 @@ export function createSaved(state, copy) {
     make('button', { type: 'submit', textContent: _('Save') }),
     make('button', { type: 'button', textContent: _('Cancel'), onclick: () => close() }),
   );
-  const close = () => {
+  let outside = null;
+  const hide = () => {
     form.hidden = true;
+    outside?.abort();
+  };
+  const close = () => {
+    hide();
     menu.button.focus();
   };
   form.addEventListener('submit', event => {
@@ -54,6 +62,10 @@ export function createSaved(state, copy) {
   });
   const ask = () => {
     form.hidden = false;
+    outside?.abort();
+    outside = new AbortController();
+    const listen = { signal: outside.signal, capture: true };
+    document.addEventListener('pointerdown', event => event.composedPath().includes(form) || hide(), listen);
     name.value = _('State {n}', { n: stored().length + 1 });
     name.focus();
     name.select();
@@ -84,5 +96,12 @@ export function createSaved(state, copy) {
       ];
     },
   });
-  return { menu, form };
+  return {
+    menu,
+    form,
+    close: () => {
+      menu.close();
+      hide();
+    },
+  };
 }

@@ -17,6 +17,7 @@ const ICONS = {
   redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
   reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
   theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
+  done: 'M3 8.500l3.500 3.500L13 4.500',
   copy: 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms for which the confirmation of a copy is displayed
@@ -71,10 +72,11 @@ function create(state) {
     lost,
     make('span', { className: 'languages' }),
     theme.element,
+    saved.form,
   );
   const link = make('a', { target: '_blank', rel: 'noopener' });
   const line = make('p', { className: 'line', hidden: true }, make('span'), link);
-  state.root.append(bar, saved.form, line);
+  state.root.append(bar, line);
   // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
@@ -230,7 +232,7 @@ async function copyLink(state) {
   await copyText(state, location.href);
 }
 
-/** Copies a text and shows a confirmation in place of the button. */
+/** Copies a text; confirms it with a check mark in the button and a word below the button, which is also announced. */
 async function copyText(state, text) {
   let done = true;
   try {
@@ -240,12 +242,16 @@ async function copyText(state, text) {
   }
   setText(state.copyStatus, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
+  showIcon(state.copy, done ? ICONS.done : ICONS.copy);
   clearTimeout(state.timer);
   state.timer = setTimeout(() => {
     setText(state.copyStatus, '');
     state.copy.parentElement.classList.remove('done');
+    showIcon(state.copy, ICONS.copy);
   }, COPIED);
 }
+
+const showIcon = (button, path) => button.querySelector('.icon').replaceWith(iconElement(path));
 
 function copyOld(text) {
   const field = make('textarea', {
@@ -267,7 +273,7 @@ export const toolbar = defineComponent({
   update,
   destroy: ({ root, timer, theme, saved }) => {
     theme.close();
-    saved.menu.close();
+    saved.close();
     root.keys.abort();
     clearTimeout(timer);
   },

@@ -1,0 +1,81 @@
+"""The app on a phone: confirmations, forms and dialogs that fit, and links that a finger can hit.
+
+pytest tests/e2e/test_phone.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.browser
+
+LANGUAGES = ("en", "zh")
+
+
+def box(element: Locator) -> dict[str, float]:
+    """Returns the bounding box with `right` and `bottom`."""
+    found = element.bounding_box()
+    return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_copied_link_is_confirmed_in_one_line(visit: Callable[..., Page], language: str):
+    """The button shows a check mark; the announced word is below the button, in one line, inside the window."""
+    page = visit(phone=True, page="explore", lang=language)
+    copy = page.locator(".copy")
+    button, word = copy.locator("button"), copy.get_by_role("status")
+    before, icon = box(button), button.locator("path").get_attribute("d")
+    button.click()
+    expect(word).not_to_be_empty()
+    place = box(word)
+    assert place["x"] >= 0 and place["right"] <= 390 and place["height"] < 34 and place["y"] >= before["bottom"]
+    assert button.locator("path").get_attribute("d") != icon
+    assert box(button) == before
+    expect(word).to_be_empty()
+    assert button.locator("path").get_attribute("d") == icon
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_form_for_a_saved_state_moves_nothing(visit: Callable[..., Page], phone: bool):
+    """The form opens over the page and inside the window; its elements have room, and a press outside closes it."""
+    page = visit(phone=phone, page="explore")
+    header = box(page.locator(".st-key-header"))
+    page.locator("button.saved").click()
+    page.get_by_role("menuitem").first.click()
+    form = page.locator("form.saving")
+    outer, parts = box(form), [box(part) for part in form.locator("input, button").all()]
+    assert outer["x"] >= 0 and outer["right"] <= page.viewport_size["width"]
+    assert box(page.locator(".st-key-header")) == header
+    for left, right in zip(parts, parts[1:], strict=False):
+        assert right["x"] - left["right"] >= 6
+    assert all(outer["x"] + 8 <= its["x"] and its["right"] <= outer["right"] - 8 for its in parts)
+    for name in form.get_by_role("button").all():  # the borders do not touch the words
+        assert name.evaluate("its => parseFloat(getComputedStyle(its).paddingLeft)") >= 8
+    page.mouse.click(20, 500)
+    expect(form).to_be_hidden()
+
+
+def test_title_and_tabs_of_the_model_dialog_stay_in_view(visit: Callable[..., Page]):
+    """The dialog opens at the current model, and its title, its tabs and the close button are in view."""
+    page = visit(phone=True, page="explore", model="stories-selective-memory")
+    page.locator(".choose").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("[aria-current]")).to_be_in_viewport()
+    for part in (dialog.get_by_role("heading").first, dialog.get_by_role("tab").last,
+                 dialog.locator(".head button")):
+        expect(part).to_be_in_viewport(ratio=1)
+    dialog.get_by_role("tab").nth(1).click()
+    expect(dialog.locator(".line")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_links_to_pages_are_as_large_as_a_finger(visit: Callable[..., Page], language: str):
+    page = visit(phone=True, page="explore", lang=language)
+    links = [box(link) for link in page.locator("nav a").all()]
+    assert len(links) > 8 and all(link["width"] >= 44 and link["height"] >= 44 for link in links)
+    rows = sorted({round(link["y"]) for link in links})
+    assert all(lower - upper >= 44 + 4 for upper, lower in zip(rows, rows[1:], strict=False))
+    assert max(link["right"] for link in links) <= 390
