@@ -1,14 +1,23 @@
 // The text as flowing words: the word under the pointer is framed, the words that it attends to are tinted.
 
 import { contrastColour, cssColour, emptyStep, isLinear } from '../core/attention/scales.js';
-import { flowsLeftward, isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
+import {
+  flowsLeftward,
+  isSpecialToken,
+  labelsWithRoom,
+  narrowTokens,
+  nextWord,
+  wordGaps,
+} from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
+import { textWidth } from '../core/picture/svg.js';
 import { _ } from '../core/texts.js';
 import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
 const LONG = 48; // number of tokens above which the words are smaller
 const LONGER = 96; // number of tokens above which the words are smallest
 const PLAIN = { marked: new Set(), notes: new Map(), sink: false }; // a row without special words
+const SMALL = 12; // font size of the labels in px, as in words.css
 const SCROLLS = 160; // number of tokens above which the list scrolls
 
 /**
@@ -24,6 +33,8 @@ export function createWordList(onPoint) {
   let spans = []; // one {span, number (the label's element), step} per word
   let [pointed, chosen, rest] = [null, null, 0];
   let framed = null;
+  let measured = null; // positions of the words; null after new words or a new width, because measuring forces a layout
+  let labels = new Map(); // of the last painting
 
   const at = () => pointed ?? chosen ?? rest;
   const change = (nextPointed, nextChosen) => {
@@ -41,6 +52,16 @@ export function createWordList(onPoint) {
       y: span.offsetTop,
       leftward,
     }));
+  const showLabels = () => {
+    measured ??= labels.size > 1 ? boxes() : null;
+    const visible = measured ? labelsWithRoom(labels, measured, label => textWidth(label, SMALL)) : labels;
+    spans.forEach(({ number }, index) => setText(number, visible.get(index) ?? ''));
+  };
+  const observer = new ResizeObserver(() => {
+    measured = null;
+    showLabels();
+  });
+  observer.observe(element);
 
   element.addEventListener('pointerover', event => {
     const index = under(event); // gaps between words have no index; the current word then stays
@@ -129,7 +150,7 @@ export function createWordList(onPoint) {
       element.dataset.tokens = key;
       const count = rows.flat().length;
       const focused = spans.findIndex(({ span }) => span === span.getRootNode().activeElement);
-      [spans, framed, pointed] = [[], null, null];
+      [spans, framed, pointed, measured] = [[], null, null, null];
       chosen = chosen === null || chosen >= count ? null : chosen;
       const title = i => (rows.length > 1 ? titles[i] : '');
       element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, title(i), i ? PLAIN : about)));
@@ -156,7 +177,6 @@ export function createWordList(onPoint) {
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
           word.span.style.color = bare ? '' : contrastColour(dark, scale, step / 255);
         }
-        setText(word.number, numbers.get(index) ?? '');
         word.span.classList.toggle('unseen', unseen(index));
       });
       if (framed !== now) {
@@ -169,6 +189,8 @@ export function createWordList(onPoint) {
         }
         framed = now;
       }
+      labels = numbers;
+      showLabels();
     },
   };
 }

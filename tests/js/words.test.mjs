@@ -9,6 +9,7 @@ import {
   isSpecialToken,
   joinsPrevious,
   labelledNumbers,
+  labelsWithRoom,
   maskedShares,
   meanPattern,
   narrowTokens,
@@ -219,4 +220,14 @@ test('closing punctuation stays on the line of the word before it', () => {
   assert.deepEqual(stay, ['.', ',', ')']);
   assert.ok(!joinsPrevious(tokens)[8]); // a token after a line break does not join the previous line
   assert.deepEqual(joinsPrevious(['start', '.']), [false, false]); // a full stop does not join a special token
+});
+
+test('labels of one line do not overlap, and the first takes precedence', () => {
+  const boxes = [20, 40, 62, 100].map(x => ({ x, y: 0 })).concat([{ x: 40, y: 40 }]);
+  const labels = new Map([1, 0, 2, 3, 4].map(j => [j, '>99%']));
+  assert.deepEqual([...labelsWithRoom(labels, boxes, () => 36).keys()], [1, 3, 4]);
+  assert.deepEqual([...labelsWithRoom(labels, boxes, () => 17).keys()], [1, 0, 2, 3, 4]);
+  const places = [...labelsWithRoom(labels, boxes, () => 19).keys()].map(j => boxes[j]);
+  for (const [i, one] of places.entries())
+    for (const other of places.slice(i + 1)) assert.ok(one.y !== other.y || Math.abs(one.x - other.x) >= 22);
 });

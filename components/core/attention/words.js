@@ -91,6 +91,27 @@ export function wordNumber(what, value) {
 export const labelledNumbers = (what, row) =>
   new Map(strongestPositions(row, WRITTEN).map(j => [j, wordNumber(what, row[j])]));
 
+const LABEL_GAP = 3; // smallest gap in px between two labels of a line
+
+/**
+ * Returns the labels that have room, so that no two labels of a line overlap. The first labels take precedence.
+ * @param {Map<number, string>} labels by the position of the word, most important first
+ * @param {{x: number, y: number}[]} boxes the horizontal middle and the top of each word
+ * @param {(label: string) => number} widthOf the width of a label in px
+ */
+export function labelsWithRoom(labels, boxes, widthOf) {
+  const placed = [];
+  return new Map(
+    Array.from(labels).filter(([j, label]) => {
+      const { x, y } = boxes[j];
+      const half = widthOf(label) / 2;
+      const hasRoom = placed.every(other => other.y !== y || Math.abs(other.x - x) >= other.half + half + LABEL_GAP);
+      if (hasRoom) placed.push({ x, y, half });
+      return hasRoom;
+    }),
+  );
+}
+
 const listed = (words, row, what, self) =>
   strongestPositions(row, TOLD)
     .map(j => _('{word} {number}', { word: j === self ? _('itself') : words[j], number: wordNumber(what, row[j]) }))
