@@ -178,7 +178,7 @@ function showMatrix(state, data, name) {
 }
 
 function drawing({ dark, view, shading, values: value, most }, data) {
-  const { rows, columns, causal, sink, own, template, gate } = data;
+  const { rows, columns, causal, sink, own, template, gate, at } = data;
   const hidden = hiddenCells(data);
   const difference = isDifference(view);
   const step = difference ? differenceStep : weightStep;
@@ -189,6 +189,7 @@ function drawing({ dark, view, shading, values: value, most }, data) {
     sink,
     own,
     template,
+    predicts: at,
     pruned: view === 'used' && gate === 0,
     opacity: view === 'used' ? gateOpacity(gate) : 1,
     table: colourTable(dark, scaleName(difference, shading)),

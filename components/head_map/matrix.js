@@ -28,7 +28,7 @@ export function createMatrix(onPoint, onChoose) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
-  let now = null; // content of the shown matrix: {rows, columns (tokens), causal, sink, pruned, table, step}
+  let now = null; // content of the shown matrix: {rows, columns (tokens), causal, sink, predicts, pruned, table, step}
   let size = null;
   let at = null;
 

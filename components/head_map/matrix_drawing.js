@@ -1,7 +1,8 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), own, causal, sink, template, pruned, opacity}; `size` is the result of mapLayout with `level`,
+// {rows, columns (tokens), own, causal, sink, template, predicts, pruned, opacity}; `size` is the result of mapLayout with `level`,
 // which is true if key tokens are not rotated.
 
+import { labelledTokens } from '../core/attention/layout.js';
 import { hiddenCells } from '../core/attention/pattern.js';
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -90,21 +91,24 @@ function crossOut(context, { x, y, right, bottom }, ink) {
   context.stroke();
 }
 
-/** Draws the labels of every n-th token, so that labels do not overlap. */
+/** Draws the labels of every n-th token, so that labels do not overlap, and always that of the predicted position. */
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
   context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
   // labels of a chat template's tokens are fainter than those of the text
   const ink = place => (context.globalAlpha = matrix.template?.includes(place) ? FAINT : 1);
+  const predicted = matrix.predicts === undefined ? [] : [matrix.predicts];
+  const rows = labelledTokens(matrix.rows.length, every, predicted);
   matrix.rows.forEach((_, i) => {
     ink(i);
-    if (i % every === 0) rowLabel(context, matrix, size, i);
+    if (rows[i]) rowLabel(context, matrix, size, i);
   });
-  const last = matrix.columns.length - 1;
+  const count = matrix.columns.length;
+  const always = [...(matrix.sink ? [count - 1] : []), ...(matrix.own ? predicted : [])];
+  const columns = labelledTokens(count, every, always);
   matrix.columns.forEach((_, j) => {
     ink(matrix.own ? j : -1);
-    if (matrix.sink ? j === last || (j % every === 0 && last - j >= every) : j % every === 0)
-      columnLabel(context, matrix, size, j);
+    if (columns[j]) columnLabel(context, matrix, size, j);
   });
   context.globalAlpha = 1;
 }

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellAt, gridStep, mapLayout, mapStep, tileSide, tipPosition } from '../../components/core/attention/layout.js';
+import {
+  cellAt,
+  gridStep,
+  labelledTokens,
+  mapLayout,
+  mapStep,
+  tileSide,
+  tipPosition,
+} from '../../components/core/attention/layout.js';
 
 const never = () => false;
 const future = (i, j) => j > i;
@@ -144,4 +152,18 @@ test('a tip is below its word, or above it without room below, and always in the
   assert.deepEqual(tipPosition(word(0, 100), size, screen), { left: 6, top: 126 });
   assert.deepEqual(tipPosition(word(380, 100), size, screen), { left: 294, top: 126 });
   assert.equal(tipPosition(word(150, 20), { width: 100, height: 280 }, screen).top, 6);
+});
+
+test('the token of a prediction always has a label, and labels keep their distance', () => {
+  const places = (...its) => labelledTokens(...its).flatMap((isLabelled, j) => (isLabelled ? [j] : []));
+  assert.deepEqual(places(4, 1, [2]), [0, 1, 2, 3]);
+  assert.deepEqual(places(8, 2, []), [0, 2, 4, 6]);
+  assert.deepEqual(places(8, 2, [3]), [0, 3, 6]);
+  assert.deepEqual(places(8, 2, [7, 6]), [0, 2, 4, 7]); // the sink before the last token
+  for (const every of [1, 2, 3, 5])
+    for (let always = 0; always < 26; always += 1) {
+      const found = places(26, every, [always]);
+      assert.ok(found.includes(always));
+      assert.ok(found.every((place, i) => i === 0 || place - found[i - 1] >= every));
+    }
 });

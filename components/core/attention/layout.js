@@ -28,6 +28,21 @@ export function mapLayout(width, ratio, rows, columns, room = Infinity) {
   return { width, height: TOP + side + 4, ratio, cell, x, y: TOP, left, right: cell * columns, bottom: cell * rows };
 }
 
+/**
+ * Returns which tokens of an axis have a label: every n-th, and always those of `always`, next to which labels are
+ * omitted. If two places of `always` are too close to each other, the first takes precedence.
+ * @param {number} count
+ * @param {number} every smallest distance of two labels, in tokens
+ * @param {number[]} always
+ * @returns {boolean[]}
+ */
+export function labelledTokens(count, every, always) {
+  const isFree = places => place => places.every(other => Math.abs(other - place) >= every);
+  const fixed = [];
+  for (const place of always) if (isFree(fixed)(place)) fixed.push(place);
+  return Array.from({ length: count }, (_, j) => fixed.includes(j) || (j % every === 0 && isFree(fixed)(j)));
+}
+
 /** Returns [query, key] at a point of the canvas; null outside of the map and at cells for which `hidden(i, j)`. */
 export function cellAt({ x, y, cell, right, bottom }, px, py, hidden) {
   if (px < x || py < y || px >= x + right || py >= y + bottom) return null;
