@@ -88,7 +88,7 @@ class ModelInfo:
     def title(self) -> str:
         """The title of the attention type, followed by the variant's words if the model is a variant."""
         if self.variant:
-            return listed((self.attention.title, message(self.variant.words, n=self.variant.n)), " · ")
+            return listed((message(self.attention.title), message(self.variant.words, n=self.variant.n)), " · ")
         return self.attention.title
 
     @property

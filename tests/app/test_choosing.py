@@ -39,6 +39,19 @@ def test_every_model_has_one_card_of_its_own():
     assert all(card["line"].endswith(".") and len(card["line"]) < 110 for card in cards)
 
 
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_the_title_of_a_variant_begins_as_that_of_its_base_model(language: str):
+    """In every language, so that one list does not mix translated and English names."""
+    spoken = texts.language()
+    texts.speak(language)
+    try:
+        variants = [entry for entry in choosing.entries(models.names()) if entry.base]
+        assert variants
+        assert all(choosing.name_of(entry).startswith(texts._(entry.attention.title)) for entry in variants)
+    finally:
+        texts.speak(spoken)
+
+
 def test_a_card_names_a_training_shorter_than_others_of_its_task():
     lines = {card["name"]: card["line"] for card in offered()}
     marked = {name for name, line in lines.items() if "Trained for" in line}
