@@ -220,10 +220,10 @@ def _choose(studies: dict[str, Study], study: Study, task: str, reads: bool) -> 
     st.session_state[session.STUDY], st.session_state[session.CONSTANT_TASK] = study.name, task
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Measured model"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
-                     format_func=lambda name: studies[name].title)
+                     filter_mode=None, format_func=lambda name: studies[name].title)
         if reads:
             st.selectbox(_("Task for the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
-                         format_func=lambda key: _(study.tasks[key].title), width=220)
+                         filter_mode=None, format_func=lambda key: _(study.tasks[key].title), width=220)
         else:  # the model is named beside the choice, because the box above shows another model
             st.caption(constant_text.elsewhere(study))
             if study.name in catalogue.names():

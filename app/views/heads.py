@@ -115,7 +115,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
                                                                                               "open"))
         for key, label in ((session.MEASURE_X, _("Horizontal axis")), (session.MEASURE_Y, _("Vertical axis"))):
             st.selectbox(label, [*MEASURES], key=key, format_func=lambda measure: _(MEASURES[measure]), width=228,
-                         on_change=head_events.on_heads_view, help=explained)
+                         filter_mode=None, on_change=head_events.on_heads_view, help=explained)
 
 
 def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:

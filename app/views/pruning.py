@@ -180,7 +180,7 @@ def _choose(lab: Lab, chosen: Choice) -> None:
     """Displays the choice of the pruning order and of the heads to prune."""
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER,
+        st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER, filter_mode=None,
                      format_func=lambda order: _(ORDERS[order]),
                      on_change=_on_order, help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:

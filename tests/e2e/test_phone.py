@@ -79,3 +79,79 @@ def test_links_to_pages_are_as_large_as_a_finger(visit: Callable[..., Page], lan
     rows = sorted({round(link["y"]) for link in links})
     assert all(lower - upper >= 44 + 4 for upper, lower in zip(rows, rows[1:], strict=False))
     assert max(link["right"] for link in links) <= 390
+
+
+def test_the_picture_of_a_lesson_follows_the_heads(visit: Callable[..., Page]):
+    """A tap on a head changes the picture below it. In lessons the picture is before the answer."""
+    page = visit(phone=True, lesson="constant.1", lang="zh")
+    page.get_by_role("gridcell").nth(3).tap()
+    grid, picture, answer = (box(page.locator(its)) for its in (".board", ".plot", ".answer"))
+    assert grid["bottom"] < picture["y"] < answer["y"]
+    assert picture["y"] - grid["bottom"] < 400  # the heads and the beginning of the picture are on one screen
+
+
+LABELS = """() => {
+    const root = [...document.querySelectorAll('*')]
+        .map(e => e.shadowRoot?.querySelector('[data-part="head_map"]')).find(Boolean);
+    return [...root.querySelectorAll('.word small')].filter(label => label.textContent).map(label => {
+        const range = document.createRange();
+        range.selectNodeContents(label);
+        const { left, right, top } = range.getBoundingClientRect();
+        return { left, right, top };
+    });
+}"""
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_labels_of_the_mask_do_not_overlap(visit: Callable[..., Page], phone: bool):
+    page = visit(phone=phone, page="explore", model="stories-selective", view="mask", form="words", at="1.0",
+                 text="Tom had a big red ball. He went to the park with his mom. He wanted to play with his")
+    page.locator(".word small").filter(has_text="%").first.wait_for(state="attached")
+    labels = page.evaluate(LABELS)
+    assert len(labels) > 2
+    for i, one in enumerate(labels):
+        for other in labels[i + 1:]:
+            assert abs(one["top"] - other["top"]) > 5 or one["right"] < other["left"] or other["right"] < one["left"]
+
+
+def test_the_matrix_always_labels_the_hidden_word(visit: Callable[..., Page]):
+    """Where every second token has a label, the hidden word has one in its row and one in its column."""
+    page = visit(phone=True, lesson="constant.1")
+    plot = page.locator(".plot")
+    plot.wait_for()
+    page.evaluate("""() => {
+        globalThis.drawn = [];
+        const { fillText } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+            globalThis.drawn.push(text.replace(/[\\u2066-\\u2069]/g, '').trim());
+            return fillText.call(this, text, ...place);
+        };
+    }""")
+    page.set_viewport_size({"width": 380, "height": 844})  # draws the matrix again
+    page.wait_for_function("globalThis.drawn.length > 5")
+    drawn = page.evaluate("globalThis.drawn")
+    count = drawn.count("start")  # two for each drawing
+    assert count and len(drawn) < 26 * count  # some labels are omitted
+    assert drawn.count("[MASK]") == count
+
+
+def test_the_list_of_examples_does_not_search(visit: Callable[..., Page]):
+    """Streamlit answers a search without results in English, in every language."""
+    page = visit(phone=True, page="explore", lang="zh")
+    page.locator(".st-key-example [data-testid=stSelectbox] input").click()
+    options = page.get_by_role("option")
+    expect(options.first).to_be_visible()
+    count = options.count()
+    page.keyboard.type("zzz")
+    expect(page.get_by_text("No results")).to_have_count(0)
+    expect(options).to_have_count(count)
+
+
+@pytest.mark.parametrize("width", [390, 853])
+def test_the_foot_names_the_answer_first(visit: Callable[..., Page], width: int):
+    """At all widths the answer is before the name of the prediction, because a narrow foot cuts its end."""
+    page = visit(phone=True, page="explore", lang="zh")
+    page.set_viewport_size({"width": width, "height": 600})
+    foot = page.locator(".peek")
+    expect(foot).to_be_visible()
+    assert box(foot.locator(".says"))["right"] <= box(foot.locator(".name"))["x"]

@@ -108,7 +108,7 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         mount(box_part(reading, state))
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
-                     label_visibility="collapsed")
+                     label_visibility="collapsed", filter_mode=None)
     mount(part(lab, reading, state, problems))
     if lab.task.hides:
         mount(hiding_part(lab, reading, state))

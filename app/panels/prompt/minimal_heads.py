@@ -185,8 +185,8 @@ def _choose(lab: Lab, search: Search) -> DeltaGenerator:
                                  on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
             st.selectbox(_("Largest KL divergence allowed"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
-                         width=250, format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
-                         label_visibility="collapsed")
+                         format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
+                         width=250, filter_mode=None, label_visibility="collapsed")
     return row
 
 

@@ -47,7 +47,8 @@ def choose(lab: Lab, state: LabState) -> None:
         offered[_("Keep {budgets} tokens while writing, by layer", budgets=by_layer)] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, budgets in offered.items() if budgets == state.budgets)
     st.selectbox(_("Tokens kept while writing"), list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 width=300, help=_("How many tokens each layer keeps while the model reads and continues the text"),
+                 width=300, filter_mode=None,
+                 help=_("How many tokens each layer keeps while the model reads and continues the text"),
                  on_change=_on_memory, args=(offered,))
 
 
