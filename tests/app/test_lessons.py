@@ -340,3 +340,17 @@ def test_large_type_offers_sections_only_in_steps_that_use_one():
     assert replace(taken, teach=False).offers_sections
     assert replace(taken, section="entropy").offers_sections  # a link can open a section in large type
     assert replace(taken, lesson=Place("roles", 3)).offers_sections
+
+
+def test_only_the_next_lesson_has_a_filled_button():
+    app = opened(page="lessons")
+
+    def filled() -> list[str]:
+        return [button.key for button in app.button
+                if button.key.startswith("take ") and button.proto.type == "primary"]
+
+    first, second, *_others = lesson_files.lessons()
+    assert filled() == [f"take {first.key}"]
+    app.session_state["visit"].ticked.update(Place(first.key, step) for step in range(1, len(first.steps) + 1))
+    app.run()
+    assert filled() == [f"take {second.key}"]

@@ -24,18 +24,30 @@ def _draw() -> None:
                   "answers. Your own text and plan come back when you leave a lesson.", n=len(counts),
                   least=min(counts), most=max(counts)))
     with st.container(key="cards"):  # style.css sets as many cards in a row as fit
+        following = _following()
         for number, lesson in enumerate(lessons(), 1):
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
-                _card(number, lesson)
+                _card(number, lesson, lesson.key == following)
     with st.container(horizontal=True):
         st.button(_("For teachers: a class of 45 minutes"), key="teachers-link", on_click=events.go_to,
                   args=(TEACHERS,))
         st.button(_("Show the first page again"), key="start", on_click=lesson_events.restart)
 
 
-def _card(number: int, lesson: Lesson) -> None:
+def _left(lesson: Lesson) -> list[Place]:
+    """Returns the steps that the visitor has not completed."""
     places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
-    left = [place for place in places if place not in visit.current().ticked]
+    return [place for place in places if place not in visit.current().ticked]
+
+
+def _following() -> str:
+    """Returns the key of the first lesson with steps left; only its button is filled. Empty if all are completed."""
+    return next((lesson.key for lesson in lessons() if _left(lesson)), "")
+
+
+def _card(number: int, lesson: Lesson, follows: bool) -> None:
+    places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
+    left = _left(lesson)
     st.markdown(f"##### {number}. {plain(_(lesson.title))}")
     st.markdown(plain(_(lesson.about)))
     st.caption(_("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level])))
@@ -45,8 +57,9 @@ def _card(number: int, lesson: Lesson) -> None:
     source = f"{plain(lesson.source)}. {links}" if links else plain(lesson.source)
     st.caption("\n\n".join([" · ".join(steps), source]))
     done = len(places) - len(left)
+    # style.css moves the last line of a card to its lower edge
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Go on") if left and done else _("Begin again") if done else _("Begin"), key=f"take {lesson.key}",
-                  type="secondary" if done else "primary", on_click=lesson_events.take_step,
+                  type="primary" if follows else "secondary", on_click=lesson_events.take_step,
                   args=((left or places)[0],))
         st.markdown(_("{done} of {steps} steps done", done=done, steps=len(places)))
