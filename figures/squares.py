@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.tables import Column, Narrow, Parts, charted, format_value, sentence
 from figures.theme import Theme, colour
 from models.messages import message
 
@@ -74,12 +75,12 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
             for one, row in zip(names, values, strict=True) for other, value in zip(names, row, strict=True)]
     order = list(names)
 
-    def build() -> Any:
+    def build(angle: int = -30) -> Any:
         import altair as alt
 
         base = alt.Chart(alt.NamedData(name="rows0")).encode(
             x=alt.X("across:N", sort=order, title=None, axis=alt.Axis(
-                orient="top", labelAngle=-30, labelLimit=220, labelOverlap=False)),
+                orient="top", labelAngle=angle, labelLimit=220, labelOverlap=False)),
             y=alt.Y("down:N", sort=order, title=None, axis=_names()))
         squares = base.mark_rect().encode(
             color=alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-1, 1], domainMid=0, range="diverging")),
@@ -97,7 +98,8 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]], title:
     columns = [Column("down", message("measure")), Column("across", message("second measure")),
                Column("value", message("rank correlation"))]
     return Parts(("correlations", tuple(order), theme), build, {"rows0": rows}, columns, title,
-                 sentence(title, "", parts), theme, {"natural": True, "beside": 190})
+                 sentence(title, "", parts), theme, {"natural": True, "beside": 190},
+                 Narrow(480, partial(build, -90)))  # on a phone there is no room for the end of a tilted label
 
 
 @charted
