@@ -5,7 +5,7 @@ import { colourTicks, cssGradient, scaleName } from '../core/attention/scales.js
 import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
 import { SHADINGS } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
-import { make, setText } from '../widgets/dom.js';
+import { isTouch, make, setText } from '../widgets/dom.js';
 import { addTip, termElement } from '../widgets/tip.js';
 
 // The second line below the picture while the pointer is on no cell.
@@ -92,7 +92,10 @@ export function weightLegend(most, view, shading) {
 /** Returns the two lines about the cell (i, j) of a matrix, or about no cell. */
 export function cellReading({ data, view, values }, i, j) {
   if (i === null || i === undefined)
-    return [_('Point at a cell, or use the arrow keys, for its value.'), _(LOOKS[view])];
+    return [
+      isTouch() ? _('Tap a cell for its value.') : _('Point at a cell, or use the arrow keys, for its value.'),
+      _(LOOKS[view]),
+    ];
   const difference = isDifference(view);
   const isSink = data.sink && j === data.columns.length - 1;
   const names = { i: i + 1, query: quoteToken(data.rows[i]), j: j + 1, key: quoteToken(data.columns[j]) };

@@ -15,7 +15,7 @@ import {
 } from '../core/attention/words.js';
 import { _ } from '../core/texts.js';
 import { gridsBeside } from '../heads/heads.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { isTouch, make, setAttribute, setText } from '../widgets/dom.js';
 import { rowReading, weightLegend } from './readout.js';
 import { createWordList } from './word_list.js';
 
@@ -183,7 +183,8 @@ function tinted(state) {
 function secondLine({ data, mean }, { what, about, value }, i) {
   if (about) return _('Above 64 tokens the mean is computed from thumbnails, so it is approximate.');
   if (mean !== 'head') return _('The mean over heads, weighted by their gates.');
-  if (i === null || what !== 'share') return _('Point at a word, or use the arrow keys.');
+  if (i === null || what !== 'share')
+    return isTouch() ? _('Tap a word to choose it.') : _('Point at a word, or use the arrow keys.');
   const seen = seenKeys(data, value, i);
   return rowReading(seen.value, i, seen.count);
 }

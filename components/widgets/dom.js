@@ -26,6 +26,9 @@ export function make(tag, { dataset, style, attributes, ...properties } = {}, ..
   return element;
 }
 
+/** Returns whether the main pointer is a finger, for which a text says *tap* instead of *point*. */
+export const isTouch = () => matchMedia('(pointer: coarse)').matches;
+
 /** Sets an attribute only if it changes: screen readers announce each write to a live region. */
 export function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);

@@ -155,3 +155,29 @@ def test_the_foot_names_the_answer_first(visit: Callable[..., Page], width: int)
     foot = page.locator(".peek")
     expect(foot).to_be_visible()
     assert box(foot.locator(".says"))["right"] <= box(foot.locator(".name"))["x"]
+
+
+@pytest.mark.parametrize("form", ["words", "matrix"])
+def test_a_phone_says_tap_and_a_computer_says_point(visit: Callable[..., Page], form: str):
+    """The line below the picture names what the visitor has: a finger, or a pointer and keys."""
+    for phone, word in ((True, "Tap"), (False, "Point")):
+        page = visit(phone=phone, page="explore", model="stories-selective", view="mask" if form == "words" else "used",
+                     **{"as": form})
+        readout = page.locator('[data-part="head_map"] .readout')
+        expect(readout).to_contain_text(word)
+
+
+def test_no_chart_of_the_page_heads_is_cut(visit: Callable[..., Page]):
+    page = visit(phone=True, wait=False, page="heads")
+    expect(page.locator('[data-part="figure"] .plot svg')).to_have_count(2, timeout=60_000)
+    page.wait_for_timeout(500)
+    for plot in page.locator('[data-part="figure"] .plot').all():
+        assert plot.evaluate("its => its.scrollWidth - its.clientWidth") <= 0
+
+
+def test_the_colour_scale_is_chosen_on_the_line_of_the_legend(visit: Callable[..., Page]):
+    page = visit(phone=True, page="explore", **{"as": "matrix"})
+    below = page.locator(".below")
+    word, choice = box(below.get_by_text("weight")), box(below.locator(".shading"))
+    assert choice["y"] < word["bottom"] and choice["x"] > word["right"] and choice["right"] <= 390
+    assert box(below.locator(".scale"))["bottom"] <= choice["y"]
