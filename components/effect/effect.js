@@ -127,7 +127,7 @@ function update(state, data) {
   state.title.replaceChildren(make('bdi', { textContent: title }));
   setAttribute(state.rows, 'aria-label', title);
   state.rows.hidden = !predicts;
-  state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
+  state.pager.hidden = total < 2;
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', state.index <= 0);

@@ -10,8 +10,10 @@ import { canvasFont } from '../widgets/canvas.js';
 
 const TOP = 62; // height in px of the row of key tokens, as in layout.js
 const LABEL = 12; // smallest length in px of an axis per token label
-// smallest and usual font size of labels in px; labels are omitted only if even the smallest size does not fit
-const [SMALLEST, USUAL] = [11, 13];
+const SMALLEST = 11; // smallest font size of labels in px; labels are omitted only if even this size does not fit
+
+/** Returns the usual font size of labels in px, which is larger in a lesson's large type. */
+const usual = () => (document.documentElement.hasAttribute('data-teach') ? 15 : 13);
 const MOST = 24; // characters of the longest token label
 const FAINT = 0.55; // opacity of the labels of a chat template's tokens
 const NET = 9; // side in px of the smallest cell with grid lines
@@ -22,7 +24,7 @@ function prepared(canvas, size) {
   canvas.height = size.height * size.ratio;
   const context = canvas.getContext('2d');
   context.scale(size.ratio, size.ratio);
-  context.font = canvasFont(USUAL);
+  context.font = canvasFont(usual());
   return context;
 }
 
@@ -37,7 +39,7 @@ function fitted(context, token, room) {
 /** Returns whether every key's token fits above its column of `cell` px without rotation. */
 export function fitsLevel(columns, cell) {
   const context = document.createElement('canvas').getContext('2d');
-  context.font = canvasFont(USUAL);
+  context.font = canvasFont(usual());
   return columns.every(token => context.measureText(truncate(tokenText(token), MOST)).width <= cell - 6);
 }
 
@@ -94,7 +96,7 @@ function crossOut(context, { x, y, right, bottom }, ink) {
 /** Draws the labels of every n-th token, so that labels do not overlap, and always that of the predicted position. */
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
-  context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
+  context.font = canvasFont(Math.max(SMALLEST, Math.min(usual(), Math.floor(every * size.cell) - 1)));
   // labels of a chat template's tokens are fainter than those of the text
   const ink = place => (context.globalAlpha = matrix.template?.includes(place) ? FAINT : 1);
   const predicted = matrix.predicts === undefined ? [] : [matrix.predicts];
@@ -114,7 +116,7 @@ function labels(context, matrix, size) {
 }
 
 function axes(context, { x, y }) {
-  context.font = canvasFont(USUAL);
+  context.font = canvasFont(usual());
   context.globalAlpha = 0.72;
   context.textAlign = 'right';
   context.textBaseline = 'alphabetic';

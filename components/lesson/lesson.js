@@ -15,7 +15,14 @@ function create(state) {
   const leave = button('leave', _('Leave the lesson'), () => state.send({ type: 'leave' }));
   const stepList = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h3', { tabIndex: -1 });
-  const text = part('p', 'text');
+  const text = part('p', 'text', { id: 'text' });
+  const fold = button('fold', '', () => {
+    state.unfolded = state.text.hidden ? state.place : null;
+    showText(state);
+  });
+  setAttribute(fold, 'aria-controls', 'text');
+  setAttribute(fold, 'aria-label', _('Explanation'));
+  fold.title = _('Explanation');
   const tick = part('span', 'tick');
   const what = part('span', 'what');
   const counter = part('strong', 'counter', { role: 'status' });
@@ -43,7 +50,7 @@ function create(state) {
       { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
       make('header', {}, title, count, teach, leave),
       stepList,
-      make('div', { className: 'instruction' }, heading, text),
+      make('div', { className: 'instruction' }, heading, fold, text),
       question,
       make('div', { className: 'doing' }, task, pageButton),
       make('footer', {}, back, show, status, forth),
@@ -69,7 +76,9 @@ function create(state) {
     teach,
     stepList,
     heading,
+    fold,
     text,
+    unfolded: null,
     task,
     tick,
     what,
@@ -150,6 +159,16 @@ function update(state, data) {
     state.taken = false;
   }
   state.place = place;
+  showText(state);
+}
+
+/** In large type the text is folded once the question is answered: question, task and result need its room. */
+function showText({ data, text, fold, unfolded }) {
+  const { question, teach, place } = data;
+  const canFold = teach && Boolean(question) && (question.chosen !== null || question.right !== null);
+  fold.hidden = !canFold;
+  text.hidden = canFold && unfolded !== place;
+  setAttribute(fold, 'aria-expanded', !text.hidden);
 }
 
 function showSteps({ stepList: list }, steps, place) {
@@ -195,7 +214,12 @@ function showQuestion(state, question, teach) {
     setAttribute(choice, 'aria-pressed', index === (lessonAnswer(state.waiting())?.choice ?? question.chosen));
     setAttribute(choice, 'aria-disabled', question.right !== null);
   });
-  setStarredText(state.because, question.because);
+  // before the result, a class needs no hint, and the task needs the room
+  const isHint = question.right === null && !question.again;
+  const shown = teach && isHint ? '' : question.because;
+  const isNew = state.because.textContent !== shown.replaceAll('*', '');
+  setStarredText(state.because, shown);
+  if (teach && shown && isNew) state.because.scrollIntoView({ block: 'nearest' }); // the card may scroll
 }
 
 export const lesson = defineComponent({

@@ -16,7 +16,7 @@ def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, 
         key: key of the mount.
         pages: key -> title.
         present: key of the current page.
-        section: key of the page to which the current page belongs, if the current page has no link.
+        section: key of the page that is marked in place of the current page, for example in a lesson; empty for none.
         query: the state's query without `?`, which is part of each link.
         on_event: called with {type: page, page, sequence}.
     """

@@ -40,10 +40,11 @@ function update(state, { pages, query, section }) {
   // Elements are reused, so that the focus stays.
   if (state.list.children.length !== pages.length)
     state.list.replaceChildren(...pages.map(([page, title]) => make('a', { textContent: title, dataset: { page } })));
+  // A section (a lesson, the page for teachers) is marked in place of its page, until another page is requested.
+  const marked = section && present === state.data.present ? section : present;
   for (const link of state.list.children) {
     setAttribute(link, 'href', address(query, link.dataset.page, first));
-    if (link.dataset.page === present) setAttribute(link, 'aria-current', 'page');
-    else if (link.dataset.page === section) setAttribute(link, 'aria-current', 'true');
+    if (link.dataset.page === marked) setAttribute(link, 'aria-current', marked === present ? 'page' : 'true');
     else link.removeAttribute('aria-current');
   }
   const title = pages.find(([page]) => page === present)?.[1];

@@ -260,7 +260,7 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     page.get_by_role("button", name="Begin").nth(1).click()
     at(page, Place("gates", 1))
     panel(page).get_by_role("button", name="Large type").click()
-    expect(page.get_by_role("link", name="Explore")).to_be_hidden()
+    expect(page.get_by_role("combobox", name="Examples")).to_be_hidden()
     page.keyboard.press("PageDown")
     at(page, Place("gates", 2))
     expect(page.locator('[data-part="effect"]')).to_have_count(0)
@@ -268,7 +268,7 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     expect(page.locator('[data-part="effect"]')).to_be_visible()
     expect(panel(page).locator(".choice.right")).to_have_css("opacity", "1")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("link", name="Explore")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Examples")).to_be_visible()
     panel(page).get_by_role("button", name="Leave").click()
     # the list of lessons is displayed again
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()

@@ -58,8 +58,13 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
         return result
     pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
-                                  section="lessons" if state.page == TEACHERS else "",
+                                  section="lessons" if is_part_of_lessons(state) else "",
                                   query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL:
         result.append(choosing.part(state.model))
     return result
+
+
+def is_part_of_lessons(state: LabState) -> bool:
+    """Returns whether the page belongs to the page Lessons: the page for teachers, or a page with a lesson's step."""
+    return state.page == TEACHERS or (state.lesson is not None and state.page not in WITHOUT_MODEL)

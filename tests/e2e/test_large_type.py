@@ -1,0 +1,145 @@
+"""A lesson in large type, on a projector of 1280 by 800 and of 1920 by 1080 pixels.
+
+    pytest tests/e2e/test_large_type.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import Place
+from tests.e2e.test_lessons_done import panel, tile
+
+pytestmark = pytest.mark.browser
+
+PROJECTORS = [(1280, 800), (1920, 1080)]
+LANGUAGES = ("en", "zh")
+LEAST = {1280: 24, 1920: 28}  # px on the screen
+# Returns [text, size in px on the screen] of every element with text of its own in the parts of a page.
+SIZES = """parts => {
+    const found = [];
+    const walk = root => {
+        for (const element of root.querySelectorAll('*')) {
+            if (element.shadowRoot) walk(element.shadowRoot);
+            if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
+            if (!element.checkVisibility() || !parts.some(part => element.closest(part))) continue;
+            found.push([element.innerText, parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom]);
+        }
+    };
+    walk(document);
+    return found;
+}"""
+READ = [".instruction .text", ".ask", ".choice", ".task", ".heads .buttons button", ".buttons button", ".gate",
+        ".word bdi", ".answer", ".rows .label", ".rows .numbers", ".peek"]
+
+
+def in_large_type(visit: Callable[..., Page], place: Place, size: tuple[int, int], lang: str = "en") -> Page:
+    """Opens a step after its task, with the right answer."""
+    step = lesson_files.step_at(place)
+    answer = {"say": "abcd"[step.question.right]} if step.question else {}
+    page = visit(wait=False, **{"page": "explore", **step.opens, **step.does}, **answer, lesson=str(place), teach="1",
+                 lang=lang)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    panel(page).locator("h3").wait_for(timeout=60_000)
+    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    page.wait_for_timeout(600)
+    return page
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+@pytest.mark.parametrize("place", ["gates.3", "constant.4", "translation.3", "writers.3"])
+def test_the_buttons_of_a_step_and_their_effect_are_on_one_screen(place: str, size: tuple[int, int], lang: str,
+                                                                  visit: Callable[..., Page]):
+    page = in_large_type(visit, Place.parse(place), size, lang)
+    rows = page.locator('[data-part="effect"] .rows')
+    foot = page.locator(".peek:visible")
+    if foot.count():
+        expect(foot).to_be_in_viewport(ratio=1)
+    else:
+        expect(rows).to_be_in_viewport(ratio=0.25)
+    bottom = foot.bounding_box()["y"] if foot.count() else size[1]
+    needed = [*page.locator('[data-part="heads"] .buttons button').all(),
+              *page.locator('[data-part="heads"] [data-scope="all"]').all(), panel(page).locator(".ask"),
+              panel(page).locator(".forth")]
+    if place.startswith("translation"):
+        needed.append(page.locator('[data-part="written"]'))
+    assert len(needed) >= 5
+    for element in needed:
+        box = element.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= bottom or element.evaluate("its => Boolean(its.closest('.lesson'))")
+        expect(element).to_be_in_viewport(ratio=0.99)
+
+
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+def test_the_whole_matrix_is_on_one_screen_with_the_lesson(size: tuple[int, int], visit: Callable[..., Page]):
+    page = in_large_type(visit, Place("constant", 1), size)
+    matrix = page.locator('[data-part="map"] canvas').first
+    foot = page.locator(".peek:visible")
+    box = matrix.bounding_box()
+    assert box["y"] + box["height"] <= (foot.bounding_box()["y"] if foot.count() else size[1])
+    assert box["x"] >= (lesson := panel(page).bounding_box())["x"] + lesson["width"]
+    expect(tile(page, 1, 2)).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+@pytest.mark.parametrize("place", ["gates.3", "translation.3"])
+def test_what_the_class_reads_is_large(place: str, size: tuple[int, int], lang: str, visit: Callable[..., Page]):
+    page = in_large_type(visit, Place.parse(place), size, lang)
+    panel(page).locator(".fold").click()  # shows the text, which is folded after the answer
+    sizes = page.evaluate(SIZES, READ)
+    assert len(sizes) > 12
+    assert not [found for found in sizes if found[1] < LEAST[size[0]] - 0.1]
+
+
+def test_the_text_is_folded_once_the_question_is_answered(visit: Callable[..., Page]):
+    page = visit(lesson="gates.2", teach="1")
+    text, fold = panel(page).locator(".text"), panel(page).locator(".fold")
+    expect(text).to_be_visible()
+    expect(fold).to_be_hidden()
+    panel(page).locator(".choice").first.click()
+    expect(text).to_be_hidden()
+    fold.click()
+    expect(text).to_be_visible()
+    expect(fold).to_have_attribute("aria-expanded", "true")
+
+
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+def test_undo_reset_link_and_pages_stay_in_large_type(size: tuple[int, int], visit: Callable[..., Page]):
+    page = visit(lesson="gates.2", teach="1")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for name in ("Undo", "Reset", "Copy link"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("link", name="Results")).to_be_in_viewport(ratio=1)
+    assert page.locator(".st-key-header").bounding_box()["height"] < 50
+
+
+def test_a_lesson_is_marked_as_a_part_of_the_page_lessons(visit: Callable[..., Page]):
+    page = visit(lesson="gates.2")
+    expect(page.locator("nav a[aria-current]")).to_have_text("Lessons")
+    page.get_by_role("link", name="Length").click()
+    page.get_by_role("link", name="Lessons").click()
+    expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
+    page = visit(page="explore")
+    expect(page.locator("nav a[aria-current]")).to_have_text("Explore")
+
+
+@pytest.mark.parametrize("teach", ["0", "1"])
+@pytest.mark.parametrize("place", ["translation.3", "constant.4"])
+def test_the_answer_and_its_heading_are_not_cut(place: str, teach: str, visit: Callable[..., Page]):
+    step = lesson_files.step_at(Place.parse(place))
+    page = visit(**{"page": "explore", **step.opens, **step.does}, lesson=place, teach=teach,
+                 say="abcd"[step.question.right] if step.question else "x")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    effect = page.locator('[data-part="effect"]')
+    expect(effect.locator(".answer bdi")).not_to_be_empty()
+    page.wait_for_timeout(500)
+    for element in (effect.locator(".answer bdi"), effect.locator(".head h2")):
+        assert element.evaluate("its => its.scrollWidth - its.clientWidth") <= 1
+        assert element.evaluate("its => its.scrollHeight - its.clientHeight") <= 8
