@@ -21,22 +21,27 @@ def test_the_class_takes_45_minutes_and_each_of_its_steps_is_a_link_that_opens_i
     app = opened(page="teachers")
     assert not app.exception
     text = "\n".join(its.value for its in app.markdown)
+    folded = "\n".join(its.value for answer in app.expander for its in answer.markdown)
     places = [place for part in PLAN for place in part.steps]
     links = re.findall(r"\]\([^)?]*\?([^)]+)\)", text)
-    assert [read_query(dict(parse_qsl(link)))[0].lesson for link in links] == places
+    states = [read_query(dict(parse_qsl(link)))[0] for link in links]
+    assert [state.lesson for state in states] == places and all(state.teach for state in states)
     for place in places:
         question = step_at(place).question
         if question is not None:
-            assert f"**({CHOICES[question.right]})** {question.because}" in text and question.ask in text
+            answer = f"**({CHOICES[question.right]})** {question.because}"
+            assert answer in folded and question.ask in text and question.ask not in folded
 
 
 @pytest.mark.parametrize("language", ["zh"])
 def test_its_links_keep_the_language(language: str):
     text = "\n".join(its.value for its in opened(page="teachers", lang=language).markdown)
-    assert len(re.findall(rf"\?lesson=[a-z]+\.\d&lang={language}\)", text)) == sum(len(part.steps) for part in PLAN)
+    assert len(re.findall(rf"\?lesson=[a-z]+\.\d&teach=1&lang={language}\)", text)) == sum(len(part.steps) for part in PLAN)
 
 
 def test_the_lessons_page_leads_there():
     app = opened(page="lessons")
+    keys = [button.key for button in app.button]
+    assert keys.index("teachers-link") < min(keys.index(key) for key in keys if key.startswith("take "))
     app.button(key="teachers-link").click().run()
     assert not app.exception and any("45" in its.value for its in app.markdown)

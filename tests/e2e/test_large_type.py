@@ -79,7 +79,7 @@ def test_the_buttons_of_a_step_and_their_effect_are_on_one_screen(place: str, si
 @pytest.mark.parametrize("size", PROJECTORS, ids=str)
 def test_the_whole_matrix_is_on_one_screen_with_the_lesson(size: tuple[int, int], visit: Callable[..., Page]):
     page = in_large_type(visit, Place("constant", 1), size)
-    matrix = page.locator('[data-part="map"] canvas').first
+    matrix = page.locator('[data-part="head_map"] canvas').first
     foot = page.locator(".peek:visible")
     box = matrix.bounding_box()
     assert box["y"] + box["height"] <= (foot.bounding_box()["y"] if foot.count() else size[1])
@@ -143,3 +143,17 @@ def test_the_answer_and_its_heading_are_not_cut(place: str, teach: str, visit: C
     for element in (effect.locator(".answer bdi"), effect.locator(".head h2")):
         assert element.evaluate("its => its.scrollWidth - its.clientWidth") <= 1
         assert element.evaluate("its => its.scrollHeight - its.clientHeight") <= 8
+
+
+def test_the_answers_of_the_page_for_teachers_are_folded_except_in_print(visit: Callable[..., Page]):
+    page = visit(wait=False, page="teachers")
+    question = lesson_files.step_at(Place("gates", 2)).question
+    assert question is not None
+    answer = page.locator(".st-key-teachers details").first.locator("li, p").last
+    page.locator(".st-key-teachers details").first.wait_for(timeout=60_000)
+    expect(page.locator(".st-key-teachers details[open]")).to_have_count(0)
+    seen = "its => its.checkVisibility({ contentVisibilityAuto: true }) && its.getBoundingClientRect().height > 5"
+    assert not answer.evaluate(seen)
+    page.emulate_media(media="print")
+    assert answer.evaluate(seen)
+    expect(answer).to_contain_text(question.because.replace("*", "")[:12])

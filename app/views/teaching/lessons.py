@@ -23,14 +23,14 @@ def _draw() -> None:
     st.markdown(_("{n} lessons of {least} to {most} steps, each about one idea: you guess, you try it, and the model "
                   "answers. Your own text and plan come back when you leave a lesson.", n=len(counts),
                   least=min(counts), most=max(counts)))
+    st.button(_("For teachers: a class of 45 minutes"), key="teachers-link", type="tertiary", on_click=events.go_to,
+              args=(TEACHERS,))
     with st.container(key="cards"):  # style.css sets as many cards in a row as fit
         following = _following()
         for number, lesson in enumerate(lessons(), 1):
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson, lesson.key == following)
     with st.container(horizontal=True):
-        st.button(_("For teachers: a class of 45 minutes"), key="teachers-link", on_click=events.go_to,
-                  args=(TEACHERS,))
         st.button(_("Show the first page again"), key="start", on_click=lesson_events.restart)
 
 

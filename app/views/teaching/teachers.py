@@ -68,7 +68,7 @@ def _draw() -> None:
     with st.container(key="teachers"):  # style.css leaves out the header in print
         st.markdown("#### " + _("A class of {n} minutes", n=sum(part.minutes for part in PLAN)))
         st.markdown(_("For teachers: a first class on attention, for students who know what a probability is. Print "
-                      "this page with the browser (Ctrl+P)."))
+                      "this page with the browser (Ctrl+P); the answers are then unfolded."))
         base = address()
         begin = 0
         for number, part in enumerate(PLAN, 1):
@@ -84,16 +84,18 @@ def _draw() -> None:
 
 def _step(place: Place, base: str) -> None:
     step, this_lesson = step_at(place), lesson(place.lesson)
-    link = f"{base}?lesson={place}" + ("" if _english() else f"&lang={session.history().present.language}")
+    link = f"{base}?lesson={place}&teach=1" + ("" if _english() else f"&lang={session.history().present.language}")
     lines = [f"**{plain(_(this_lesson.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
              _("Task: {task}", task=_(step.task))]
     if step.question is not None:
         choices = ", ".join(f"({letter}) {_(choice)}" for letter, choice in zip(CHOICES, step.question.choices,
                                                                                  strict=False))
         right = f"**({CHOICES[step.question.right]})**"
-        lines += [_("Question: {ask} {choices}", ask=_(step.question.ask), choices=choices),
-                  _("Answer: {right} {because}", right=right, because=_(step.question.because))]
+        lines.append(_("Question: {ask} {choices}", ask=_(step.question.ask), choices=choices))
     st.markdown("\n".join(f"- {line}" if index else line + "\n" for index, line in enumerate(lines)))
+    if step.question is not None:  # folded, because a class may see the page
+        with st.expander(_("Answer and reason")):
+            st.markdown(f"{right} {_(step.question.because)}")
 
 
 def _english() -> bool:
