@@ -90,12 +90,11 @@ def _step(place: Place, base: str) -> None:
     if step.question is not None:
         choices = ", ".join(f"({letter}) {_(choice)}" for letter, choice in zip(CHOICES, step.question.choices,
                                                                                  strict=False))
-        right = f"**({CHOICES[step.question.right]})**"
         lines.append(_("Question: {ask} {choices}", ask=_(step.question.ask), choices=choices))
     st.markdown("\n".join(f"- {line}" if index else line + "\n" for index, line in enumerate(lines)))
     if step.question is not None:  # folded, because a class may see the page
         with st.expander(_("Answer and reason")):
-            st.markdown(f"{right} {_(step.question.because)}")
+            st.markdown(f"**({CHOICES[step.question.right]})** {_(step.question.because)}")
 
 
 def _english() -> bool:
