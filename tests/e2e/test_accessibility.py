@@ -70,6 +70,15 @@ def test_no_violation(visit, name: str, language: str, dark: bool):
     assert not violations(page)
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)], ids=str)
+def test_no_violation_in_large_type(visit, size: tuple[int, int]):
+    page = visit(lesson="constant.1", teach="1", say="a")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.locator(".fold").wait_for()
+    page.wait_for_timeout(1000)
+    assert not violations(page)
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_violation_where_tokens_are_forgotten(visit, dark: bool):
     text = "x=1; y=3; x=7; y=5; x=?"
