@@ -124,7 +124,6 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
         with column:
             _name(one)
             mount(components[f"heads {index}"])
-            _quality(one)
     if not state.compared:
         with columns[1]:
             companions.offer(first.name)
@@ -169,10 +168,6 @@ def _beside(compared: Sequence[Compared], what: str) -> list[DeltaGenerator]:
 def _name(one: Compared) -> None:
     # a heading, because everything up to the next heading is about this model
     st.markdown(f"##### {literal(model_label(one.lab.name))}")
-
-
-def _quality(one: Compared) -> None:
-    """Displays the score of the model; below its grid, so that the grids of several models start at one height."""
     with contextlib.suppress(ValueError, CheckpointError):  # an external model has no card
         st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
 
