@@ -223,7 +223,9 @@ def test_heads_are_picked_by_keys(visit):
     chips = page.locator(CHIPS)
     expect(chips).to_have_text(re.compile("^1.3"))
     page.keyboard.press("Escape")  # closes the list
-    page.locator(".st-key-picked").get_by_role("button", name="Prune").press("Enter")
+    prune = page.locator(".st-key-picked").get_by_role("button", name="Prune")
+    expect(prune).to_be_enabled()  # the server enables it for the picked head
+    prune.press("Enter")
     expect(page.get_by_role("gridcell", name=re.compile("^layer 1, head 3, pruned"))).to_have_count(1)
 
 
