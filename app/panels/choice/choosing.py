@@ -50,9 +50,9 @@ def part(model: str) -> Part:
     """
     own_entries = entries([model])
     task, title = (_(own_entries[0].task.title), name_of(own_entries[0])) if own_entries else ("", model)
-    visitor_models = [{"name": entry.name, "title": name_of(entry), "line": _(entry.task.title)}
-            for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
-    return chooser.part(key="chooser", model=model, task=task, title=title, foreign=visitor_models,
+    imported = [{"name": entry.name, "title": name_of(entry), "line": _(entry.task.title)}
+                for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
+    return chooser.part(key="chooser", model=model, task=task, title=title, foreign=imported,
                         short=title if foreign.is_foreign(model) else model_label(model), on_event=events.on_chooser)
 
 

@@ -34,10 +34,14 @@ def _draw() -> None:
         st.button(_("Show the first page again"), key="start", on_click=lesson_events.restart)
 
 
+def _places(lesson: Lesson) -> list[Place]:
+    """Returns all steps of a lesson."""
+    return [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
+
+
 def _left(lesson: Lesson) -> list[Place]:
     """Returns the steps that the visitor has not completed."""
-    places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
-    return [place for place in places if place not in visit.current().ticked]
+    return [place for place in _places(lesson) if place not in visit.current().ticked]
 
 
 def _following() -> str:
@@ -46,8 +50,7 @@ def _following() -> str:
 
 
 def _card(number: int, lesson: Lesson, follows: bool) -> None:
-    places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
-    left = _left(lesson)
+    places, left = _places(lesson), _left(lesson)
     st.markdown(f"##### {number}. {plain(_(lesson.title))}")
     st.markdown(plain(_(lesson.about)))
     st.caption(_("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level])))
