@@ -24,9 +24,10 @@ from starlette.routing import Route  # noqa: E402
 
 from app import library_route, route  # noqa: E402
 from app.server import health, logs, streamlit_internals  # noqa: E402
-from app.server.requests import connections, gate, static_files  # noqa: E402
+from app.server.requests import connections, first_paint, gate, static_files  # noqa: E402
 from app.state.lab_state import first_example  # noqa: E402
 from components.library import address  # noqa: E402
+from components.mounting import style_element  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
@@ -58,4 +59,5 @@ streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
                                library_route.route(prefix)],
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
                                               local=not hub.access().hosted, preload=f"{prefix}/{address()}"),
+                                   Middleware(first_paint.FirstPaint, style=style_element()),
                                    Middleware(static_files.StaticFiles, prefix=prefix)])

@@ -18,7 +18,6 @@ from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
 from components.library import library  # noqa: E402
-from components.mounting import page_style  # noqa: E402
 
 
 @st.fragment
@@ -63,7 +62,6 @@ def at(page: str) -> Callable[[], None]:
 
 st.set_page_config(page_title="Attention Lab", page_icon=ROOT / "assets" / "icon.svg", layout="wide",
                    initial_sidebar_state="collapsed")
-st.html(page_style())
 serving.prepare()
 try:
     default_model()

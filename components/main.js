@@ -3,6 +3,7 @@
 import { pageData } from './core/page_data.js';
 import { applyStyle } from './runtime/component.js';
 import { listenToPage } from './runtime/listen.js';
+import { setPageStyle } from './runtime/streamlit.js';
 import { listenForTips } from './widgets/tip.js';
 
 /** @type {Record<string, {render: Function, unmount: Function}>} */
@@ -28,6 +29,7 @@ export const unmount = (name, parentElement) => components[name].unmount(parentE
 /** Stores the data that Python sends with the code, and starts to listen to the page's events. */
 export function start(data) {
   Object.assign(pageData, data);
+  setPageStyle(data.pageStyle);
   listenToPage();
   listenForTips();
 }

@@ -19,6 +19,7 @@ from components.channel import OnEvent as OnEvent
 from components.payload import pack
 
 FOLDER = Path(__file__).parent
+STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
 # the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
@@ -117,8 +118,17 @@ def styles() -> dict[str, str]:
 
 @functools.cache
 def page_style() -> str:
-    """Returns assets/style.css, which styles Streamlit's own elements, as HTML; it is sent with every run."""
-    return f"<style>{_short((FOLDER.parent / 'assets' / 'style.css').read_text('utf-8'))}</style>"
+    """Returns assets/style.css, which styles Streamlit's own elements, without comments and line breaks."""
+    return _short((FOLDER.parent / "assets" / "style.css").read_text("utf-8"))
+
+
+def style_element() -> str:
+    """Returns `page_style` as an HTML element, which app/host.py inserts into the page before its first paint.
+
+    If the page lacks this element, or has it from an earlier version of the app, the library adds or replaces it
+    (components/runtime/streamlit.js).
+    """
+    return f'<style id="{STYLE_ID}">{page_style()}</style>'
 
 
 def _short(css: str) -> str:

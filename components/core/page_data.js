@@ -1,11 +1,13 @@
-// The data that Python sends with the code: colours, texts, the glossary, style sheets, the themes of charts, and the
-// citation. `embedded` is true in a notebook, where other elements of the page are not ours.
+// The data that Python sends with the code: colours, texts, the glossary, the style sheets of components (`styles`) and of
+// Streamlit's elements (`pageStyle`), the themes of charts, and the citation. `embedded` is true in a notebook, where
+// other elements of the page are not ours.
 
 export const pageData = {
   colours: {},
   texts: {},
   glossary: {},
   styles: {},
+  pageStyle: '',
   figures: {},
   citation: '',
   embedded: false,

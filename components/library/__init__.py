@@ -13,7 +13,7 @@ from app import texts
 from components.colours import COLOURS
 from components.library.bundle import bundle
 from components.library.citation import bibtex
-from components.mounting import FOLDER, styles
+from components.mounting import FOLDER, page_style, styles
 from figures import export, theme
 
 ENTRY = FOLDER / "main.js"
@@ -51,7 +51,8 @@ def _content() -> tuple[str, str]:
     return bundle(ENTRY, component_modules()), (
         f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
         f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
-        f"figures: {json.dumps(_figures())}, citation: {json.dumps(bibtex())} }}")
+        f"pageStyle: {json.dumps(page_style())}, figures: {json.dumps(_figures())}, "
+        f"citation: {json.dumps(bibtex())} }}")
 
 
 @functools.cache

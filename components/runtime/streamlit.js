@@ -10,6 +10,7 @@ const MENU = 'stMainMenu';
 const THEME_ENTRY = 'stMainMenuItem-theme-'; // data-testid of a theme's entry in that menu, before the theme's name
 // key of the local storage under which Streamlit stores the chosen theme's name
 const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
+const STYLE_ID = 'attention-lab-style'; // of the element with the style sheet (components/mounting.py)
 const TABLE = 'stTable'; // data-testid of a table; its only child scrolls
 const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
 const MENU_TIME = 5000; // ms within which the menu must open
@@ -43,6 +44,19 @@ export function chosenTheme() {
   } catch {
     return 'System'; // no theme is stored, or the browser forbids storage
   }
+}
+
+/**
+ * Gives the page the style sheet of Streamlit's elements (assets/style.css). The page has it from the server; here it is
+ * added to the page of a server without app/host.py, and replaced on a page that stays open during an update of the app.
+ */
+export function setPageStyle(sheet) {
+  let element = document.getElementById(STYLE_ID);
+  if (!element) {
+    element = Object.assign(document.createElement('style'), { id: STYLE_ID });
+    document.body.append(element); // the last element, because it overrides styles that Streamlit adds to the head
+  }
+  if (element.textContent !== sheet) element.textContent = sheet;
 }
 
 /** Makes each table that is wider than its place a stop of the tab key, so that the arrow keys can scroll it. */

@@ -6,7 +6,6 @@ pytest tests/app/test_gate.py
 from __future__ import annotations
 
 import asyncio
-import gzip
 import logging
 import re
 import socket
@@ -24,7 +23,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.server import health, limits, logs
-from app.server.requests import connections, first_paint, gate, messages, uploads
+from app.server.requests import connections, gate, messages, uploads
 from app.server.requests.gate import Gate
 from app.state.lab_state import first_example
 
@@ -370,27 +369,3 @@ def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
     logging.getLogger("streamlit").warning(message)
     logging.getLogger("streamlit").warning("%s", message)
     assert [record.getMessage() for record in caplog.records] == [line, line]
-
-
-@pytest.mark.parametrize(("kind", "coded", "changed"), [
-    ("text/html; charset=utf-8", False, True), ("text/html", True, True), ("text/javascript", False, False)])
-def test_a_page_starts_in_its_theme_and_nothing_else_is_changed(kind: str, coded: bool, changed: bool):
-    page, sent = b"<html><head></head><body></body></html>", []
-    body = gzip.compress(page) if coded else page
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def respond() -> None:
-        wrapped = first_paint.themed_start(send)
-        encoding = [(b"content-encoding", b"gzip")] if coded else []
-        await wrapped({"type": "http.response.start", "status": 200, "headers": [
-            (b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), *encoding]})
-        await wrapped({"type": "http.response.body", "body": body[:9], "more_body": True})
-        await wrapped({"type": "http.response.body", "body": body[9:]})
-
-    run(respond())
-    answer = b"".join(message.get("body", b"") for message in sent)
-    assert dict(sent[0]["headers"])[b"content-length"] == str(len(answer)).encode()
-    assert (gzip.decompress(answer) if coded else answer) == (
-        page.replace(b"</head>", first_paint.head().encode() + b"</head>") if changed else page)

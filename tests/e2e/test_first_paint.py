@@ -1,4 +1,4 @@
-"""The background before the app is drawn is that of the chosen theme, else of the system's, under the page's policy.
+"""The page is drawn with the theme's background and with our style sheet from its first frame on.
 
 pytest tests/e2e/test_first_paint.py
 """
@@ -9,6 +9,8 @@ import pytest
 import streamlit
 from playwright.sync_api import Browser
 
+from components.mounting import page_style
+
 pytestmark = pytest.mark.browser
 
 
@@ -17,7 +19,10 @@ pytestmark = pytest.mark.browser
     ("", "dark", "dark"), ("", "light", None), ("{", "dark", "dark")])
 def test_nothing_flashes_before_the_app_is_drawn(browser: Browser, address: str, stored: str, system: str,
                                                  expected: str | None):
-    """Streamlit's scripts are blocked, so the page stays as the browser paints it first."""
+    """The background is that of the chosen theme, else of the system's, under the page's policy.
+
+    Streamlit's scripts are blocked, so the page stays as the browser paints it first.
+    """
     context = browser.new_context(color_scheme=system)  # the content security policy holds
     if stored:
         context.add_init_script(f"localStorage.setItem('stActiveTheme-/-v2', {stored!r})")
@@ -30,4 +35,43 @@ def test_nothing_flashes_before_the_app_is_drawn(browser: Browser, address: str,
     assert found == ("rgba(0, 0, 0, 0)" if colour is None else
                      f"rgb({', '.join(str(int(colour[i:i + 2], 16)) for i in (0, 2, 4))})")
     assert not complaints
+    context.close()
+
+
+# window.positions: the distances in pixels of the header from the left, of all frames
+POSITIONS = """
+window.positions = new Set();
+const look = () => {
+  const header = document.querySelector('.st-key-header');
+  if (header) window.positions.add(Math.round(header.getBoundingClientRect().x));
+  requestAnimationFrame(look);
+};
+look();
+"""
+
+
+def test_the_style_is_there_before_the_first_element(browser: Browser, address: str):
+    """On a slow machine, Streamlit draws the header 0.4 s before an element of Streamlit that has a style sheet."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.add_init_script(POSITIONS)
+    page = context.new_page()
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    page.goto(f"{address}/?page=explore")
+    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    assert page.evaluate("[...window.positions]") == [19]
+    context.close()
+
+
+@pytest.mark.parametrize("change", ["element.remove()", "element.textContent = 'b { color: red }'"])
+def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser, address: str, change: str):
+    """Without app/host.py the page lacks the style; a page that is open during an update of the app has an older one.
+    """
+    context = browser.new_context()
+    context.add_init_script("document.addEventListener('DOMContentLoaded', () => {"
+                            "  const element = document.getElementById('attention-lab-style');"
+                            f"  window.served = element.textContent; {change}; }})")
+    page = context.new_page()
+    page.goto(f"{address}/?page=explore")
+    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    assert page.locator("#attention-lab-style").text_content() == page.evaluate("window.served") == page_style()
     context.close()

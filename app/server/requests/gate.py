@@ -82,7 +82,7 @@ class Gate:
                     with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
-            await self._app(scope, receive, first_paint.themed_start(self._with_headers(headers, send)))
+            await self._app(scope, receive, self._with_headers(headers, send))
 
     def _without_base(self, path: str) -> str:
         """Returns the path without the base path, as in Streamlit's routes; any other path is unchanged."""
