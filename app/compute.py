@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Sequence
 
 from app.content.heads import AnyTrace as AnyTrace
 from app.content.heads import tiles_of as tiles_of
@@ -21,7 +22,7 @@ from models.loading import own
 from models.prompt import LONGEST_TEXT, Prompt
 from models.studies.corpus import lengths
 from models.tasks.base import Reader
-from models.trace import Layer, bytes_of_maps
+from models.trace import Layer, Output, bytes_of_maps
 
 LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
@@ -32,6 +33,7 @@ PICTURES_FIRST = 0.05
 WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
 LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, the cost grows with the square of the length
 LONG = 2000  # number of characters above which tokenizing would make other visitors wait too long
+
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTrace]:
     """Returns the baseline trace and the trace under the plan, cached.
@@ -120,6 +122,18 @@ def _beam_passes(prompt: Prompt) -> int:
 def _is_large(lab: Lab, prompt: Prompt) -> bool:
     n = len(prompt.ids)
     return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
+
+
+def existing_index(outputs: Sequence[Output], index: int) -> int:
+    """Returns the index of the prediction that a page shows: `index`, or the last if there is no such prediction.
+
+    The index in a link stays when the text becomes shorter.
+
+    Args:
+        outputs: the predictions of a trace, at least one.
+        index: index of the chosen prediction, from 0; any other number means the last prediction.
+    """
+    return index if 0 <= index < len(outputs) else len(outputs) - 1
 
 
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:

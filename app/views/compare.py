@@ -241,8 +241,8 @@ def answer(before: Output, after: Output) -> Answer:
 
 def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
     """Returns the prediction that is shown; by default the last prediction."""
-    outputs, index = seen.outputs, one.state.prediction
-    return (outputs[index] if 0 <= index < len(outputs) else outputs[-1]) if outputs else None
+    outputs = seen.outputs
+    return outputs[compute.existing_index(outputs, one.state.prediction)] if outputs else None
 
 
 def prediction_title(compared: Sequence[Compared]) -> str:

@@ -15,6 +15,7 @@ import pytest
 import models
 from app import compute
 from app.content import effect
+from app.panels.answer import by_layer, writers
 from app.panels.prompt import heads, picture
 from app.server import caches
 from app.server.caches import ByteCache
@@ -41,6 +42,23 @@ def empty(monkeypatch):
     """Replaces the caches by empty ones with the size limits of the app."""
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     monkeypatch.setattr(caches, "layers", ByteCache(caches.LAYER_BYTES))
+
+
+@pytest.mark.parametrize(("index", "shown"), [(0, 0), (2, 2), (3, 2), (999, 2), (-1, 2), (-2, 2)])
+def test_a_prediction_that_the_text_does_not_have_gives_way_to_the_last(index: int, shown: int):
+    outputs = [models.Output(position, numpy.ones(1, numpy.float32), ("a",)) for position in range(3)]
+    assert compute.existing_index(outputs, index) == shown
+
+
+@pytest.mark.parametrize("part", [heads.large_part, writers.part, by_layer.part])
+def test_panels_show_the_last_prediction_of_a_text_that_became_shorter(part, monkeypatch):
+    visiting(monkeypatch)
+    lab = models.load("assignment-softmax")
+    before, after = compute.traces_of(lab, compute.read(lab, "x=1; y=2; x=?; y=?"), HeadPlan())
+    assert len(before.outputs) == 2
+    first, last, missing = (part(lab, LabState(model=lab.name, prediction=index), before, after).payload
+                            for index in (0, 1, 7))
+    assert missing == last != first
 
 
 def test_the_same_question_is_answered_from_memory(empty):

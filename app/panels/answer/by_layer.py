@@ -8,7 +8,7 @@ from numpy import ndarray
 from app import compute
 from app.compute import AnyTrace
 from app.panels.answer import measures
-from app.state.lab_state import LAST, LabState
+from app.state.lab_state import LabState
 from app.texts import _, spelt
 from components.lens import lens
 from components.mounting import Part
@@ -31,8 +31,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     except ValueError as error:
         return lens.part(key="layers", message=_(str(error)), model=lab.name)
     tokens = spelt(old.tokens)
-    is_valid = -len(before.outputs) <= state.prediction < len(before.outputs)
-    position = before.outputs[state.prediction if is_valid else LAST].position
+    position = before.outputs[compute.existing_index(before.outputs, state.prediction)].position
     words, ids = _words(old, new)
     return lens.part(
         key="layers", tokens=[tokens[i] for i in old.positions], words=words, before=(ids[0], old.probabilities),

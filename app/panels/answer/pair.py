@@ -85,6 +85,7 @@ def shown_index(lab: Lab, state: LabState, before: AnyTrace) -> int:
 
 def _patching(lab: Lab, state: LabState, before: AnyTrace) -> HeadPatching:
     prompt = before.prompt.with_source(compute.read(lab, state.source))
-    last = not 0 <= state.prediction < len(before.outputs)
-    position = None if last and TARGET in before.rows else before.outputs[LAST if last else state.prediction].position
+    index = compute.existing_index(before.outputs, state.prediction)
+    chooses = index != state.prediction and TARGET in before.rows  # the first prediction that differs
+    position = None if chooses else before.outputs[index].position
     return measures.patching(lab, prompt, state.explanation.what, position)

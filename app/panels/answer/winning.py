@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from app import compute
 from app.compute import AnyTrace
 from app.markdown import literal
 from app.server import serving
@@ -55,7 +56,7 @@ def output_of(state: LabState, before: AnyTrace) -> Output:
 
 
 def _index(state: LabState, before: AnyTrace) -> int:
-    return state.prediction if 0 <= state.prediction < len(before.outputs) else len(before.outputs) - 1
+    return compute.existing_index(before.outputs, state.prediction)
 
 
 def wanted(state: LabState, output: Output) -> int:

@@ -10,7 +10,7 @@ from app import compute
 from app.compute import AnyTrace
 from app.panels.answer import measures
 from app.state.handlers.answer_events import on_answer
-from app.state.lab_state import LAST, LabState
+from app.state.lab_state import LabState
 from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.contributions import contributions
@@ -84,8 +84,7 @@ def _attribution(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -
 
 
 def _output(state: LabState, after: AnyTrace) -> Output:
-    exists = -len(after.outputs) <= state.prediction < len(after.outputs)
-    return after.outputs[state.prediction if exists else LAST]
+    return after.outputs[compute.existing_index(after.outputs, state.prediction)]
 
 
 def _measure(lab: Lab, state: LabState) -> str:

@@ -6,7 +6,7 @@ from app import compute
 from app.panels.page.text import Reading
 from app.state import session, visit
 from app.state.handlers import lesson_events
-from app.state.lab_state import LAST, PAGES, SHOWN, LabState
+from app.state.lab_state import PAGES, SHOWN, LabState
 from app.state.lessons.conditions import Condition, Outcome
 from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
@@ -84,7 +84,7 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
 def _label(outputs: tuple[Output, ...], index: int) -> str:
     if not outputs:
         return ""
-    output = outputs[index if LAST < index < len(outputs) else LAST]
+    output = outputs[compute.existing_index(outputs, index)]
     return output.names[output.top()[0]]
 
 

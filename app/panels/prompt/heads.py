@@ -13,7 +13,7 @@ from app.content import heads as content
 from app.panels.answer import why
 from app.panels.prompt import saved_model
 from app.state.handlers import head_events
-from app.state.lab_state import FIRST_PAGE, LAST, LabState
+from app.state.lab_state import FIRST_PAGE, LabState
 from app.texts import _
 from components.head_map import head_map
 from components.heads import heads
@@ -78,9 +78,9 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
 
 
 def _output(trace: AnyTrace, state: LabState) -> Output | None:
-    """Returns the prediction that the effect panel shows."""
-    exists = -len(trace.outputs) <= state.prediction < len(trace.outputs)
-    return trace.outputs[state.prediction if exists else LAST] if trace.outputs else None
+    """Returns the prediction that the effect panel shows; None if the text has no prediction."""
+    outputs = trace.outputs
+    return outputs[compute.existing_index(outputs, state.prediction)] if outputs else None
 
 
 def remarks(lab: Lab, state: LabState) -> list[str]:
