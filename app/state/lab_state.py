@@ -131,7 +131,7 @@ class LabState:
         sampling: temperature, top-p and seed of the continuation.
         lesson: the open step of a lesson; None outside lessons.
         answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
-        teach: True for the display in a classroom: large type, and only the lesson, the map and the effect.
+        teach: True for the display in a classroom: large type; in a lesson, only the lesson, the map and the effect.
         language: language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not
             translated.
         search: settings of the section `needs` (minimal heads).

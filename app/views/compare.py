@@ -105,7 +105,7 @@ DIRECT = frame.Direct(depends, parts, late_parts, later=later)
 
 
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:
-    if not state.lesson:
+    if not state.lesson and not state.teach:
         st.caption(_("This page shows up to four models with the same text and the same changes to their heads."))
         if not state.compared:
             st.button(_("Example: only one of two models finds the value of x"), key="example-compare",
@@ -118,8 +118,9 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
         return
     if unequal := trained_unequally(compared):
         st.caption(unequal)
-    st.caption(_("Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention."))
-    columns = _beside(compared, "heads")
+    if not state.teach or state.lesson:
+        st.caption(_("Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention."))
+    columns = _beside(compared, "heads" if state.compared else "offers")
     for index, (one, column) in enumerate(zip(compared, columns, strict=False)):
         with column:
             _name(one)
@@ -159,17 +160,18 @@ def _readable(models: Mapping[str, Compared | str]) -> list[Compared]:
 def _beside(compared: Sequence[Compared], what: str) -> list[DeltaGenerator]:
     """Returns one column per model, but at least two, so that the first column keeps its width when a model is added.
 
-    On a narrow screen style.css sets two columns in a row.
+    On a narrow screen style.css sets two columns in a row. It also aligns the elements of `_name`, and what follows it.
     """
     with st.container(key=f"beside-{what}"):
         return st.columns(max(2, len(compared)), gap="small")
 
 
 def _name(one: Compared) -> None:
-    # a heading, because everything up to the next heading is about this model
-    st.markdown(f"##### {literal(model_label(one.lab.name))}")
-    with contextlib.suppress(ValueError, CheckpointError):  # an external model has no card
-        st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
+    with st.container():  # one element, with or without a score
+        # a heading, because everything up to the next heading is about this model
+        st.markdown(f"##### {literal(model_label(one.lab.name))}")
+        with contextlib.suppress(ValueError, CheckpointError):  # an external model has no card
+            st.caption(_("Held-out text: {score}", score=literal(_(card.headline(card.card_of(one.lab.name))))))
 
 
 def _entropies(compared: Sequence[Compared]) -> None:

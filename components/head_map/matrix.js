@@ -15,7 +15,7 @@ const BELOW = 12; // space in px below a matrix in large type
  * the whole picture must be visible. Otherwise returns Infinity.
  */
 function roomOf(element) {
-  if (!document.documentElement.hasAttribute('data-teach')) return Infinity;
+  if (!document.documentElement.hasAttribute('data-large')) return Infinity;
   const scrolled = mainElement()?.scrollTop ?? 0;
   return (innerHeight - element.getBoundingClientRect().top - scrolled - BELOW) / (element.currentCSSZoom ?? 1);
 }
@@ -47,9 +47,10 @@ export function createMatrix(onPoint, onChoose) {
   const draw = () => {
     if (!now || !element.clientWidth) return;
     // large type zooms the page, so the canvas needs more pixels
-    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1);
+    const zoom = element.currentCSSZoom ?? 1;
+    const ratio = (globalThis.devicePixelRatio || 1) * zoom;
     const layout = mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
-    size = { ...layout, level: fitsLevel(now.columns, layout.cell) };
+    size = { ...layout, zoom, level: fitsLevel(now.columns, layout.cell) };
     element.style.height = `${size.height}px`;
     drawMatrix(lower, picture, now, size, colours());
     drawCrosshair(upper, at, now, size, colours());

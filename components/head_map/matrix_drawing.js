@@ -1,19 +1,17 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), own, causal, sink, template, predicts, pruned, opacity}; `size` is the result of mapLayout with `level`,
-// which is true if key tokens are not rotated.
+// {rows, columns (tokens), own, causal, sink, template, predicts, pruned, opacity}; `size` is the result of mapLayout
+// with `level`, which is true if key tokens are not rotated, and `zoom`, the px of the screen for one px (large type).
 
-import { labelledTokens } from '../core/attention/layout.js';
+import { labelledTokens, labelSize } from '../core/attention/layout.js';
 import { hiddenCells } from '../core/attention/pattern.js';
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
 
 const TOP = 62; // height in px of the row of key tokens, as in layout.js
-const LABEL = 12; // smallest length in px of an axis per token label
-const SMALLEST = 11; // smallest font size of labels in px; labels are omitted only if even this size does not fit
 
-/** Returns the usual font size of labels in px, which is larger in a lesson's large type. */
-const usual = () => (document.documentElement.hasAttribute('data-teach') ? 15 : 13);
+/** Returns the usual font size of labels in px, which is larger in large type. */
+const usual = () => (document.documentElement.hasAttribute('data-large') ? 15 : 13);
 const MOST = 24; // characters of the longest token label
 const FAINT = 0.55; // opacity of the labels of a chat template's tokens
 const NET = 9; // side in px of the smallest cell with grid lines
@@ -95,8 +93,8 @@ function crossOut(context, { x, y, right, bottom }, ink) {
 
 /** Draws the labels of every n-th token, so that labels do not overlap, and always that of the predicted position. */
 function labels(context, matrix, size) {
-  const every = Math.ceil(LABEL / size.cell);
-  context.font = canvasFont(Math.max(SMALLEST, Math.min(usual(), Math.floor(every * size.cell) - 1)));
+  const { every, size: px } = labelSize(size.cell, usual(), size.zoom);
+  context.font = canvasFont(px);
   // labels of a chat template's tokens are fainter than those of the text
   const ink = place => (context.globalAlpha = matrix.template?.includes(place) ? FAINT : 1);
   const predicted = matrix.predicts === undefined ? [] : [matrix.predicts];
@@ -151,11 +149,12 @@ export function drawCrosshair(canvas, at, matrix, size, colours) {
   const { x, y, cell, right, bottom, left } = size;
   const [i, j] = at;
   context.fillStyle = colours.ground; // a background behind the crosshair's two labels, which may cover other labels
-  context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
+  const half = usual() - 4;
+  context.fillRect(x - left, y + (i + 0.5) * cell - half, left - 1, 2 * half);
   if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
-  else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);
+  else context.fillRect(x + (j + 0.5) * cell - half, 0, 2 * half, y - 1);
   context.fillStyle = colours.accent;
-  context.font = `600 ${canvasFont(13)}`;
+  context.font = `600 ${canvasFont(usual())}`;
   rowLabel(context, matrix, size, i);
   columnLabel(context, matrix, size, j);
   context.strokeStyle = colours.accent;

@@ -19,6 +19,7 @@ function create(state) {
 }
 
 function update(state, { status, messages, excerpt, problem, actions }) {
+  state.root.classList.toggle('quiet', !problem && !messages.length && !actions.length);
   showActions(state.actions, actions);
   const content = JSON.stringify([status, messages, excerpt, problem]);
   if (state.content === content) return;

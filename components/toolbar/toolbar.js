@@ -49,14 +49,20 @@ function create(state) {
   const copy = button(ICONS.copy, _('Copy link'), () => copyLink(state));
   const theme = createMenu({
     icon: ICONS.theme,
-    text: _('Theme'),
+    text: _('Theme and type size'),
     className: 'theme',
-    entries: () =>
-      Object.entries(THEMES).map(([name, text]) => ({
+    entries: () => [
+      ...Object.entries(THEMES).map(([name, text]) => ({
         text: _(text),
         checked: chosenTheme() === name,
         act: () => chooseTheme(name),
       })),
+      {
+        text: _('Large type, for a class'),
+        on: state.data.large,
+        act: () => state.send({ type: 'large', on: !state.data.large }),
+      },
+    ],
   });
   const saved = createSaved(state, text => copyText(state, text));
   const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
@@ -138,8 +144,10 @@ function keepProgress(state, ticked, visit) {
   }
 }
 
-function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence, ticked }) {
+function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence, ticked, large }) {
   keepProgress(state, ticked, visit);
+  // assets/style.css uses larger type for a page with this attribute
+  document.documentElement.toggleAttribute('data-large', large);
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded && !isFramed;
   const warns = !embedded && isFramed;

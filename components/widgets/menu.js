@@ -16,11 +16,17 @@ export function svgElement(node) {
 export const iconElement = path =>
   svgElement(['svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true', class: 'icon' }, ['path', { d: path }]]);
 
+/** Returns the role of an entry, and whether it is checked. */
+function kindOf(checked, on) {
+  if (checked !== undefined) return { role: 'menuitemradio', 'aria-checked': checked };
+  return on === undefined ? { role: 'menuitem' } : { role: 'menuitemcheckbox', 'aria-checked': on };
+}
+
 /**
  * Creates {element, button, close(), rename(name)}: a button and its menu, with the usual keys of a menu.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () =>
- *   void, checked?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens. Entries with
- *   `checked` are radio items. A disabled entry can be focused and read, but a click has no effect
+ *   void, checked?: boolean, on?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens. Entries
+ *   with `checked` are radio items, entries with `on` are check boxes. A disabled entry can be focused and read, but a click has no effect
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
@@ -46,13 +52,13 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     if (refocus) button.focus();
   };
 
-  const item = ({ text: label, act, checked, disabled = false }) =>
+  const item = ({ text: label, act, checked, on, disabled = false }) =>
     make('button', {
       type: 'button',
       textContent: label,
       tabIndex: -1,
       attributes: {
-        ...(checked === undefined ? { role: 'menuitem' } : { role: 'menuitemradio', 'aria-checked': checked }),
+        ...kindOf(checked, on),
         ...(disabled ? { 'aria-disabled': true } : {}),
       },
       onclick: () => {

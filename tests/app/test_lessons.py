@@ -237,6 +237,19 @@ def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     assert visitor.present == own
 
 
+@pytest.mark.parametrize("teach", [False, True])
+def test_large_type_before_a_lesson_is_restored_too(visitor: History, teach: bool):
+    events.on_toolbar({"type": "large", "on": teach})
+    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
+    assert visitor.present.teach is teach
+    events.on_toolbar({"type": "large", "on": not teach})
+    assert visitor.present.teach is not teach
+    lesson_events.on_lesson({"type": "leave"})
+    assert visitor.present.teach is teach
+    events.on_toolbar({"type": "large", "on": "yes"})
+    assert visitor.present.teach is teach
+
+
 def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
     own = visitor.present
     lesson_events.on_lesson({"type": "step", "to": "selective.2"})

@@ -170,3 +170,26 @@ def test_a_phone_shows_every_page(visit, name: str):
     page.wait_for_timeout(1500)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1920])
+@pytest.mark.parametrize("teach", ["0", "1"])
+def test_the_heads_of_all_models_begin_at_one_height_below_their_scores(visit, width: int, teach: str):
+    page = visit(page="compare", model="assignment-softmax", **{"with": "assignment-random assignment-selective"},
+                 teach=teach)
+    page.set_viewport_size({"width": width, "height": 900})
+    grids = page.get_by_role("grid", name="Heads")
+    expect(grids).to_have_count(3)
+    page.wait_for_timeout(600)
+    scores = page.locator(".st-key-beside-heads [data-testid=stCaptionContainer]")
+    heights = [its.bounding_box()["height"] for its in scores.all()]
+    assert len(heights) == 3
+    assert heights[1] < heights[0] or teach == "0"  # the second score is shorter
+    tops = [its.bounding_box()["y"] for its in grids.all()]
+    beside = tops if width > 1100 else tops[:2]
+    assert max(beside) - min(beside) < 1
+    for score, top in zip(scores.all(), tops, strict=True):
+        box = score.bounding_box()
+        assert box["y"] + box["height"] <= top + 1
+    if width <= 1100:
+        assert tops[2] > tops[0] + 100

@@ -1,4 +1,4 @@
-"""A lesson in large type, on a projector of 1280 by 800 and of 1920 by 1080 pixels.
+"""Lessons, Explore and Compare in large type, on a projector of 1280 by 800 and of 1920 by 1080 pixels.
 
     pytest tests/e2e/test_large_type.py
 """
@@ -128,6 +128,91 @@ def test_a_lesson_is_marked_as_a_part_of_the_page_lessons(visit: Callable[..., P
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
     page = visit(page="explore")
     expect(page.locator("nav a[aria-current]")).to_have_text("Explore")
+
+
+PAIR = {"page": "compare", "model": "assignment-softmax", "with": "assignment-random", "text": "x=1; x=7; y=3; x=?"}
+LAB = {"explore": [".buttons button", ".gate", ".word bdi", ".answer", ".rows .label", ".rows .numbers", ".tabs.forms",
+                   ".tabs button", ".scope", ".first"],
+       "compare": [".buttons button", ".gate", "td", "th b", "[data-testid=stMarkdownContainer] h5", "button p"]}
+
+
+def on_a_projector(visit: Callable[..., Page], size: tuple[int, int], **state: str) -> Page:
+    """Opens a page of the lab in large type."""
+    page = visit(teach="1", **state)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_timeout(800)
+    return page
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+@pytest.mark.parametrize("state", [{"page": "explore"}, PAIR], ids=lambda state: state["page"])
+def test_explore_and_compare_are_large_too(state: dict[str, str], size: tuple[int, int], lang: str,
+                                           visit: Callable[..., Page]):
+    page = on_a_projector(visit, size, **state, lang=lang)
+    sizes = page.evaluate(SIZES, LAB[state["page"]])
+    assert len(sizes) > 12
+    assert not [found for found in sizes if found[1] < LEAST[size[0]] - 0.1]
+    assert page.locator("[data-testid=stMain]").evaluate("its => its.scrollWidth - its.clientWidth") == 0
+    for tab in page.locator(".tabs button").all():
+        assert tab.evaluate("its => its.scrollWidth - its.clientWidth") <= 1
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+@pytest.mark.parametrize("model", ["stories-selective", "translation-softmax"])
+def test_heads_buttons_and_answer_of_explore_are_on_one_screen(model: str, size: tuple[int, int], lang: str,
+                                                               visit: Callable[..., Page]):
+    page = on_a_projector(visit, size, page="explore", model=model, lang=lang)
+    needed = [*page.locator('[data-part="heads"] .buttons button').all(), page.locator(".answer bdi"),
+              page.get_by_role("gridcell").first, page.get_by_role("gridcell").last,
+              page.locator('[data-part="effect"] .row').nth(2)]
+    if model == "stories-selective":
+        needed += page.locator(".word").all()
+    assert len(needed) >= 7
+    for element in needed:
+        expect(element).to_be_in_viewport(ratio=0.99)
+
+
+def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[..., Page]):
+    page = visit(page="explore")
+    letter = page.locator(".word bdi").last
+    large = "its => parseFloat(getComputedStyle(its).fontSize) * its.currentCSSZoom"
+    usual = letter.evaluate(large)
+    page.get_by_role("button", name="Theme and type size").click()
+    choice = page.get_by_role("menuitemcheckbox", name="Large type")
+    expect(choice).to_have_attribute("aria-checked", "false")
+    choice.click()
+    page.wait_for_function("new URLSearchParams(location.search).get('teach') === '1'")
+    expect(page.locator("html[data-large]")).to_have_count(1)
+    expect(page.locator(".st-key-sections input")).to_be_visible()  # one line instead of the names of all sections
+    assert letter.evaluate(large) >= 1.4 * usual
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("table").first.wait_for()
+    expect(page.locator("html[data-large]")).to_have_count(1)
+    assert "teach=1" in page.url
+    page.get_by_role("button", name="Theme and type size").click()
+    expect(choice).to_have_attribute("aria-checked", "true")
+    choice.click()
+    expect(page.locator("html[data-large]")).to_have_count(0)
+    page.wait_for_function("!location.search.includes('teach')")
+
+
+def test_a_section_is_chosen_in_large_type(visit: Callable[..., Page]):
+    page = on_a_projector(visit, (1280, 800), page="explore")
+    page.locator(".st-key-sections input").click()
+    page.get_by_role("option", name="By layer").click()
+    page.wait_for_function("location.search.includes('open=layers')")
+    page.locator('[data-part="lens"]').wait_for()
+    expect(page.locator(".st-key-sections input")).to_have_value("By layer")
+
+
+def test_large_type_stays_when_a_lesson_is_left(visit: Callable[..., Page]):
+    page = visit(lesson="gates.2", teach="1")
+    page.get_by_role("button", name="Leave the lesson").click()
+    expect(panel(page)).to_have_count(0)
+    expect(page.locator("html[data-large]:not([data-teach])")).to_have_count(1)
+    expect(page.locator(".st-key-model")).to_be_visible()
 
 
 @pytest.mark.parametrize("teach", ["0", "1"])

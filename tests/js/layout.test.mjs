@@ -4,6 +4,7 @@ import {
   cellAt,
   gridStep,
   labelledTokens,
+  labelSize,
   mapLayout,
   mapStep,
   tileSide,
@@ -166,4 +167,16 @@ test('the token of a prediction always has a label, and labels keep their distan
       assert.ok(found.includes(always));
       assert.ok(found.every((place, i) => i === 0 || place - found[i - 1] >= every));
     }
+});
+
+test('labels become smaller before one is left out, in px of the screen', () => {
+  assert.deepEqual(labelSize(30, 13), { every: 1, size: 13 });
+  assert.deepEqual(labelSize(12, 13), { every: 1, size: 11 });
+  assert.deepEqual(labelSize(8, 13), { every: 2, size: 13 });
+  // large type at 1280 px: 19 tokens have 18 px of the screen each, and none is left out
+  const { every, size } = labelSize(11.25, 15, 1.6);
+  assert.equal(every, 1);
+  assert.ok(size * 1.6 >= 16 && size < 11.25);
+  // nor of 26 tokens, which have 13.5 px each
+  assert.equal(labelSize(8.46, 15, 1.6).every, 1);
 });

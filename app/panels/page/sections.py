@@ -64,12 +64,17 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """
     sections = _offered(lab, trace)
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
+    chosen: str | None
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        chosen = st.segmented_control(_("Panel"), sections, format_func=lambda name: _(NAMES[name]),
-                                      key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
-                                      required=True)
+        label, name_of = _("Panel"), lambda name: _(NAMES[name])
+        if state.teach and state.lesson is None:  # in large type, the names of all sections would fill the screen
+            chosen = st.selectbox(label, sections, format_func=name_of, key=session.SECTION,
+                                  on_change=events.on_section, label_visibility="collapsed", filter_mode=None)
+        else:
+            chosen = st.segmented_control(label, sections, format_func=name_of, key=session.SECTION,
+                                          on_change=events.on_section, label_visibility="collapsed", required=True)
     return chosen if chosen in SECTIONS else ""
 
 

@@ -260,7 +260,7 @@ def _sample(sampling: Sampling) -> None:
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
-    """Handles undo, redo, reset, page, language, stored progress in lessons and the browser's address.
+    """Handles undo, redo, reset, page, language, large type, stored progress in lessons and the browser's address.
 
     Args:
         event: the component's event, untrusted.
@@ -280,6 +280,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
+        case "large" if isinstance(event.get("on"), bool):
+            past.do(replace(past.present, teach=event["on"]))
         case "open" if isinstance(event.get("query"), str):
             params = dict(parse_qsl(event["query"].removeprefix("?"), keep_blank_values=True, max_num_fields=None))
             state, problems = read_query(params)

@@ -59,9 +59,9 @@ def take_step(place: Place) -> None:
 @session.exclusive
 def leave_lesson() -> None:
     """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state."""
-    past = history()
-    kept = settled(past.present, visit.current().aside or past.present)
-    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
+    past, aside = history(), visit.current().aside
+    kept = settled(past.present, aside or past.present)
+    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=(aside or kept).teach))
     visit.current().aside = None
 
 
@@ -69,7 +69,7 @@ def leave_lesson() -> None:
 def restart() -> None:
     """Opens the experiment of the start page again."""
     first = settled(history().present, opened_by(None))
-    history().do(replace(first, lesson=None, answer="", teach=False))
+    history().do(replace(first, lesson=None, answer=""))
 
 
 def _work_page(page: str) -> str:

@@ -43,6 +43,22 @@ export function labelledTokens(count, every, always) {
   return Array.from({ length: count }, (_, j) => fixed.includes(j) || (j % every === 0 && isFree(fixed)(j)));
 }
 
+const LABEL = 12; // smallest length in px of the screen of an axis per token label
+const SMALLEST = 11; // smallest font size of labels in px of the screen
+
+/**
+ * Returns {every, size}: every n-th token gets a label, of this font size in px. Labels become smaller before one is
+ * left out.
+ * @param {number} cell side of a cell in px
+ * @param {number} usual font size of labels with enough room, in px
+ * @param {number} zoom px of the screen for one px: large type zooms the page
+ */
+export function labelSize(cell, usual, zoom = 1) {
+  const every = Math.ceil(LABEL / zoom / cell);
+  const fitting = Math.floor((every * cell - 1) * zoom) / zoom;
+  return { every, size: Math.max(SMALLEST / zoom, Math.min(usual, fitting)) };
+}
+
 /** Returns [query, key] at a point of the canvas; null outside of the map and at cells for which `hidden(i, j)`. */
 export function cellAt({ x, y, cell, right, bottom }, px, py, hidden) {
   if (px < x || py < y || px >= x + right || py >= y + bottom) return null;
