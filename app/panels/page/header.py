@@ -51,7 +51,8 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
     query, past = query_of(state, read_chars), now.history
     result = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
                            can_undo=bool(past.past), can_redo=bool(past.future), languages=texts.LANGUAGES,
-                           embedded=now.is_embedded, large=state.teach, ticked=sorted(map(str, now.ticked)), on_event=events.on_toolbar)]
+                           embedded=now.is_embedded, large=state.teach, ticked=sorted(map(str, now.ticked)),
+                           on_event=events.on_toolbar)]
     past.push = False
     session.remember_address(query, state)
     if now.is_embedded:
