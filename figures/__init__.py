@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from figures.curves.pruning import memory_curves, minimal_heads_curve, pruning_curves
     from figures.export import save
     from figures.heads import HeadPoint, head_points, head_scatter
-    from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
+    from figures.line_charts import line_chart
+    from figures.lines import Layout, Panel, Point, Rule, Series, of_model
     from figures.pattern import attention_pattern, head_patterns, mask_surface, pattern_squares
     from figures.squares import Field, correlations, gate_squares, group_squares, head_squares, pair_squares
 
@@ -29,7 +30,8 @@ _MODULES = {name: module for module, names in {
     "figures.export": "save",
     "figures.heads": "HeadPoint head_points head_scatter",
     "figures.curves.lengths": "entropy_of_heads entropy_of_queries length_curves",
-    "figures.lines": "Layout Panel Point Rule Series line_chart of_model",
+    "figures.line_charts": "line_chart",
+    "figures.lines": "Layout Panel Point Rule Series of_model",
     "figures.pattern": "attention_pattern head_patterns mask_surface pattern_squares",
     "figures.curves.pruning": "memory_curves minimal_heads_curve pruning_curves",
     "figures.squares": "Field correlations gate_squares group_squares head_squares pair_squares",

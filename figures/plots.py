@@ -1,4 +1,4 @@
-"""Creates altair line charts and dot plots. figures/lines.py imports this module when the first chart is created."""
+"""Creates altair line charts and dot plots. Imported when the first chart is created, because altair loads slowly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from models.messages import message
 
 
 def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layout, theme: Theme) -> Any:
-    """Returns the chart of figures.lines.line_parts without its datasets.
+    """Returns the chart of figures.line_charts.line_parts without its datasets.
 
     Args:
-        series, layout, theme: see figures.lines.line_parts.
+        series, layout, theme: see figures.line_charts.line_parts.
         panels: outlines of the panels.
     """
     drawing = _Drawing(series, layout, len(panels) == 1, theme)

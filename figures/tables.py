@@ -5,13 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec
+from typing import Any, Generic, NamedTuple, ParamSpec
 
 from figures.theme import Theme, config
 from models.messages import N_, listed, message
-
-if TYPE_CHECKING:
-    from figures.lines import Panel, Series
 
 
 class Column(NamedTuple):
@@ -119,22 +116,6 @@ class Charted(Generic[P]):
 def charted(parts: Callable[P, Parts]) -> Charted[P]:
     """Converts a function that returns Parts to a function that returns a chart."""
     return Charted(parts)
-
-
-def describe(title: str, x: str, series: Sequence[Series], panels: Sequence[Panel]) -> str:
-    """Returns a description of a line chart: the first and the last value of each line."""
-    parts: list[str] = []
-    for panel in panels:
-        for number, one in enumerate(series):
-            points = [point for point in panel.lines if point.series == number]
-            if points:
-                first, last = min(points, key=lambda line_point: line_point.x), max(points,
-                                                                                    key=lambda line_point: line_point.x)
-                parts.append(message("{panel}, {series}: {first} at {start}, {last} at {end}",
-                                  panel=panel.heading or panel.title, series=one.name,
-                                  first=format_value(first.y, panel.percent), start=format_value(first.x),
-                                  last=format_value(last.y, panel.percent), end=format_value(last.x)))
-    return sentence(title, x, parts)
 
 
 def sentence(title: str, x: str, parts: Sequence[str]) -> str:

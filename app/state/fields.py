@@ -23,7 +23,6 @@ from app.state.lab_state import (
     SHOWN,
     TERMS,
     LabState,
-    example_text,
 )
 from app.state.lessons.lesson_files import CHOICES, Place, step_at
 from app.state.pages.answer_view import AnswerView
@@ -32,7 +31,7 @@ from app.state.pages.heads_view import HeadsView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
-from app.state.shared import entries, fit, views_of
+from app.state.shared import fit, fits_memory, views_of
 from app.texts import LANGUAGES, N_
 from models import catalogue
 from models.generate.sampling import Sampling
@@ -50,23 +49,6 @@ MIN_BUDGET = 2  # smallest number of tokens that a layer keeps: the first and th
 Read = tuple[Any, list[str]]  # the value, and a message for each part that could not be parsed
 
 
-def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
-    return getattr(new, attribute)
-
-
-def _kept(old: LabState, new: LabState, attribute: str) -> Any:
-    return getattr(old, attribute)
-
-
-def _carry_text(old: LabState, new: LabState, attribute: str) -> str:
-    return old.text if catalogue.same_family(old.model, new.model) else example_text(new.model)
-
-
-def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
-    same = catalogue.same_family(old.model, new.model)
-    return getattr(old if same else new, attribute)
-
-
 @dataclass(frozen=True)
 class Field:
     """One field of the link.
@@ -76,7 +58,6 @@ class Field:
         attribute: the field's attribute in LabState.
         parse: (text, state with the fields parsed so far, in the order of FIELDS) -> (value, messages).
         format: value -> text.
-        carry: (old state, new state so far, attribute) -> the value after a change of the model.
         is_setting: True if the field changes only the presentation (language, lesson, large type). If an address has
             only such fields, the other fields come from the initial state of a new visitor or of the lesson's step.
     """
@@ -85,25 +66,7 @@ class Field:
     attribute: str
     parse: Callable[[str, LabState], Read]
     format: Callable[[Any], str] = str
-    carry: Callable[[LabState, LabState, str], Any] = _kept
     is_setting: bool = False
-
-    @property
-    def is_kept(self) -> bool:
-        """True if a change of the model never changes the value."""
-        return self.carry is _kept
-
-    def fits(self, old: LabState, new: LabState) -> Any:
-        """Returns the value after a change of the model.
-
-        Args:
-            old: the state before the change.
-            new: a state with the new model, in which the fields that precede this one in FIELDS are already set.
-
-        Returns:
-            The value for the new state.
-        """
-        return self.carry(old, new, self.attribute)
 
 
 def _one_of(problem: str, known: Collection[str]) -> Callable[[str, LabState], Read]:
@@ -182,20 +145,12 @@ def _parse_compared(text: str, state: LabState) -> Read:
     return tuple(fitting[:MAX_COMPARED]), problems
 
 
-def _carry_compared(old: LabState, new: LabState, attribute: str) -> tuple[str, ...]:
-    return tuple(name for name in _kept_in_family(old, new, attribute) if name != new.model)
-
-
 def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
     parts = (unread + outside)[:4]
     return plan, [message("A part of the link's plan was left out: {parts}.", parts=listed(parts,
                           "; "))] if parts else []
-
-
-def _carry_plan(old: LabState, new: LabState, attribute: str) -> HeadPlan:
-    return fit(_kept_in_family(old, new, attribute), new.models)[0]
 
 
 def _parse_selection(text: str, state: LabState) -> Read:
@@ -220,35 +175,12 @@ def _parse_view(text: str, state: LabState) -> Read:
                             "the link asks for. The default is used.", text=cut(text))]
 
 
-def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
-    return old.view if old.view in views_of(new.models) else new.view
-
-
 def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
     return (), [message("This model cannot use the memory budgets "
                         "“{text}” of the link. All tokens are kept.", text=cut(text))]
-
-
-def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
-    budgets = _kept_in_family(old, new, attribute)
-    return budgets if fits_memory(new.model, budgets) else ()
-
-
-def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
-    """Returns True if a model can generate with these memory budgets.
-
-    Args:
-        model: name of a model.
-        budgets: number of tokens that each layer keeps.
-
-    Returns:
-        True for a model with selective attention and one budget per layer.
-    """
-    (entry,) = entries([model])
-    return entry.selects and len(budgets) == entry.kinds[0].layers
 
 
 def _parse_lesson(text: str, state: LabState) -> Read:
@@ -274,19 +206,15 @@ def _parse_chat(text: str, state: LabState) -> Read:
     return text == "1", []
 
 
-def _carry_chat(old: LabState, new: LabState, attribute: str) -> bool:
-    return old.chat and catalogue.find(new.model).task.chats
-
-
 FIELDS = (
     Field("page", "page", _one_of(N_("The link has an unknown page, “{text}”. The default is used."), PAGES)),
-    Field("model", "model", _parse_model, carry=_as_default),
-    Field("text", "text", _parse_text, carry=_carry_text),
-    Field("chat", "chat", _parse_chat, lambda chat: str(int(chat)), _carry_chat),
-    Field("with", "compared", _parse_compared, _names, _carry_compared),
-    Field("plan", "plan", _parse_plan, str, _carry_plan),
-    Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
-    Field("view", "view", _parse_view, carry=_carry_view),
+    Field("model", "model", _parse_model),
+    Field("text", "text", _parse_text),
+    Field("chat", "chat", _parse_chat, lambda chat: str(int(chat))),
+    Field("with", "compared", _parse_compared, _names),
+    Field("plan", "plan", _parse_plan),
+    Field("at", "selection", _parse_selection),
+    Field("view", "view", _parse_view),
     Field("as", "form", _one_of(N_("The link has an unknown display form, “{text}”. The default is used."),
                                 dict.fromkeys(FORMS))),
     Field("mean", "mean", _one_of(N_("The link has an unknown choice of heads for the mean, “{text}”. The default is "
@@ -294,13 +222,13 @@ FIELDS = (
                                   dict.fromkeys(MEANS))),
     Field("shade", "shading", _one_of(N_("The link has an unknown colour scale, “{text}”. The default is used."),
                                       dict.fromkeys(SHADINGS))),
-    Field("ask", "prediction", carry=_kept_in_family, parse=_number(
+    Field("ask", "prediction", _number(
         N_("The link has an unknown prediction, “{text}” (it must be "
            "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),
-    Field("n", "length", carry=_kept_in_family, parse=_number(
+    Field("n", "length", _number(
         N_("The link has an unknown length, “{text}” (it must be "
            "a number from 0 to {most:,}). The default is used."), MAX_LENGTH, 0)),
-    Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
+    Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets))),
     Field("draw", "sampling", _by(N_(
         "The link has unknown settings of the continuation, “{text}” (it must be temperature, top-p and seed). The "
         "default is used."), Sampling)),
@@ -319,10 +247,9 @@ FIELDS = (
                                      "order, “{text}”. The default is used."), PruningView)),
     Field("term", "term", _one_of(N_("The link has an unknown measure "
                                      "of similarity, “{text}”. The default is used."), TERMS)),
-    Field("source", "source", _parse_text, carry=_kept_in_family),
+    Field("source", "source", _parse_text),
     Field("tokens", "explanation", _by(N_("The link has an unknown choice "
-                                          "of tokens, “{text}”. The default is used."), AnswerView),
-          carry=_kept_in_family),
+                                          "of tokens, “{text}”. The default is used."), AnswerView)),
     Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
     Field("lang", "language", _one_of(N_("The link has an unknown "
                                          "language, “{text}”. The default is used."), LANGUAGES),

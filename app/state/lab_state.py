@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.answer_view import AnswerView
@@ -11,7 +13,7 @@ from app.state.pages.heads_view import HeadsView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
-from app.state.shared import shape_of
+from app.state.shared import fit, fits_memory, shape_of, views_of
 from app.texts import ENGLISH, N_
 from models import catalogue
 from models.generate.sampling import Sampling
@@ -224,9 +226,44 @@ class LabState:
         Returns:
             The new state.
         """
-        from app.state.fields import FIELDS  # imported here, because app.state.fields imports LabState
-
-        state = LabState(name)
-        for link_field in FIELDS:
-            state = replace(state, **{link_field.attribute: link_field.fits(self, state)})
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if is_kept(each.name)}
+        state = replace(LabState(name), **kept)
+        for attribute, carry in CARRIED.items():
+            state = replace(state, **{attribute: carry(self, state)})
         return state
+
+
+def _in_family(attribute: str) -> Callable[[LabState, LabState], Any]:
+    """Returns the rule that keeps the value for a model of the same family; another model gets the default."""
+    return lambda old, new: getattr(old if catalogue.same_family(old.model, new.model) else new, attribute)
+
+
+def _compared(old: LabState, new: LabState) -> tuple[str, ...]:
+    return tuple(name for name in _in_family("compared")(old, new) if name != new.model)
+
+
+def _budgets(old: LabState, new: LabState) -> tuple[int, ...]:
+    budgets = _in_family("budgets")(old, new)
+    return budgets if fits_memory(new.model, budgets) else ()
+
+
+# The attributes that a change of the model can change, each with its rule: (old state, new state) -> value. The rules
+# are applied in this order, so the new state of a rule has the values of the rules before.
+CARRIED: dict[str, Callable[[LabState, LabState], Any]] = {
+    "text": lambda old, new: old.text if catalogue.same_family(old.model, new.model) else example_text(new.model),
+    "chat": lambda old, new: old.chat and catalogue.find(new.model).task.chats,
+    "compared": _compared,
+    "plan": lambda old, new: fit(_in_family("plan")(old, new), new.models)[0],
+    "selection": lambda old, new: old.selection.within(new.shape),
+    "view": lambda old, new: old.view if old.view in views_of(new.models) else new.view,
+    "prediction": _in_family("prediction"),
+    "length": _in_family("length"),
+    "budgets": _budgets,
+    "source": _in_family("source"),
+    "explanation": _in_family("explanation"),
+}
+
+
+def is_kept(attribute: str) -> bool:
+    """Returns True if a change of the model never changes an attribute of LabState."""
+    return attribute != "model" and attribute not in CARRIED

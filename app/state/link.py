@@ -17,7 +17,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, default_text
+from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, default_text, is_kept
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.selection import Selection
 from models import catalogue
@@ -43,7 +43,7 @@ def returning(present: LabState, last: LabState | None, model: str) -> LabState:
     """
     if last is None or catalogue.same_family(present.model, model):
         return present.with_model(model)
-    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.is_kept}
+    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if is_kept(field.attribute)}
     return replace(last, **seen).with_model(model)
 
 

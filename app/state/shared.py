@@ -77,3 +77,17 @@ def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:
     """
     shape, *beside = (entry.shape for entry in entries(models))
     return plan.within(shape, policies_of(models), beside)
+
+
+def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
+    """Returns True if a model can generate with these memory budgets.
+
+    Args:
+        model: name of a model.
+        budgets: number of tokens that each layer keeps.
+
+    Returns:
+        True for a model with selective attention and one budget per layer.
+    """
+    (entry,) = entries([model])
+    return entry.selects and len(budgets) == entry.kinds[0].layers

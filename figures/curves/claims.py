@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from figures.lines import TEXT_LINE, Layout, Panel, Point, Rule, Series, line_parts
+from figures.line_charts import line_parts
+from figures.lines import TEXT_LINE, Layout, Panel, Point, Rule, Series
 from figures.tables import Column, Narrow, Parts, charted, format_value, sentence
 from figures.theme import Look, Theme
 from models.messages import message

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from numpy import ndarray
 
-from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
+from figures.line_charts import line_parts
+from figures.lines import Layout, Panel, Point, Rule, Series
 from figures.tables import Parts, charted
 from figures.theme import Theme
 from models.messages import message

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from figures.lines import Layout, Panel, Point, Rule, Series, line_parts
+from figures.line_charts import line_parts
+from figures.lines import Layout, Panel, Point, Rule, Series
 from figures.tables import Parts, charted
 from figures.theme import Theme
 from models.messages import N_, message

@@ -15,7 +15,8 @@ import vl_convert
 
 import figures
 from figures import export
-from figures.lines import Layout, Panel, Point, Series, line_chart
+from figures.line_charts import line_chart
+from figures.lines import Layout, Panel, Point, Series
 from tools import vega
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

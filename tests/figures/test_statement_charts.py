@@ -13,7 +13,8 @@ import vl_convert
 
 from figures import save, theme
 from figures.curves import claims
-from figures.lines import Layout, Panel, Point, Rule, Series, line_chart, of_model
+from figures.line_charts import line_chart
+from figures.lines import Layout, Panel, Point, Rule, Series, of_model
 from models import catalogue
 from tests.figures.specs import labels, looks, rows, scale, table, titles
 

@@ -8,12 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from app.state.pages.selection import Selection
 from models.plan import HeadPlan
 
-if TYPE_CHECKING:  # only for types, because lab_state imports this module through lesson_files
-    from app.state.lab_state import LabState
+
+class Settings(Protocol):
+    """The settings of a visitor that conditions test; Settings, which refers to lessons, has them all."""
+
+    @property
+    def page(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def compared(self) -> tuple[str, ...]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def plan(self) -> HeadPlan: ...
+    @property
+    def selection(self) -> Selection: ...
+    @property
+    def view(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def budgets(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +66,7 @@ class Condition:
     word: str
     value: Any
 
-    def holds(self, state: LabState, outcome: Outcome) -> bool:
+    def holds(self, state: Settings, outcome: Outcome) -> bool:
         """Returns True if the condition is met.
 
         Args:
@@ -74,14 +97,13 @@ class Condition:
         parts = self.value if self.word in ("all", "any") else (self.value,) if self.word == "not" else ()
         return self.word == word or any(part.asks(word) for part in parts)
 
-
     def value_of(self, word: str) -> Any:
         """Returns the first value of a word in the condition, not inside `not`; None if the word does not occur."""
         if self.word in ("all", "any"):
             return next((value for part in self.value if (value := part.value_of(word)) is not None), None)
         return self.value if self.word == word else None
 
-    def count(self, state: LabState) -> tuple[int, int] | None:
+    def count(self, state: Settings) -> tuple[int, int] | None:
         """Returns (number of changed heads, required number) if the condition requires several heads, else None."""
         for word, counted in COUNTED.items():
             wanted = self.value_of(word)
@@ -95,14 +117,14 @@ class Word:
     """The definition of a word: the type of its value, and the test (value, state, outcome) -> bool."""
 
     type: type
-    holds: Callable[[Any, LabState, Outcome], bool]
+    holds: Callable[[Any, Settings, Outcome], bool]
 
 
-def _has(plan: str, state: LabState, outcome: Outcome) -> bool:
+def _has(plan: str, state: Settings, outcome: Outcome) -> bool:
     return all(state.plan.heads.get(address) == wanted for address, wanted in HeadPlan.parse(plan).heads.items())
 
 
-def _at(head: str, state: LabState, outcome: Outcome) -> bool:
+def _at(head: str, state: Settings, outcome: Outcome) -> bool:
     return f"{state.selection.layer}.{state.selection.head}" == head
 
 
