@@ -44,7 +44,7 @@ async def visit(address: str) -> AsyncIterator[Any]:
     """Yields a websocket to the app, opened in the same way as by a browser."""
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None, origin=Origin(address),
-                                  open_timeout=20, close_timeout=1) as opened:
+                                  open_timeout=20, close_timeout=1, ping_interval=None) as opened:
         yield opened
 
 

@@ -140,7 +140,8 @@ class Visitor:
         """Opens a websocket as the browser does."""
         return websockets.connect(self.site.replace("http", "ws", 1) + "/_stcore/stream", max_size=None,
                                   subprotocols=[Subprotocol("streamlit")], origin=Origin(self.site),
-                                  additional_headers={"Cookie": self._cookie_line()}, open_timeout=5)
+                                  additional_headers={"Cookie": self._cookie_line()}, open_timeout=5,
+                                  ping_interval=None)
 
     async def ask(self, socket: Any, query: str) -> Answer:
         """Opens a link in the session of a websocket and returns the response."""
