@@ -30,11 +30,14 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
          TEACHERS: N_("For teachers")}
 CLAIMS = KEYS
-# keys of the sections that can replace the large attention map, next to the text box
+# keys of the sections that can replace the large attention map, HEAD
 HEAD, NEEDS, WRITERS = "head", "needs", "writers"
 SECTIONS = {NEEDS: N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
             "memory": N_("Forgetting"), "zoom": N_("Zoom"), "elsewhere": N_("Other texts"), "card": N_("Model card")}
+# what a visitor can do -> the sections for it, in the order of the page
+SECTION_GROUPS = {"see": (HEAD, "zoom", "entropy", "gates", "elsewhere", "card"), "explain": ("layers", WRITERS, "why"),
+                  "experiment": (NEEDS, "pair", "memory")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}
 FORMS = ("words", "matrix")  # forms of the large attention map

@@ -106,8 +106,8 @@ DIRECT = frame.Direct(depends, parts, late_parts, later=later)
 
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     if not state.lesson and not state.teach:
-        st.caption(_("This page shows up to four models with the same text and the same changes to their heads."))
-        if not state.compared:
+        with st.container(horizontal=True, vertical_alignment="center", key="lead"):  # it stays, so that no chip moves
+            st.caption(_("This page shows up to four models with the same text and the same changes to their heads."))
             st.button(_("Example: only one of two models finds the value of x"), key="example-compare",
                       on_click=events.open_link, args=(EXAMPLE,))
     companions.choose(first.name)
@@ -214,13 +214,13 @@ def trained_unequally(compared: Sequence[Compared]) -> str:
 
 def row(name: str, one: Compared | str, compared: Sequence[Compared]) -> Row:
     """Returns the results of one model on the text."""
-    result: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+    info = catalogue.describe(name)
+    result: Row = {"name": model_label(name), "line": _(info.line) if info else "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                    "answer": None, "loss": None, "kl": None, "kl_from_first": None, "problem": ""}
     if isinstance(one, str):
         return result | {"problem": one}
     before, after = prediction_of(one, one.before), prediction_of(one, one.after)
     first = prediction_of(compared[0], compared[0].after)
-    result["title"] = _(one.lab.kinds[0].attention.title)
     if not math.isnan(one.before.loss) and not math.isnan(one.after.loss):
         result["loss"] = (one.before.loss, one.after.loss)
     if before is not None and after is not None:

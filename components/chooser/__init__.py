@@ -34,7 +34,7 @@ def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
     Args:
         key: key of the mount.
         offered: language -> tasks with task, title, line and groups; a group has source and models, and a model has
-            name, title and line.
+            name, title, label (the name in charts and on Compare) and line.
         pictures: name -> side and heads (base64 of 4 maps of side x side bytes), for models with a picture.
     """
     return {"offered": dict(offered), "pictures": dict(pictures)}, {}

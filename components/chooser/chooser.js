@@ -5,8 +5,10 @@ import { _, currentLanguage, stateQuery } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { paintMatrix } from '../widgets/canvas.js';
 import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
+import { addOptionTips } from '../widgets/tip.js';
 
 let known = null; // data of the catalogue: {offered: language -> tasks, pictures}
+let current = ''; // id of the page's model
 
 /** Receives the list of models from every run of the script; displays nothing. */
 export const catalogue = defineComponent({
@@ -97,7 +99,8 @@ function fit({ title: element, data: { title, short } }) {
   }
 }
 
-function update(state, { task, title }) {
+function update(state, { model, task, title }) {
+  current = model;
   setText(state.task, task);
   if (state.named !== title) fit(state);
   state.named = title;
@@ -109,6 +112,15 @@ function update(state, { task, title }) {
 /** Returns a key of everything that the dialog shows. */
 const madeFrom = ({ data, dark }) =>
   JSON.stringify([currentLanguage(), dark, data.model, data.foreign, Boolean(known)]);
+
+/** Returns the sentence about the model with this label, of the family of the page's model; empty if unknown. */
+function lineOfLabel(label) {
+  const tasks = known?.offered[currentLanguage()] ?? [];
+  const families = tasks.map(({ groups }) => groups.flatMap(({ models }) => models));
+  const family = families.find(models => models.some(({ name }) => name === current));
+  return family?.find(model => model.label === label)?.line ?? '';
+}
+addOptionTips('compared', lineOfLabel);
 
 /** Returns all tasks, with the visitor's own models as an additional task. */
 function offered({ data }) {

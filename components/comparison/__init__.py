@@ -30,7 +30,7 @@ class Row(TypedDict):
 
     Attributes:
         name: short name of the model.
-        title: title of its attention type.
+        line: one plain sentence about the model.
         colour, dash: style of the model's series in charts.
         answer: the top-1 predictions; None if the model predicts nothing.
         loss: loss in nats, unmodified and under the plan; None if unknown.
@@ -40,7 +40,7 @@ class Row(TypedDict):
     """
 
     name: str
-    title: str
+    line: str
     colour: int
     dash: int
     answer: Answer | None

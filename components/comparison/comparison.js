@@ -36,7 +36,7 @@ function update(state, { rows, heading, changed }) {
         {},
         make('b', { textContent: row.name }),
         ' ',
-        make('small', { textContent: row.title.toLowerCase() === row.name ? '' : row.title }),
+        make('small', { textContent: row.line }),
       ),
     );
     if (row.problem)

@@ -10,13 +10,14 @@ import { make, setAttribute, setStarredText } from './dom.js';
 const REST = 400; // ms that the pointer must rest on an element before its tip opens
 const GRACE = 150; // ms within which the pointer can move from the element to the tip
 const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
+const WORD_JOINER = '\u2060'; // in names that Python protects from Markdown (app/markdown.py)
 const HOLD = 500; // ms of a long touch on a control, which opens the tip; a short touch presses the control
 
 let bubble = null;
 let owner = null; // the element whose tip is open
 let timer = 0;
 let settled = 0; // time after which the browser has scrolled to the focused element
-let pressed = ''; // key of the pressed widget, whose list is open until the pointer leaves it
+let pressed = ''; // tip of the pressed widget, whose list is open until the pointer leaves it
 
 /** Returns the explanation of a term of the glossary, in the visitor's language. */
 export const glossaryText = key => _(pageData.glossary[key][1]);
@@ -27,7 +28,7 @@ function hide() {
   bubble?.remove();
 }
 
-function show(element, key) {
+function show(element, text) {
   hide();
   if (!element.isConnected) return;
   owner = element;
@@ -35,11 +36,10 @@ function show(element, key) {
   const css = getComputedStyle(appElement());
   bubble = make('div', {
     className: 'attention-lab-tip',
-    textContent: glossaryText(key),
     attributes: { role: 'tooltip', popover: 'manual' },
     style: { color: css.backgroundColor, background: css.color },
   });
-  setStarredText(bubble, glossaryText(key));
+  setStarredText(bubble, text);
   bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // a reader may move the pointer into the tip
   bubble.addEventListener('pointerleave', hide);
   document.body.append(bubble);
@@ -68,7 +68,7 @@ export function addTip(element, key) {
   element.dataset.tip = key;
   setAttribute(element, 'aria-description', glossaryText(key));
   element.addEventListener('pointerenter', event => {
-    if (event.pointerType === 'mouse') later(() => show(element, key), REST);
+    if (event.pointerType === 'mouse') later(() => show(element, glossaryText(key)), REST);
   });
   element.addEventListener('pointerleave', event => {
     if (event.pointerType === 'mouse') later(hide, GRACE);
@@ -76,8 +76,8 @@ export function addTip(element, key) {
   element.addEventListener('pointerdown', event => {
     if (event.pointerType === 'mouse') return hide();
     if (!inside(event)) return;
-    if (event.target.closest('button, input, label')) later(() => show(element, key), HOLD);
-    else show(element, key);
+    if (event.target.closest('button, input, label')) later(() => show(element, glossaryText(key)), HOLD);
+    else show(element, glossaryText(key));
   });
   element.addEventListener('pointerup', () => {
     if (!owner) clearTimeout(timer);
@@ -85,7 +85,7 @@ export function addTip(element, key) {
   element.addEventListener('focusin', event => {
     if (!inside(event) || !event.composedPath()[0].matches(':focus-visible')) return;
     settled = performance.now() + SETTLES;
-    show(element, key);
+    show(element, glossaryText(key));
   });
   element.addEventListener('focusout', () => {
     if (owner === element) hide();
@@ -106,14 +106,33 @@ const WIDGETS = {
   memory: 'memory',
   continue: 'continuation',
   length: 'length',
-  section: 'section',
   claim: 'claim',
 };
 
-const widgetOf = target => {
+// Streamlit widgets whose options have a tip each: the start of the key -> function that returns the tip of an option.
+const OPTIONS = { section: termText };
+
+/** Returns the explanation of the term with this name in the visitor's language; empty if there is none. */
+function termText(name) {
+  const key = Object.keys(pageData.glossary).find(each => _(pageData.glossary[each][0]) === name);
+  return key ? glossaryText(key) : '';
+}
+
+/** Gives each option of a Streamlit widget its own tip: `textOf` returns the tip of an option's name, or ''. */
+export function addOptionTips(widgetKey, textOf) {
+  OPTIONS[widgetKey] = textOf;
+}
+
+/** Returns [element with the tip, text of the tip] of a Streamlit widget or of one of its options; null without tip. */
+function widgetOf(target) {
   const [widget, key] = keyedElement(target) ?? [];
-  return widget && Object.hasOwn(WIDGETS, key) ? [widget, WIDGETS[key]] : null;
-};
+  if (!widget) return null;
+  const option = target.closest('button');
+  const textOf = option && OPTIONS[key.split('-')[0]];
+  const text = textOf ? textOf(option.textContent.replaceAll(WORD_JOINER, '')) : '';
+  if (text) return [option, text];
+  return Object.hasOwn(WIDGETS, key) ? [widget, glossaryText(WIDGETS[key])] : null;
+}
 
 function onWidget(event) {
   const termWidget = widgetOf(event.target);
@@ -123,7 +142,7 @@ function onWidget(event) {
   }
   if (!termWidget || owner === termWidget[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
-  if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(termWidget[1]));
+  if (event.type === 'focusin') setAttribute(event.target, 'aria-description', termWidget[1]);
   // The tip of a text field opens only on hover, because on focus it would cover the field.
   if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
   later(() => show(...termWidget), REST);

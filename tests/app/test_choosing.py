@@ -195,5 +195,5 @@ def test_the_label_names_the_model_that_a_fourth_would_replace():
         beside = " ".join(f"assignment-{name}" for name in names)
         return opened(page="compare", model="assignment-softmax", **{"with": beside}).get("button_group")[0].label
 
-    assert label("random", "log-n") == "Beside softmax, up to 3"
-    assert label("random", "log-n", "selective") == "Beside softmax; one more takes the place of random"
+    assert label("random", "log-n") == "Compare softmax with up to 3 models:"
+    assert label("random", "log-n", "selective") == "Compare softmax with these models; one more takes the place of random:"

@@ -7,6 +7,7 @@ pytest tests/app/test_pages.py
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections import OrderedDict
 from typing import Any
@@ -20,6 +21,7 @@ import models
 from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
+from app.state.lab_state import HEAD, SECTION_GROUPS, SECTIONS
 from components.payload import unpack
 from models import HeadPlan
 from models.generate.sampling import Sampling
@@ -254,11 +256,19 @@ def test_the_way_of_drawing_is_set_behind_a_button():
 @pytest.mark.parametrize("section", ["entropy", "card"])
 def test_sections_below(section):
     app = opened(model="stories-selective", plan="scale-logn64")
-    app.button_group(key="section").set_value(section).run()
+    app.button_group(key="section-see").set_value(section).run()
     assert not app.exception
     link = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert link["open"] == section
-    assert opened(**link).button_group(key="section").value == section
+    assert opened(**link).button_group(key="section-see").value == section
+
+
+def test_every_section_is_in_one_group_and_links_choose_it_there():
+    assert sorted(itertools.chain(*SECTION_GROUPS.values())) == sorted([HEAD, *SECTIONS])
+    for name in SECTIONS:
+        app = opened(model="stories-gated" if name == "gates" else "stories-selective", open=name)
+        chosen = {group: app.button_group(key=f"section-{group}").value for group in SECTION_GROUPS}
+        assert chosen == {group: name if name in names else None for group, names in SECTION_GROUPS.items()}
 
 
 def test_going_back_brings_the_whole_text_back(monkeypatch):

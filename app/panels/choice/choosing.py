@@ -81,7 +81,7 @@ def groups(models: Sequence[ModelInfo]) -> list[dict[str, Any]]:
         models: catalogue entries.
 
     Returns:
-        One entry per task in display order: title, line, and a list of {source, models: [{name, title, line}]}.
+        One entry per task in display order: title, line, and a list of {source, models: [{name, title, label, line}]}.
     """
     tasks: dict[str, list[ModelInfo]] = {}
     for entry in models:
@@ -100,7 +100,8 @@ def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
     order = sorted(by_source, key=lambda source: (source != next(iter(by_source)), len(by_source[source])))
     by_source = {source: by_source[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry),
-                                              "line": line_of(entry, family)} for entry in members]}
+                                              "label": model_label(entry.name), "line": line_of(entry, family)}
+                                             for entry in members]}
             for source, members in by_source.items()]
 
 

@@ -32,9 +32,9 @@ def choose(first: str) -> None:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
         return
     compared = session.history().present.compared
-    label = _("Beside {model}, up to {most}", model=literal(model_label(first)), most=MAX_COMPARED) \
+    label = _("Compare {model} with up to {most} models:", model=literal(model_label(first)), most=MAX_COMPARED) \
         if len(compared) < MAX_COMPARED else \
-        _("Beside {model}; one more takes the place of {other}", model=literal(model_label(first)),
+        _("Compare {model} with these models; one more takes the place of {other}:", model=literal(model_label(first)),
           other=literal(model_label(compared[0])))
     st.pills(label, others, selection_mode="multi", key=session.COMPARED,
              format_func=lambda name: literal(model_label(name)), on_change=events.on_compared)

@@ -15,7 +15,7 @@ from app.panels.prompt.heads import selected
 from app.panels.writing import forgetting
 from app.state import session
 from app.state.handlers import events
-from app.state.lab_state import HEAD, SECTIONS, LabState
+from app.state.lab_state import HEAD, SECTION_GROUPS, SECTIONS, LabState
 from app.texts import N_, _, tip
 from components.figure import figure, spec_of
 from components.mounting import Part
@@ -25,6 +25,8 @@ from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
+GROUPS = {"see": N_("See"), "explain": N_("Explain"), "experiment": N_("Experiment")}
+ALL = "all"  # in place of a group: all sections in one list
 LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
         "why": why.part}  # sections that the events route can update
 
@@ -52,7 +54,7 @@ def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
 
 
 def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
-    """Displays the choice of the section.
+    """Displays the choice of the section: one row per group, so that a newcomer sees what can be done.
 
     Args:
         lab: the page's model.
@@ -62,20 +64,30 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     Returns:
         The chosen section, as `present` returns it.
     """
-    sections = _offered(lab, trace)
-    st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
-    chosen: str | None
+    section = present(lab, state, trace)
+    offered = _offered(lab, trace)
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        label, name_of = _("Panel"), lambda name: _(NAMES[name])
         if state.teach and state.lesson is None:  # in large type, the names of all sections would fill the screen
-            chosen = st.selectbox(label, sections, format_func=name_of, key=session.SECTION,
-                                  on_change=events.on_section, label_visibility="collapsed", filter_mode=None)
-        else:
-            chosen = st.segmented_control(label, sections, format_func=name_of, key=session.SECTION,
-                                          on_change=events.on_section, label_visibility="collapsed", required=True)
-    return chosen if chosen in SECTIONS else ""
+            key = session.SECTION.format(group=ALL)
+            st.session_state[key] = section or HEAD
+            st.selectbox(_("Panel"), [name for names in SECTION_GROUPS.values() for name in names if name in offered],
+                         format_func=_name_of, key=key, on_change=events.on_section, args=(ALL,),
+                         label_visibility="collapsed", filter_mode=None)
+            return section
+        for group, names in SECTION_GROUPS.items():
+            key = session.SECTION.format(group=group)
+            members = [name for name in names if name in offered]
+            st.session_state[key] = (section or HEAD) if (section or HEAD) in members else None
+            if members:  # style.css sets the name of the group before its sections
+                st.segmented_control(_(GROUPS[group]), members, format_func=_name_of, key=key,
+                                     on_change=events.on_section, args=(group,), required=True)
+    return section
+
+
+def _name_of(section: str) -> str:
+    return _(NAMES[section])
 
 
 def part(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part | None:

@@ -62,7 +62,7 @@ class RandomDense(SelfAttention):
 
     title = N_("Random + dense Synthesizer")
     label, colour, dash = N_("random + dense"), 5, 3
-    line = N_("A learned table mixed with dense Synthesizer.")
+    line = N_("Partly a learned table of positions, partly from each word alone.")
     formula = N_("A = softmax(α₁ R + α₂ dense(x)),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = RandomAndDense
@@ -74,7 +74,7 @@ class DenseSoftmax(SelfAttention):
 
     title = N_("Dense Synthesizer + softmax")
     label, colour, dash = N_("dense + softmax"), 1, 5
-    line = N_("Dense Synthesizer mixed with softmax attention.")
+    line = N_("Partly from each word alone, partly softmax.")
     formula = N_("A = softmax(α₁ dense(x) + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = DenseAndDotProduct
@@ -86,7 +86,7 @@ class RandomSoftmax(SelfAttention):
 
     title = N_("Random Synthesizer + softmax")
     label, colour, dash = N_("random + softmax"), 7, 2
-    line = N_("A learned table mixed with softmax attention.")
+    line = N_("Partly a learned table of positions, partly softmax.")
     formula = N_("A = softmax(α₁ R + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = RandomAndDotProduct
