@@ -106,15 +106,18 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     factor = f"{math.log(n) / math.log(base):.2f}"
     if not causal:
         if n <= base:
-            return _("Scores × {factor}: this text has {n} tokens and the base is not below it, so every row gets "
-                     "flatter. With a base below {n} rows get sharper.", factor=factor, n=n)
-        return _("Scores × {factor}: every query sees all {n} tokens, so every row gets sharper.", factor=factor, n=n)
+            return _("Entropy-invariant softmax multiplies the scores by {factor}: this text has {n} tokens and the "
+                     "base is not below it, so every row gets flatter. With a base below {n} rows get sharper.",
+                     factor=factor, n=n)
+        return _("Entropy-invariant softmax multiplies the scores by {factor}: every query sees all {n} tokens, so "
+                 "every row gets sharper.", factor=factor, n=n)
     if n <= base:
-        return _("Scores × {factor} at the last of {n} tokens, and less before it: the base is not below the text's "
-                 "length, so every row gets flatter. With a base below {n} the last rows get sharper.",
-                 factor=factor, n=n)
-    return _("Scores × {factor} at the last of {n} tokens, × 1 at token {base}: rows before it get flatter, rows after "
-             "it sharper, so that entropy grows less with n.", factor=factor, n=n, base=base)
+        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, and by less "
+                 "before it: the base is not below the text's length, so every row gets flatter. With a base below "
+                 "{n} the last rows get sharper.", factor=factor, n=n)
+    return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens and by 1 at token "
+             "{base}: rows before it get flatter, rows after it sharper, so that entropy grows less with n.",
+             factor=factor, n=n, base=base)
 
 
 def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: AnyTrace, notes: Mapping[Address, tuple[str, str]]) -> Grid:

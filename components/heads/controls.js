@@ -43,6 +43,7 @@ function scaleOf(state) {
     note,
   );
   addTip(element, 'scale');
+  addTip(radios.find(one => one.value === 'logn').parentElement, 'log-n');
   addTip(base.parentElement, 'base');
 
   return {

@@ -86,9 +86,12 @@ def test_log_n_with_the_offered_base_keeps_entropy_from_growing(name: str):
 def test_the_scale_says_what_it_does_to_this_text():
     assert "note" not in sent(opened(model="stories-softmax"), "heads")[0]["scale"]
     shown = sent(opened(model="stories-softmax", plan="scale-logn9"), "heads")[0]["scale"]
-    assert shown["note"].startswith("Scores × 1.34 at the last of 19 tokens, × 1 at token 9")
+    assert shown["note"] == log_n_note(19, 9, causal=True)
+    assert "by 1.34 at the last of 19 tokens and by 1 at token 9" in shown["note"]
     beyond = sent(opened(model="stories-softmax", plan="scale-logn256"), "heads")[0]["scale"]
     assert "every row gets flatter" in beyond["note"]
-    assert "× 0.53" in beyond["note"]
-    assert log_n_note(20, 10, causal=False).startswith("Scores × 1.30: every query sees all 20 tokens")
+    assert "by 0.53" in beyond["note"]
+    assert "by 1.30: every query sees all 20 tokens" in log_n_note(20, 10, causal=False)
+    for causal in (True, False):  # the name in the literature, for a reader who knows the source
+        assert all(log_n_note(20, base, causal).startswith("Entropy-invariant softmax") for base in (10, 64))
     assert "flatter" in log_n_note(20, 64, causal=False)

@@ -52,7 +52,7 @@ class FactorizedDense(SelfAttention):
 
     title = N_("Factorised dense Synthesizer")
     label, colour, dash = N_("factorised dense"), 2, 4
-    line = N_("Like dense, with fewer parameters: products of two short vectors.")
+    line = N_("Like dense, with fewer parameters.")
     formula = N_("Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedDenseScores

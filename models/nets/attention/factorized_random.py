@@ -40,7 +40,7 @@ class FactorizedRandom(SelfAttention):
 
     title = N_("Factorised random Synthesizer")
     label, colour, dash = N_("factorised random"), 7, 4
-    line = N_("Like random, with fewer parameters: a product of two narrow tables.")
+    line = N_("Like random, with fewer parameters.")
     formula = N_("A = softmax(R₁ R₂ᵀ),  rank 8, the same for every text")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedTable

@@ -103,7 +103,7 @@ class GauRelu2Mixed(GauRelu2):
 
     title = N_("Gated attention unit, relu²/n, mixed lengths")
     label, colour, dash = N_("GAU relu²/n, mixed lengths"), 5, 5
-    line = N_("Attention and MLP in one, with relu²/n; trained on texts of many lengths.")
+    line = N_("Like relu²/n, trained on texts of many lengths.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
     trained_policy = "length"
 
@@ -120,7 +120,7 @@ class GauRelu2Learned(GauRelu2):
 
     title = N_("Gated attention unit, relu²/c")
     label, colour, dash = N_("GAU relu²/c"), 1, 4
-    line = N_("Attention and MLP in one, with relu² divided by a number that each layer learns.")
+    line = N_("Like relu²/n, divided by a number that each layer learns.")
     formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
     published = f"ours, after {PAPER}"
     trained_policy = ""
