@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -14,10 +16,34 @@ from app.markdown import linked, plain, translated
 from app.panels.choice import card
 from app.panels.page import frame
 from app.state import session
-from app.texts import _
+from app.texts import N_, _
+from models import catalogue
 from models.storage.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parents[2] / "assets" / "about.md"
+HEADING = "#### "  # begins a section of the text
+
+
+class Section(NamedTuple):
+    """A section of the page.
+
+    Attributes:
+        heading: the line of its heading in English, which begins with HEADING.
+        draw: displays the content below the heading.
+    """
+
+    heading: str
+    draw: Callable[[], object]
+
+    @property
+    def title(self) -> str:
+        """The heading in the visitor's language."""
+        return _(self.heading).removeprefix(HEADING)
+
+    @property
+    def anchor(self) -> str:
+        """The end of a link to the section, the same in every language."""
+        return re.sub(r"\W+", "-", self.heading.removeprefix(HEADING).lower())
 
 
 def page() -> None:
@@ -31,14 +57,41 @@ def _text() -> None:
             cards.append(card.card_of(name))
         except CheckpointError as error:
             st.error(plain(_(str(error))))
+    introduction, *parts = re.split(f"^(?={HEADING})", TEXT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    explained = [Section(heading, partial(st.markdown, linked(translated(body))))
+                 for heading, _line, body in (part.partition("\n") for part in parts)]
+    measured = [Section(N_("#### The models"), partial(_models, cards)),
+                Section(N_("#### The data"), partial(_data, cards))]
+    glossary = Section(N_("#### Glossary"), _glossary)
+    st.markdown(linked(translated(introduction)))
+    if is_phone(st.context.headers.get("User-Agent")):
+        for section in (*explained, *measured, glossary):  # the closed sections are the list of contents
+            with st.expander(section.title, key=f"section-of-about-{section.anchor}"):
+                section.draw()
+        return
+    with st.container(key="contents"):  # style.css sets the list in columns
+        st.markdown("\n".join(f"- [{section.title}](#{section.anchor})"
+                              for section in (*explained, *measured, glossary)))
     with st.container(key="about"):  # style.css stacks the parts on a narrow screen
         text, facts = st.columns([46, 54], gap="large")
-    with text:
-        st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
-    with facts:
-        _facts(cards)
+    for place, sections in ((text, explained), (facts, measured), (st.container(), [glossary])):
+        with place:
+            for section in sections:
+                st.header(section.title, anchor=section.anchor)
+                section.draw()
+
+
+def is_phone(agent: str | None) -> bool:
+    """Returns True if the browser's identification is that of a phone, where each section of the page is folded.
+
+    Args:
+        agent: the header User-Agent; browsers on phones have "Mobi" in it.
+    """
+    return "Mobi" in (agent or "")
+
+
+def _glossary() -> None:
     with st.container(key="glossary"):  # style.css sets the glossary in columns
-        st.markdown(_("#### Glossary"))
         st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
 
 
@@ -61,14 +114,14 @@ def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     return "", {_("held out"): _(card.headline(each))}
 
 
-def _facts(cards: Sequence[dict[str, Any]]) -> None:
-    st.markdown(_("#### The models"))
+def _models(cards: Sequence[dict[str, Any]]) -> None:
     families: dict[str, list[dict[str, Any]]] = {}
     for each in cards:
         families.setdefault(each["task"], []).append(each)
     for task, members in families.items():
         what, _first = numbers(members[0])
-        st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
+        title = plain(_(catalogue.reader_named(task).title))
+        st.markdown(f"**{title}**" + (f": {plain(what)}" if what else ""))
         st.table([{_("model"): f"{plain(_(each['attention']['title']))} `{each['name']}`",
                    _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in members],
                  border="horizontal", hide_index=True)
@@ -76,7 +129,9 @@ def _facts(cards: Sequence[dict[str, Any]]) -> None:
         if each["name"] == session.history().present.model:
             with st.container(border=True):
                 card.draw(each)
-    st.markdown(_("#### The data"))
+
+
+def _data(cards: Sequence[dict[str, Any]]) -> None:
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
         st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),

@@ -8,6 +8,7 @@ pytest tests/app/test_pages.py
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 from collections import OrderedDict
 from typing import Any
@@ -22,6 +23,8 @@ from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
 from app.state.lab_state import HEAD, SECTION_GROUPS, SECTIONS
+from app.texts import LANGUAGES
+from app.views import about
 from components.payload import unpack
 from models import HeadPlan
 from models.generate.sampling import Sampling
@@ -299,6 +302,22 @@ def test_about_page_names_data_and_licences():
     text = " ".join(markdown.value for markdown in app.markdown)
     for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT"):
         assert name in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_about_begins_with_its_contents(language: str):
+    app = opened(page="about", lang=language)
+    anchors = [header.anchor for header in app.header]
+    assert len(set(anchors)) == len(anchors) == 12
+    contents = next(its.value for its in app.markdown if "](#" in its.value)
+    assert re.findall(r"\[(.+?)\]\(#(.+?)\)", contents) == [(its.value, its.anchor) for its in app.header]
+    assert opened(page="about").header[3].anchor == anchors[3]  # a link to a section opens it in every language
+
+
+def test_only_a_phone_folds_the_sections_of_about():
+    assert about.is_phone("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1")
+    assert not about.is_phone("Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36")
+    assert not about.is_phone(None)
 
 
 def test_without_any_model_the_repair_is_named(monkeypatch, tmp_path):

@@ -13,6 +13,10 @@ from tests.browser import serve
 SCREEN = {"width": 1440, "height": 900}
 
 
+PHONE = ("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile "
+         "Safari/537.36")  # the identification of a phone's browser
+
+
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     with serve() as address:
@@ -35,7 +39,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
         # needs
         context = browser.new_context(
             bypass_csp=True, viewport={"width": 390, "height": 844} if phone else SCREEN,
-            has_touch=phone, color_scheme="dark" if dark else "light",
+            has_touch=phone, user_agent=PHONE if phone else None, color_scheme="dark" if dark else "light",
             permissions=["clipboard-read", "clipboard-write"])
         contexts.append(context)
         page = context.new_page()
