@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 LEFT_SECONDS = 15.0  # seconds without a connection after which a job is cancelled; a page reload takes 1 to 2 s
 
+WAIT_SECONDS = 1.0  # seconds after which a job that has not begun is reported as waiting
+
 Progress = Callable[[int, int], None]  # a function of (steps done, total steps)
 Cancelled = Callable[[], bool]  # a function that returns True if the work must stop
 
@@ -29,7 +31,7 @@ class Job(Generic[T]):
     """One background job and its progress. The work runs in a separate thread and does not access the session.
 
     Attributes:
-        what: title for the visitor, like `Downloading openai-community/gpt2`.
+        what: title for the visitor, like `Downloading openai-community/gpt2`. The work may change it.
         work: the function that runs. Its arguments are a function that reports progress and a function that returns
             True if the work must stop. Set to None at the end, so that the model and the trace of the job can be
             freed.
@@ -45,6 +47,7 @@ class Job(Generic[T]):
     of: int = 0
     result: T | None = None
     problem: str = ""
+    _has_begun: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
     _finished: threading.Event = field(default_factory=threading.Event)
     _began: float = field(default_factory=time.monotonic)
@@ -84,6 +87,11 @@ class Job(Generic[T]):
         return not self._finished.is_set()
 
     @property
+    def waiting(self) -> bool:
+        """True if the job has waited for WAIT_SECONDS or longer for other jobs to end."""
+        return self.running and not self._has_begun and time.monotonic() - self._began >= WAIT_SECONDS
+
+    @property
     def share(self) -> float:
         """Fraction of the steps that are done, 0 to 1; 0 while the total is unknown."""
         return min(1.0, self.done / self.of) if self.of else 0.0
@@ -111,6 +119,7 @@ class Job(Generic[T]):
             while not _slots.acquire(timeout=0.1):
                 if self._stopped():
                     raise CancelledError
+            self._has_begun, self._began = True, time.monotonic()
             try:
                 self.result = work(self._tell, self._stopped)
             finally:

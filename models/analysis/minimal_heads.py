@@ -3,7 +3,7 @@
     minimise  KL(unmodified ‖ gated) + strength · sum over heads of P(gate > 0)
 
 There is one Hard Concrete gate per head (models/nets/pruning/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019),
-learned for one text within seconds. The strength grows from step to step, so that gates close one after another, those
+learned for one text in STEPS steps. The strength grows from step to step, so that gates close one after another, those
 of the least important heads first. Every few steps, head sets (the heads whose gates are most open) are evaluated with
 gates of 0 and 1. The best head set of each size is stored: a curve of KL against the number of heads. At the end, each
 head of the resulting set is checked once more. Heads are removed as long as the KL stays within the bound, and heads
@@ -13,6 +13,7 @@ are exchanged for heads outside the set.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -109,18 +110,21 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
     return curve
 
 
-def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
-           turn: Turn = contextlib.nullcontext) -> Curve:
+def polish(curve: Curve, bound: float = BOUND, tell: Callable[[int], None] = lambda done: None,
+           cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Curve:
     """Improves the head set at `bound` nats by removing and exchanging heads; returns the same curve.
 
-    The other arguments are those of `learn`.
+    The other arguments are those of `learn`, but `tell` is called with the number of finished rounds alone: the total
+    is not known before.
     """
-    while True:
+    for done in itertools.count(1):
         if cancelled():
             raise CancelledError
         with turn():
             if not _spared(curve, bound) and not _exchanged(curve, bound):
-                return curve
+                break
+        tell(done)
+    return curve
 
 
 def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> Tensor:

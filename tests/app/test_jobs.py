@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from app.panels.page import progress
+from app.server import jobs
 from app.server.jobs import Job
 from models.errors import CancelledError, InputError
 from models.labs.foreign import ForeignError
@@ -41,6 +43,27 @@ def test_progress_and_result():
     ended(job)
     assert (job.share, job.result, job.problem) == (1.0, "all of it", "")
     assert job.work is None  # a finished job releases its function, and thereby all objects of this function
+
+
+def test_a_job_that_waits_for_others_is_not_timed(monkeypatch: pytest.MonkeyPatch):
+    slot = threading.Semaphore(0)
+    monkeypatch.setattr(jobs, "_slots", slot)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(tell, cancelled):
+        tell(1, 2)
+        begun.set()
+        assert go_on.wait(10)
+
+    job = Job("Counting", work).start()
+    assert not job.waiting  # most jobs begin at once, without a message that flashes
+    job._began -= 60
+    assert job.waiting and progress._amounts(job) == ["waiting: other computations end first"]
+    slot.release()
+    assert begun.wait(10)
+    assert not job.waiting and job.left is None  # the minute of waiting does not count
+    go_on.set()
+    ended(job)
 
 
 def test_a_share_is_never_more_than_all():

@@ -16,6 +16,7 @@ from test_route import post
 from app.panels.answer.winning import Won
 from app.panels.prompt import minimal_heads
 from app.panels.prompt.minimal_heads import Fewest
+from app.server.jobs import Job
 from app.state import session
 from app.state.pages.search import BOUNDS, WANTED, Search
 from models import HeadPlan, Trace
@@ -60,6 +61,23 @@ def test_the_fewest_heads_become_a_plan():
     assert HeadPlan.parse(query["plan"]) == found.plans[size][1] and query["need"] == "fewest-0.2"
     assert len(found.orders) == 2 and all(points[0] == (32, pytest.approx(0, abs=1e-5))
                                           for points in found.orders.values())
+
+
+def test_the_progress_covers_learning_and_exchanges(monkeypatch: pytest.MonkeyPatch):
+    """The bar is not full while heads are exchanged, and its title names what is computed."""
+    seen: list[tuple[str, int, int]] = []
+    tell = Job._tell
+
+    def told(job: Job, done: int, of: int) -> None:
+        seen.append((job.what, done, of))
+        tell(job, done, of)
+
+    monkeypatch.setattr(Job, "_tell", told)
+    searched(opened(model="stories-softmax", text=TYPED, open="needs", need="fewest-0.2"))
+    assert [done for _what, done, _of in seen] == sorted(done for _what, done, _of in seen)
+    assert all(done < of for _what, done, of in seen) and len({of for *_, of in seen}) == 1
+    assert [*dict.fromkeys(what for what, *_ in seen)][0] == minimal_heads.TITLE
+    assert seen[-1][0] in (minimal_heads.TITLE, minimal_heads.CHECKING)
 
 
 def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):

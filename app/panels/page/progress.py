@@ -36,6 +36,8 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 def _amounts(job: Job[Any]) -> list[str]:
     """Returns the completed amount and the remaining time in words, if they are known."""
+    if job.waiting:
+        return [_("waiting: other computations end first")]
     amounts = []
     if job.of > 10_000:  # large numbers are bytes
         amounts.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))

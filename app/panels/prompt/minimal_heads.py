@@ -41,7 +41,9 @@ from models.trace import Trace
 TITLES = {FEWEST: N_("Smallest set"), IN_GROUPS: N_("Three groups"), WINNING: N_("Make a token win")}
 CHANGES = {False: N_("Prune"), True: N_("Constant")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
-TITLE, COUNTING = N_("Learning gates, step"), N_("Evaluating head sets, size")
+TITLE, CHECKING, COUNTING = (N_("Learning gates, step"), N_("Exchanging heads, step"),
+                             N_("Evaluating head sets, size"))
+ROUNDS = 10  # steps of the progress bar for the exchanges of heads, whose number is not known before
 # passes that one search counts against the visitor's limit. A search takes as long as 600 passes (18 tokens) to 1,200
 # passes (23 tokens).
 SEARCH = 250
@@ -129,9 +131,9 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: AnyTrace) -> None:
     """
     search = state.search
     if search.wanted != WINNING or not before.outputs:
-        st.markdown(_("**Minimal heads** are the heads that the answer needs. Gates are learned for this text alone, "
-                      "in seconds; the model's weights do not change. Apply the result to see it on the grid and to "
-                      "share it as a link."))
+        st.markdown(_("**Minimal heads** are the heads that the answer needs. Gates are learned for this text alone; "
+                      "the model's weights do not change. The search shows the time left and can be cancelled. Apply "
+                      "the result to see it on the grid and to share it as a link."))
     if not before.outputs:
         st.caption(_("This text has no prediction, so there are no minimal heads to search for.")
                    if before.vectors is None else _("This model makes no predictions, so there are no minimal heads to "
@@ -203,9 +205,12 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)
-        curve = minimal_heads.learn(gating, len(before.prompt.ids), tell=tell, cancelled=cancelled,
-                                    turn=serving.computing)
-        minimal_heads.polish(curve, search.bound, cancelled, serving.computing)
+        steps, of = minimal_heads.STEPS, minimal_heads.STEPS + ROUNDS
+        curve = minimal_heads.learn(gating, len(before.prompt.ids), tell=lambda done, _steps: tell(done, of),
+                                    cancelled=cancelled, turn=serving.computing)
+        job.what = CHECKING
+        minimal_heads.polish(curve, search.bound, lambda done: tell(min(steps + done, of - 1), of), cancelled,
+                             serving.computing)
         with serving.computing():
             alone = gating.prune_each(gating.divergence)
             orders = {BY_COST: minimal_heads.by_order(gating, alone.argsort(descending=True))}
