@@ -96,7 +96,8 @@ DIRECT = frame.Direct(depends, parts, late_parts, later=later, has_box=has_box)
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     every = _studies(tells=True)
     studies = _whole(every)
-    st.caption(_("This page shows how much score a frozen encoder loses when its attention heads become constant."))
+    st.caption(_("This page makes attention heads constant: each keeps its mean pattern, whatever the text. Move the "
+                 "slider to see how much score a frozen encoder loses on each task."))
     if not studies:
         st.info(_("No model has been measured yet. Measure one with: {command}",
                   command=f"`python -m models.studies.papa {lab.name}`"))
@@ -106,7 +107,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     reads = has_box(lab, state)
     _choose(studies, study, task, reads)
     with st.container(key="constant"):  # style.css stacks the parts on a narrow screen
-        left, right = st.columns([60, 40], gap="medium")
+        left, right = st.columns([54, 46], gap="medium")
     with right:  # the right part is displayed first, because a new text changes it
         mount(components["constant table"])
         for make in late_parts(lab, reading, state):

@@ -65,8 +65,8 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], later=later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    st.caption(_("This page shows which heads of the model do the work: measures of every head, over a corpus or on "
-                 "your text."))
+    st.caption(_("This page shows which heads of the model do the work. Each point is one head, measured over a corpus "
+                 "or on your text; click a point to select its head, and change the head on the left."))
     corpus_measures = measures.over_a_corpus(lab)
     _example(lab, corpus_measures)
     components = {part.key: part for part in parts(lab, reading, state)}
@@ -76,6 +76,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         left, right = st.columns([38, 62], gap="medium")
     with left:
         mount(components["heads"])
+        roles.explain_badges(lab, corpus_measures)
         effect.draw(lab, state, before, after)
         roles.draw(lab, corpus_measures, state)
     with right:

@@ -171,12 +171,18 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     return [charts, slider, heads]
 
 
+# the fields of a link to an example: beyond the trained length, relu²/n loses more accuracy than softmax
+EXAMPLE = {"page": "length", "model": "masked-softmax", "with": "masked-gau-relu2", "n": "512"}
 DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit, later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
-                 "models."))
+    with st.container(horizontal=True, vertical_alignment="center", key="lead"):
+        st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
+                     "models. Move the slider or click in a chart to choose a length."))
+        if not state.lesson:
+            st.button(_("Example: longer texts hurt one model more than the other"), key="example-length",
+                      on_click=events.open_link, args=(EXAMPLE,))
     if lab.task.lengths:
         companions.choose(lab.name)
     content = _content(lab, reading, state)

@@ -107,8 +107,8 @@ def _charts(lab: Lab, before: AnyTrace, state: LabState) -> list[Callable[[], Pa
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    st.caption(_("This page prunes heads one after another, in an order that was measured, and shows the loss and the "
-                 "saving."))
+    st.caption(_("This page prunes heads one after another, in an order that was measured. Move the slider and watch "
+                 "the loss, the saving and the prediction."))
     before, after = _traces(lab, reading, state)
     chosen = pruning.choice(lab, state.pruning, before)
     serving.give_way()
@@ -124,6 +124,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         for key in ("pruning dial", "heads", "pruning roles"):
             if key in components:
                 mount(components[key])
+            if key == "heads":
+                roles.explain_badges(lab, measures.over_a_corpus(lab))
     with middle:
         if "pruning chart" in components:
             mount(components["pruning chart"])

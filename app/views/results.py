@@ -59,8 +59,9 @@ def page() -> None:
 
 def _claims() -> None:
     with st.container(key="about-claims"):
-        st.markdown(_("Compare statements of papers about attention with the results of our small models. A verdict "
-                      "is about these models and this training, not about the paper."))
+        st.markdown(_("Compare statements of papers about attention with the results of our small models. Choose a "
+                      "statement to see its rule, its numbers and its chart. A verdict is about these models and this "
+                      "training, not about the paper."))
     stamp = _stamp()
     try:
         by_key = _claims_by_key(stamp)

@@ -31,13 +31,7 @@ function update(state, { rows, heading, changed }) {
       'th',
       { scope: 'row' },
       sample(row, state.dark),
-      make(
-        'span',
-        {},
-        make('b', { textContent: row.name }),
-        ' ',
-        make('small', { textContent: row.line }),
-      ),
+      make('span', {}, make('b', { textContent: row.name }), ' ', make('small', { textContent: row.line })),
     );
     if (row.problem)
       return make(

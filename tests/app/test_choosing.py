@@ -196,4 +196,5 @@ def test_the_label_names_the_model_that_a_fourth_would_replace():
         return opened(page="compare", model="assignment-softmax", **{"with": beside}).get("button_group")[0].label
 
     assert label("random", "log-n") == "Compare softmax with up to 3 models:"
-    assert label("random", "log-n", "selective") == "Compare softmax with these models; one more takes the place of random:"
+    assert label("random", "log-n", "selective") == (
+        "Compare softmax with these models; one more takes the place of random:")

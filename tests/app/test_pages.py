@@ -315,7 +315,7 @@ def test_about_begins_with_its_contents(language: str):
 
 
 def test_only_a_phone_folds_the_sections_of_about():
-    assert about.is_phone("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1")
+    assert about.is_phone("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Mobile/15E148 Safari/604.1")
     assert not about.is_phone("Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36")
     assert not about.is_phone(None)
 

@@ -117,6 +117,14 @@ def badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> dict[Address
             for address, entries in by_head.items()}
 
 
+def explain_badges(lab: Lab, measured: dict[str, Any]) -> None:
+    """Displays the meaning of the abbreviations below the tiles. Arguments as in `shown_roles`."""
+    names = sorted({role["role"] for role in shown_roles(lab, measured)})
+    if names:
+        st.caption(_("Below a tile: the roles of the head. {roles}.", roles="; ".join(
+            f"{literal(short(name))} {in_words(name)}" for name in names)))
+
+
 def draw(lab: Lab, measured: dict[str, Any], state: LabState) -> None:
     """Displays a filter by role, and the roles of the selected head with example sentences.
 

@@ -128,12 +128,14 @@ def _entropy(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> No
     kind, layer, head = selected(lab, state)
     if kind.causal:
         text = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. The "
-                 "scale log n, entropy-invariant softmax (Su Jianlin), is meant to keep a head's entropy from growing with "
-                 "n; the effect panel shows how it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
+                 "scale log n, entropy-invariant softmax (Su Jianlin), is meant to keep a head's entropy from growing "
+                 "with n; the effect panel shows how it changes the prediction. The page *Length* shows longer texts.",
+                 layer=layer + 1)
     else:
         text = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. The scale "
-                 "log n, entropy-invariant softmax (Su Jianlin), is meant to keep a head's entropy from growing with n; "
-                 "the effect panel shows how it changes the prediction. The page *Length* shows longer texts.", layer=layer + 1)
+                 "log n, entropy-invariant softmax (Su Jianlin), is meant to keep a head's entropy from growing with "
+                 "n; the effect panel shows how it changes the prediction. The page *Length* shows longer texts.",
+                 layer=layer + 1)
     st.markdown(text, help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
