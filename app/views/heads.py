@@ -65,8 +65,8 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], later=later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    st.caption(_("This page shows which heads of the model do the work. Each point is one head, measured over a corpus "
-                 "or on your text; click a point to select its head, and change the head on the left."))
+    st.caption(_("This page shows which heads do the work. Each point is a head: click it, then change the head with "
+                 "the buttons below the tiles."))
     corpus_measures = measures.over_a_corpus(lab)
     _example(lab, corpus_measures)
     components = {part.key: part for part in parts(lab, reading, state)}

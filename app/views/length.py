@@ -178,8 +178,8 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit, later)
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lead"):
-        st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
-                     "models. Move the slider or click in a chart to choose a length."))
+        st.caption(_("This page shows the effect of longer texts. Move the slider or click in a chart to choose a "
+                     "length."))
         if not state.lesson:
             st.button(_("Example: longer texts hurt one model more than the other"), key="example-length",
                       on_click=events.open_link, args=(EXAMPLE,))

@@ -24,7 +24,7 @@ from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
 from app.state.lab_state import HEAD, SECTION_GROUPS, SECTIONS
 from app.texts import LANGUAGES
-from app.views import about
+from app.views import about, length
 from components.payload import unpack
 from models import HeadPlan
 from models.generate.sampling import Sampling
@@ -312,6 +312,32 @@ def test_about_begins_with_its_contents(language: str):
     contents = next(its.value for its in app.markdown if "](#" in its.value)
     assert re.findall(r"\[(.+?)\]\(#(.+?)\)", contents) == [(its.value, its.anchor) for its in app.header]
     assert opened(page="about").header[3].anchor == anchors[3]  # a link to a section opens it in every language
+
+
+@pytest.mark.parametrize("page", ["compare", "heads", "pruning", "length"])
+def test_a_page_has_an_example_to_press(page: str):
+    app = opened(page=page)
+    (button,) = [its for its in app.button if (its.key or "").startswith("example-")]
+    before = sent(app, "toolbar")[0]["query"]
+    assert sent(button.click().run(), "toolbar")[0]["query"] != before and not app.exception
+
+
+def test_the_example_of_length_shows_what_it_promises():
+    names = [length.EXAMPLE["model"], length.EXAMPLE["with"]]
+    trained = models.load(names[0]).trained_length
+    drops = []
+    for name in names:
+        accuracy = {n: values["accuracy"] for n, values in length.curves_of(name)[0].by_length.items()}
+        drops.append(accuracy[trained] - accuracy[int(length.EXAMPLE["n"])])
+    assert 0.05 < drops[0] < drops[1] - 0.1
+
+
+def test_the_letters_below_tiles_are_explained():
+    for page in ("heads", "pruning"):
+        app = opened(page=page)
+        letters = {short for row in sent(app, "heads")[0]["grids"][0]["notes"] for short, _words in row if short}
+        captions = " ".join(caption.value for caption in app.caption)
+        assert letters and all(one in captions for short in letters for one in short.split())
 
 
 def test_only_a_phone_folds_the_sections_of_about():
