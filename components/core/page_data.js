@@ -1,6 +1,6 @@
 // The data that Python sends with the code: colours, texts, the glossary, the style sheets of components (`styles`) and of
-// Streamlit's elements (`pageStyle`), the themes of charts, and the citation. `embedded` is true in a notebook, where
-// other elements of the page are not ours.
+// Streamlit's elements (`pageStyle`), the themes of charts, the address of the library of QR codes, and the citation.
+// `embedded` is true in a notebook, where other elements of the page are not ours.
 
 export const pageData = {
   colours: {},
@@ -9,6 +9,7 @@ export const pageData = {
   styles: {},
   pageStyle: '',
   figures: {},
+  qr: '',
   citation: '',
   embedded: false,
 };

@@ -63,7 +63,11 @@ export function createLegend() {
     show({ dark, scale, ticks, before, after }) {
       const bar = make('div', { className: 'bar', style: { background: cssGradient(dark, scale) } });
       const marks = ticks.map(({ at, label, fine }) =>
-        make('span', { className: fine ? 'tick fine' : 'tick', textContent: label, style: { left: `${100 * at}%` } }),
+        make('span', {
+          className: ['tick', fine ? 'fine' : '', END[at] ?? ''].filter(Boolean).join(' '),
+          textContent: label,
+          style: { left: `${100 * at}%` },
+        }),
       );
       box.replaceChildren(bar, ...marks);
       const words = `${before.textContent}\n${after.textContent}`;
@@ -73,6 +77,8 @@ export function createLegend() {
     },
   };
 }
+
+const END = { 0: 'begins', 1: 'ends' }; // position of a tick along the bar -> class of a label that stays in the panel
 
 const word = text => make('span', { textContent: text });
 

@@ -17,6 +17,7 @@ from components.mounting import FOLDER, page_style, styles
 from figures import export, theme
 
 ENTRY = FOLDER / "main.js"
+QR = "app/static/lean-qr-2.7.4.js"  # address of the library that draws QR codes, loaded when the first one is drawn
 
 
 def component_modules() -> list[Path]:
@@ -51,7 +52,7 @@ def _content() -> tuple[str, str]:
     return bundle(ENTRY, component_modules()), (
         f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
         f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
-        f"pageStyle: {json.dumps(page_style())}, figures: {json.dumps(_figures())}, "
+        f"pageStyle: {json.dumps(page_style())}, figures: {json.dumps(_figures())}, qr: {json.dumps(QR)}, "
         f"citation: {json.dumps(bibtex())} }}")
 
 

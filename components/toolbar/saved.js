@@ -31,9 +31,9 @@ function store(states) {
 
 /**
  * Creates {menu, form, close()}: the menu in the toolbar, and the form for the name of a state, which a press outside
- * closes. `copy(text)` copies a text.
+ * closes. `copy(text)` copies a text; `sharing` is of sharing.js, whose button a phone has no room for.
  */
-export function createSaved(state, copy) {
+export function createSaved(state, copy, sharing) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(
     'form',
@@ -78,6 +78,7 @@ export function createSaved(state, copy) {
     entries: () => {
       const states = stored();
       return [
+        ...(sharing.button.offsetParent ? [] : [{ text: _('Share as QR code'), act: sharing.open }]),
         { text: _('Save this state…'), act: ask },
         ...states.map(({ name: title, query }) => ({
           text: _('Open: {name}', { name: title }),

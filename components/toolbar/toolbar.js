@@ -1,4 +1,4 @@
-// Undo, redo, reset, copy link, language, theme, the keyboard shortcuts, and the browser's address. If the app is
+// Undo, redo, reset, copy link, QR code, language, theme, the keyboard shortcuts, and the browser's address. If the app is
 // embedded in another page, the toolbar is only a link to the full app.
 
 import { createAddressWriter } from '../core/address.js';
@@ -10,6 +10,7 @@ import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';
 import { createSaved } from './saved.js';
+import { createSharing } from './sharing.js';
 
 // Icons as paths in a box of 16 by 16, because fonts contain different arrows.
 const ICONS = {
@@ -64,7 +65,11 @@ function create(state) {
       },
     ],
   });
-  const saved = createSaved(state, text => copyText(state, text));
+  const sharing = createSharing(
+    () => settled(state),
+    text => toClipboard(text),
+  );
+  const saved = createSaved(state, text => copyText(state, text), sharing);
   const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
   const copyStatus = make('span', { className: 'status', attributes: { role: 'status' } });
   const bar = make(
@@ -74,11 +79,13 @@ function create(state) {
     redo,
     reset,
     make('span', { className: 'copy' }, copy, copyStatus),
+    sharing.button,
     saved.menu.element,
     lost,
     make('span', { className: 'languages' }),
     theme.element,
     saved.form,
+    sharing.dialog,
   );
   const link = make('a', { target: '_blank', rel: 'noopener' });
   const line = make('p', { className: 'line', hidden: true }, make('span'), link);
@@ -94,7 +101,7 @@ function create(state) {
     lost.hidden = isThere;
     setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
   };
-  return { undo, redo, copy, copyStatus, saved, theme, bar, line, link, showConnection };
+  return { undo, redo, copy, copyStatus, saved, sharing, theme, bar, line, link, showConnection };
 }
 
 /** Chooses a language, and stores it in a cookie for later sessions that do not begin with a link. */
@@ -233,21 +240,31 @@ const isBehind = ({ data }) =>
   requests.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
   [...mounted].some(({ waiting }) => waiting().length > 0);
 
-async function copyLink(state) {
+/** Resolves when the address contains all changes, or after PATIENCE. */
+async function settled(state) {
   const until = performance.now() + PATIENCE;
   while (isBehind(state) && performance.now() < until) await new Promise(done => setTimeout(done, 30));
   address.flush();
+}
+
+async function copyLink(state) {
+  await settled(state);
   await copyText(state, location.href);
+}
+
+/** Copies a text; returns whether this succeeded. */
+async function toClipboard(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyOld(text); // the clipboard is missing on plain http or not permitted
+  }
 }
 
 /** Copies a text; confirms it with a check mark in the button and a word below the button, which is also announced. */
 async function copyText(state, text) {
-  let done = true;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    done = copyOld(text); // the clipboard is missing on plain http or not permitted
-  }
+  const done = await toClipboard(text);
   setText(state.copyStatus, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
   showIcon(state.copy, done ? ICONS.done : ICONS.copy);
@@ -279,9 +296,10 @@ function copyOld(text) {
 export const toolbar = defineComponent({
   create,
   update,
-  destroy: ({ root, timer, theme, saved }) => {
+  destroy: ({ root, timer, theme, saved, sharing }) => {
     theme.close();
     saved.close();
+    sharing.close();
     root.keys.abort();
     clearTimeout(timer);
   },

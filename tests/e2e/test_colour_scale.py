@@ -62,3 +62,18 @@ def test_the_words_have_the_scale_too_and_undo_keeps_the_experiment(visit):
     assert query(page)["plan"] == "self-0.1c"
     page.get_by_label("Colour scale").hover()
     expect(page.get_by_role("tooltip")).to_contain_text("On the linear scale")
+
+
+@pytest.mark.parametrize("teach", ["0", "1"])
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
+@pytest.mark.parametrize("view", ["mask", "used"])
+def test_the_labels_at_the_ends_of_the_bar_are_whole(visit, view: str, width: int, teach: str):
+    page = visit(model="stories-selective", view=view, teach=teach)
+    page.set_viewport_size({"width": width, "height": 900})
+    ends = page.locator(".legend .tick").all()
+    expect(page.locator(".legend .tick").last).to_have_text("100%" if view == "mask" else "1")
+    panel = page.locator('[data-part="head_map"]').bounding_box()
+    for end in (ends[0], ends[-1]):
+        box = end.bounding_box()
+        assert box["x"] >= panel["x"] - 0.5
+        assert box["x"] + box["width"] <= panel["x"] + panel["width"] + 0.5

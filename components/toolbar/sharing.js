@@ -1,0 +1,109 @@
+// The dialog that shows the link as a QR code, large enough for a class in front of a projector, and as a text. On
+// devices with a share sheet it has a button for it.
+
+import { pageData } from '../core/page_data.js';
+import { fitsQr, isDense, isOwnComputer, qrPicture } from '../core/qr.js';
+import { _ } from '../core/texts.js';
+import { make, setText } from '../widgets/dom.js';
+import { stateLink } from '../widgets/download_menu.js';
+import { iconElement, svgElement } from '../widgets/menu.js';
+
+const ICON =
+  'M2.500 2.500h4v4h-4zM9.500 2.500h4v4h-4zM2.500 9.500h4v4h-4zM9.500 9.500h1.500v1.500h-1.500zM13.500 9.500v1.500M9.500 13.500h1.500M13.500 13v0.500';
+const LONG = 300; // characters of a link from which its type is small
+
+/** Returns the lines below a link: what keeps a class from scanning its code. */
+function remarks(link, code) {
+  const lines = [];
+  if (isOwnComputer(location.hostname))
+    lines.push(_('This address works on this computer only: other devices cannot open it.'));
+  if (!fitsQr(link))
+    lines.push(
+      _('This link is too long for a QR code: {n} characters. Copy it, or shorten the text.', {
+        n: link.length.toLocaleString('en'),
+      }),
+    );
+  else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
+  else if (isDense(code)) lines.push(_('This link is long, so the code is dense: scan it from near, or copy the link.'));
+  return lines;
+}
+
+/** Returns the QR code of a link; null if it does not fit, or if the library cannot be loaded. */
+async function codeOf(link) {
+  if (!fitsQr(link)) return null;
+  try {
+    const { generate } = await import(new URL(pageData.qr, document.baseURI).href);
+    return generate(link);
+  } catch {
+    return null;
+  }
+}
+
+function drawing(code, link) {
+  const { side, path } = qrPicture(code);
+  const element = svgElement([
+    'svg',
+    { viewBox: `0 0 ${side} ${side}`, class: 'qr', role: 'img', 'aria-label': _('QR code of {link}', { link }) },
+    ['rect', { width: side, height: side, fill: '#ffffff' }],
+    ['path', { d: path, fill: '#000000' }],
+  ]);
+  element.setAttribute('shape-rendering', 'crispEdges');
+  return element;
+}
+
+/**
+ * Creates {button, dialog, open(), close()}.
+ * @param {() => Promise<void>} settled resolves when the address contains all changes
+ * @param {(text: string) => Promise<boolean>} copy copies a text; returns whether this succeeded
+ */
+export function createSharing(settled, copy) {
+  const name = _('Share as QR code');
+  const button = make(
+    'button',
+    { type: 'button', className: 'share', title: name, attributes: { 'aria-label': name, 'aria-haspopup': 'dialog' } },
+    iconElement(ICON),
+  );
+  const close = make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': _('Close') } });
+  const picture = make('div', { className: 'picture' });
+  const text = make('p', { className: 'link', attributes: { translate: 'no' } });
+  const lines = make('div', { className: 'remarks' });
+  const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
+  const copyButton = make('button', { type: 'button', textContent: _('Copy link') });
+  const shareButton = make('button', { type: 'button', textContent: _('Share…'), hidden: !navigator.share });
+  const dialog = make(
+    'dialog',
+    { attributes: { 'aria-labelledby': 'sharing' } },
+    make('div', { className: 'head' }, make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
+    make(
+      'div',
+      { className: 'body' },
+      picture,
+      make('div', { className: 'words' }, text, make('div', { className: 'acts' }, copyButton, shareButton, copied), lines),
+    ),
+  );
+  close.onclick = () => dialog.close();
+  dialog.addEventListener('click', event => {
+    if (event.target === dialog) dialog.close(); // the backdrop: all else is inside of another element
+  });
+  dialog.addEventListener('keydown', event => event.stopPropagation()); // letters are shortcuts of the heads
+  copyButton.onclick = async () =>
+    setText(copied, (await copy(stateLink())) ? _('Copied') : _('Not copied: use the address bar'));
+  // rejected if the visitor closes the share sheet
+  shareButton.onclick = () => navigator.share({ title: document.title, url: stateLink() }).catch(() => undefined);
+  const open = async () => {
+    await settled();
+    const link = stateLink();
+    const code = await codeOf(link);
+    if (!button.isConnected) return;
+    picture.replaceChildren(...(code ? [drawing(code, link)] : []));
+    picture.hidden = !code;
+    setText(text, link);
+    text.classList.toggle('long', link.length > LONG);
+    setText(copied, '');
+    lines.replaceChildren(...remarks(link, code).map(textContent => make('p', { textContent })));
+    dialog.style.zoom = String(1 / (button.currentCSSZoom || 1)); // large type zooms the page
+    if (!dialog.open) dialog.showModal();
+  };
+  button.onclick = open;
+  return { button, dialog, open, close: () => dialog.close() };
+}

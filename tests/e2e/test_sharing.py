@@ -1,0 +1,117 @@
+"""The link as a QR code, for a class that opens the shown state by scanning it.
+
+    pytest tests/e2e/test_sharing.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.browser
+
+PLAN = "self-1.2g0"
+SIZES = [(390, 844), (1024, 768), (1280, 800), (1920, 1080)]
+# Returns the code's modules, read from the pixels of the shown picture: one character for each, 1 for dark.
+READ = """async picture => {
+    const side = picture.viewBox.baseVal.width, pixels = side * 4;
+    const image = new Image();
+    const copy = picture.cloneNode(true);
+    copy.setAttribute('width', pixels);
+    copy.setAttribute('height', pixels);
+    image.src = 'data:image/svg+xml,' + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: pixels, height: pixels });
+    const context = canvas.getContext('2d');
+    context.drawImage(image, 0, 0);
+    return Array.from({ length: side }, (_, y) => Array.from({ length: side }, (_, x) =>
+        context.getImageData(4 * x + 2, 4 * y + 2, 1, 1).data[0] < 128 ? '1' : '0').join(''));
+}"""
+
+
+def opened(page: Page) -> Locator:
+    """Opens the dialog and returns it."""
+    button = page.get_by_role("button", name="Share as QR code")
+    if button.is_visible():
+        button.click()
+    else:  # on a phone
+        page.get_by_role("button", name="Saved states").click()
+        page.get_by_role("menuitem", name="Share as QR code").click()
+    dialog = page.get_by_role("dialog", name="Open this on another device")
+    dialog.wait_for()
+    return dialog
+
+
+@pytest.mark.parametrize("teach", ["0", "1"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_code_and_the_link_are_whole_on_every_screen(size: tuple[int, int], teach: str,
+                                                         visit: Callable[..., Page]):
+    page = visit(phone=size[0] < 500, dark=size[0] == 1280, page="explore", plan=PLAN, teach=teach)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    dialog = opened(page)
+    code = dialog.get_by_role("img")
+    expect(code).to_be_in_viewport(ratio=0.99)
+    box = code.bounding_box()
+    assert min(box["width"], box["height"]) >= 0.75 * min(size)
+    expect(dialog.locator(".link")).to_be_in_viewport(ratio=0.99)
+    assert dialog.evaluate("its => its.scrollWidth - its.clientWidth") <= 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_the_code_holds_the_link_of_what_is_shown(visit: Callable[..., Page]):
+    page = visit(page="explore", model="stories-softmax")
+    page.get_by_role("gridcell", name="layer 2, head 3, live").click()
+    page.keyboard.press("p")
+    dialog = opened(page)  # at once: the dialog waits for the change
+    link = dialog.locator(".link").inner_text()
+    assert parse_qs(urlparse(link).query)["plan"] == [PLAN]
+    rows = dialog.get_by_role("img").evaluate(READ)
+    expected = page.evaluate("""async link => {
+        const { generate } = await import('/app/static/lean-qr-2.7.4.js');
+        const code = generate(link);
+        return Array.from({ length: code.size + 8 }, (_, y) => Array.from({ length: code.size + 8 }, (_, x) =>
+            code.get(x - 4, y - 4) ? '1' : '0').join(''));
+    }""", link)
+    assert rows == expected
+    dialog.get_by_role("button", name="Copy link").click()
+    expect(dialog.get_by_role("status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+    expect(dialog).to_contain_text("on this computer only")  # the tests' server listens on 127.0.0.1
+    page.keyboard.press("r")  # a shortcut of the heads, which has no effect in the dialog
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_role("gridcell", name="layer 2, head 3, pruned")).to_have_count(1)
+
+
+def test_a_link_that_is_too_long_is_shown_whole_without_a_code(visit: Callable[..., Page]):
+    text = "One day Tom had a big red ball. " * 100
+    page = visit(page="explore", model="stories-softmax", text=text)
+    dialog = opened(page)
+    expect(dialog.get_by_role("img")).to_have_count(0)
+    expect(dialog).to_contain_text("too long for a QR code")
+    link = dialog.locator(".link").inner_text()
+    assert len(link) > 2953 and f"{int(len(link)):,}" in dialog.inner_text()
+    dialog.get_by_role("button", name="Copy link").click()
+    expect(dialog.get_by_role("status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+
+
+def test_the_share_sheet_of_the_system_is_offered_where_there_is_one(visit: Callable[..., Page]):
+    page = visit(page="explore", model="stories-softmax")
+    page.add_init_script("navigator.share = async data => { window.shared = data; }")
+    page.reload()
+    page.get_by_role("gridcell").first.wait_for()
+    dialog = opened(page)
+    dialog.get_by_role("button", name="Share…").click()
+    assert page.evaluate("window.shared.url") == dialog.locator(".link").inner_text()
+
+
+def test_there_is_no_share_button_without_a_share_sheet(visit: Callable[..., Page]):
+    page = visit(page="explore", model="stories-softmax")
+    page.add_init_script("delete Navigator.prototype.share")
+    page.reload()
+    page.get_by_role("gridcell").first.wait_for()
+    expect(opened(page).get_by_role("button", name="Share…")).to_be_hidden()
