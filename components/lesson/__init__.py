@@ -52,7 +52,8 @@ class PageButton(TypedDict):
 def lesson(*, key: str, title: str, place: str, steps: Sequence[StepLink], heading: str, text: str, task: str,
            done: bool,
            question: QuestionView | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
-           count: tuple[int, int] | None = None, page_button: PageButton | None = None, on_event: OnEvent) -> Content:
+           count: tuple[int, int] | None = None, page_button: PageButton | None = None, guesses: bool = False,
+           on_event: OnEvent) -> Content:
     """Displays the step.
 
     Args:
@@ -71,11 +72,12 @@ def lesson(*, key: str, title: str, place: str, steps: Sequence[StepLink], headi
         teach: True for the classroom display with large type, in which answers are shown on request.
         count: (number of changed heads, number that the task requires); None if the task requires no number.
         page_button: a button that opens the page which the task needs, or None.
+        guesses: True if the question is answered before the task is done.
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
             {type: page, page}, {type: teach, on}, {type: leave}, each with `sequence`.
     """
     header: dict[str, Any] = {"title": title, "place": place, "steps": list(steps), "heading": heading, "text": text,
                               "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
                               "forthTitle": forth_title, "teach": bool(teach), "count": count,
-                              "pageButton": page_button}
+                              "pageButton": page_button, "guesses": bool(guesses)}
     return header, {}

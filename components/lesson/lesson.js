@@ -18,7 +18,7 @@ function create(state) {
   const text = part('p', 'text', { id: 'text' });
   const fold = button('fold', '', () => {
     state.unfolded = state.text.hidden ? state.place : null;
-    showText(state);
+    fit(state);
   });
   setAttribute(fold, 'aria-controls', 'text');
   setAttribute(fold, 'aria-label', _('Explanation'));
@@ -44,18 +44,17 @@ function create(state) {
   };
   keys(back, 'Shift+PageUp');
   keys(forth, 'Shift+PageDown');
-  state.root.append(
-    make(
-      'section',
-      { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
-      make('header', {}, title, count, teach, leave),
-      stepList,
-      make('div', { className: 'instruction' }, heading, fold, text),
-      question,
-      make('div', { className: 'doing' }, task, pageButton),
-      make('footer', {}, back, show, status, forth),
-    ),
+  const card = make(
+    'section',
+    { className: 'lesson', attributes: { 'aria-labelledby': 'lesson' } },
+    make('header', {}, title, count, teach, leave),
+    stepList,
+    make('div', { className: 'instruction' }, heading, fold, text),
+    question,
+    make('div', { className: 'doing' }, task, pageButton),
+    make('footer', {}, back, show, status, forth),
   );
+  state.root.append(card);
   title.id = 'lesson';
   stepList.addEventListener('click', event => {
     const link = event.target.closest('a');
@@ -70,7 +69,9 @@ function create(state) {
   state.root.keys?.abort(); // the listener is stored on the element, so that another version of the library can end it
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
+  window.addEventListener('resize', () => state.data && fit(state), { signal: state.root.keys.signal });
   return {
+    card,
     title,
     count,
     teach,
@@ -159,7 +160,27 @@ function update(state, data) {
     state.taken = false;
   }
   state.place = place;
+  fit(state);
+}
+
+/**
+ * In large type, makes room until the card needs no scrolling: without the list of steps and the wrong choices that nobody
+ * has chosen; then without the task while the class has to guess first, and when it is done; then with a folded text.
+ */
+function fit(state) {
+  const { card, data, text, fold, unfolded, place } = state;
+  const { question, teach, guesses, done } = data;
+  card.classList.remove('tight', 'waits');
   showText(state);
+  const isOver = () => card.scrollHeight > card.clientHeight + 1;
+  if (!teach || !isOver()) return;
+  card.classList.add('tight');
+  const isOpen = Boolean(question) && question.chosen === null && question.right === null;
+  if (isOver() && (isOpen ? guesses : done)) card.classList.add('waits');
+  if (!isOpen || !isOver()) return;
+  text.hidden = unfolded !== place;
+  fold.hidden = false;
+  setAttribute(fold, 'aria-expanded', !text.hidden);
 }
 
 /** In large type the text is folded once the question is answered: question, task and result need its room. */

@@ -110,6 +110,43 @@ def test_the_text_is_folded_once_the_question_is_answered(visit: Callable[..., P
     expect(fold).to_have_attribute("aria-expanded", "true")
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("place", ["constant.1", "translation.3", "gates.6", "selective.5"])
+def test_a_long_step_needs_no_scrolling_in_its_card(place: str, lang: str, visit: Callable[..., Page]):
+    """Before the class guesses and when the task is done; what the next action needs is on the screen."""
+    size = (1280, 800)
+    over = "its => its.scrollHeight - its.clientHeight"
+    page = visit(lesson=place, teach="1", lang=lang)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    card = panel(page).locator("section.lesson")
+    page.wait_for_timeout(600)
+    assert card.evaluate(over) <= 1
+    for element in (card.locator(".ask"), *card.locator(".choice").all(), card.locator(".show")):
+        expect(element).to_be_in_viewport(ratio=0.99)
+    if place == "gates.6":  # the task comes before the answer
+        expect(card.locator(".task")).to_be_in_viewport(ratio=0.99)
+    if card.locator(".fold").is_visible():  # a text for which there is no room can be opened
+        card.locator(".fold").click()
+        expect(card.locator(".text")).to_be_visible()
+    else:
+        expect(card.locator(".text")).to_be_in_viewport(ratio=0.99)
+    page = in_large_type(visit, Place.parse(place), size, lang)
+    card = panel(page).locator("section.lesson")
+    assert card.evaluate(over) <= 1
+    expect(card.locator(".choice.right")).to_be_in_viewport(ratio=0.99)
+    expect(card.locator(".because")).to_be_in_viewport(ratio=0.99)
+
+
+def test_the_task_of_a_long_step_comes_with_the_guess(visit: Callable[..., Page]):
+    page = visit(lesson="constant.1", teach="1")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    task = panel(page).locator(".task")
+    expect(task).to_be_hidden()
+    panel(page).locator(".choice").first.click()
+    expect(task).to_be_in_viewport(ratio=0.99)
+    expect(panel(page).locator(".choice")).to_have_count(3)
+
+
 @pytest.mark.parametrize("size", PROJECTORS, ids=str)
 def test_undo_reset_link_and_pages_stay_in_large_type(size: tuple[int, int], visit: Callable[..., Page]):
     page = visit(lesson="gates.2", teach="1")

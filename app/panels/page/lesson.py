@@ -53,6 +53,7 @@ def part(place: Place, state: LabState, results: Outcome) -> Part:
         question=_question(step.question, state.answer, place, results) if step.question else None,
         count=step.done.count(state), page_button=_page_button(step.done, state),
         forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
+        guesses=step.question is not None and step.done not in (Condition("answered", True), Condition("right", True)),
         on_event=lesson_events.on_lesson)
 
 
