@@ -24,7 +24,8 @@ function remarks(link, code) {
       }),
     );
   else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
-  else if (isDense(code)) lines.push(_('This link is long, so the code is dense: scan it from near, or copy the link.'));
+  else if (isDense(code))
+    lines.push(_('This link is long, so the code is dense: scan it from near, or copy the link.'));
   return lines;
 }
 
@@ -73,12 +74,23 @@ export function createSharing(settled, copy) {
   const dialog = make(
     'dialog',
     { attributes: { 'aria-labelledby': 'sharing' } },
-    make('div', { className: 'head' }, make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
+    make(
+      'div',
+      { className: 'head' },
+      make('h2', { id: 'sharing', textContent: _('Open this on another device') }),
+      close,
+    ),
     make(
       'div',
       { className: 'body' },
       picture,
-      make('div', { className: 'words' }, text, make('div', { className: 'acts' }, copyButton, shareButton, copied), lines),
+      make(
+        'div',
+        { className: 'words' },
+        text,
+        make('div', { className: 'acts' }, copyButton, shareButton, copied),
+        lines,
+      ),
     ),
   );
   close.onclick = () => dialog.close();

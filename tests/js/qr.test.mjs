@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import { fitsQr, isDense, isOwnComputer, qrPicture } from '../../components/core/qr.js';
 
 const FOLDER = new URL('../../app/static/', import.meta.url);
-const { generate } = await import(new URL(readdirSync(FOLDER).find(name => name.startsWith('lean-qr-')), FOLDER));
+const { generate } = await import(
+  new URL(
+    readdirSync(FOLDER).find(name => name.startsWith('lean-qr-')),
+    FOLDER,
+  )
+);
 const LINK = 'https://example.org/?page=explore&text=';
 
 /** Returns the dark modules of a path, as `x y`. */
@@ -35,7 +40,8 @@ test('the longest link that is said to fit has a code, and one more byte has non
 });
 
 test('addresses of this computer are told from those of a network', () => {
-  for (const name of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'lab.localhost']) assert.ok(isOwnComputer(name), name);
+  for (const name of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'lab.localhost'])
+    assert.ok(isOwnComputer(name), name);
   for (const name of ['192.168.1.7', 'example.org', '127.example.org', 'localhost.org', '[::2]'])
     assert.ok(!isOwnComputer(name), name);
 });
