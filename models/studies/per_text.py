@@ -133,6 +133,44 @@ def guesses(length: int, policy: str = "") -> Reader:
     return lambda metric: shares(metric["texts"][str(length)])
 
 
+def rouge(metric: Mapping[str, Any]) -> Texts:
+    """Returns ROUGE-L of each generated text, in percent.
+
+    Args:
+        metric: metric of a training.
+
+    Raises:
+        KeyError: the metric has no values per text.
+    """
+    values = numpy.array(metric["rouge_texts"], float)
+    return Texts(values, numpy.ones_like(values))
+
+
+def chosen(data: str) -> Reader:
+    """Returns a function that reads for each multiple-choice item whether the answer is right (1 or 0).
+
+    Args:
+        data: name of the data set, one of choices.SETS.
+    """
+    def read(metric: Mapping[str, Any]) -> Texts:
+        values = numpy.array([int(right) for right in metric["choices"][data]["rights"]], float)
+        return Texts(values, numpy.ones_like(values))
+    return read
+
+
+def paradigms(metric: Mapping[str, Any]) -> Texts:
+    """Returns the fraction of right pairs of each paradigm of BLiMP; all paradigms have the same weight.
+
+    Args:
+        metric: metric of a training.
+
+    Raises:
+        KeyError: the metric has no answers to BLiMP.
+    """
+    values = numpy.array([sum(map(int, bits)) / len(bits) for _, bits in sorted(metric["blimp"]["rights"].items())])
+    return Texts(values, numpy.ones_like(values))
+
+
 def sentences(metric: Mapping[str, Any]) -> Texts:
     """Returns the value of each sentence for BLEU, as models/studies/generated/sentences.py defines it.
 

@@ -117,6 +117,11 @@ class Made:
         for seed, metric in enumerate(metrics):
             seeds.add(name, steps, seed, metric, self.folder / "seeds")
 
+    def full_seeds(self, name: str, metrics: list[dict], steps: int = 1200) -> None:
+        """Writes the metrics of full trainings with seeds 1, 2, ...; seed 0 is the card's."""
+        for seed, metric in enumerate(metrics, 1):
+            seeds.add(name, steps, seed, metric, self.folder / "seeds" / seeds.FULL)
+
     def measured(self, file: str, content: dict) -> None:
         """Writes a measurement. Its version is the current version of the measurement, unless the content has another
         one.

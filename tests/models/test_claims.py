@@ -16,6 +16,7 @@ from models.studies.claims import BUILT, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE,
 from models.studies.claims.__main__ import described
 from models.studies.claims.judge import judge
 from models.studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
+from models.studies.zero_shot import choices
 from models.training.recipes import RECIPES
 from tests.models.made_claims import (
     Made,
@@ -269,6 +270,35 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     assert "not compared until the training is repeated" in row["seeds"]
     blimp = next(its for its in claim.statements if its.key == "selective-blimp")
     assert [row["attention"] for row in blimp.table] == ["softmax, whose training must be repeated", "selective"]
+
+
+def answers(right: str) -> dict:
+    """Returns the answers of a training to choices and BLiMP; `right` has four bits that repeat."""
+    return {"choices": {name: {"rights": 100 * right} for name in choices.SETS},
+            "blimp": {"rights": {f"paradigm {i}": right for i in range(67)}}}
+
+
+@pytest.mark.parametrize(("selective", "verdict"), [(("1110", "1110"), HOLDS), (("1010", "1000"), UNSURE)])
+def test_three_trainings_decide_the_tasks_without_training(made: Made, selective: tuple[str, str], verdict: str):
+    """One training of each model is seen once; with three, the spread over seeds counts, too."""
+    as_the_sources_have_it(made)
+    keys = "selective-choices", "selective-blimp"
+    assert {made.verdicts()[key] for key in keys} == {ONCE}
+    made.full_seeds("stories-softmax", [answers("1010")] * 2)
+    made.full_seeds("stories-selective", [answers(right) for right in selective])
+    assert {made.verdicts()[key] for key in keys} == {verdict}
+
+
+@pytest.mark.parametrize(("gains", "verdict"), [((1.0, 1.2), HOLDS), ((-1.0, 0.2), UNSURE)])
+def test_three_trainings_decide_summaries(made: Made, gains: tuple[float, float], verdict: str):
+    as_the_sources_have_it(made)
+    assert made.verdicts()["synthesizer-summaries"] == ONCE
+    texts = [40 + 10 * (i % 3 - 1) for i in range(60)]
+    made.full_seeds("summary-softmax", [{"rouge_texts": texts}] * 2)
+    for name in ("dense-softmax", "random-softmax"):
+        made.full_seeds(f"summary-{name}", [{"rouge_texts": [value + gain + 0.1 * (i % 5 - 2)
+                                                             for i, value in enumerate(texts)]} for gain in gains])
+    assert made.verdicts()["synthesizer-summaries"] == verdict
 
 
 def test_equality_with_twice_the_heads_counts_only_if_they_help_softmax(made: Made):

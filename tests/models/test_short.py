@@ -9,13 +9,15 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
 
 from models.studies import seeds
 from models.studies.seeds import __main__ as command
-from models.tasks import assignment
+from models.tasks import TASKS, assignment
+from models.tasks.pairs import PairMetric
 from models.training import sweeps, trainer
 from models.training.recipes import RECIPES, SHORT, short_recipe
 from models.training.sweeps import __main__ as sweep
@@ -54,6 +56,37 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     assert found["metrics"]["1"]["learning_rate"] == recipe.learning_rate
     assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == [
         f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-1"]
+
+
+def test_a_full_training_has_the_steps_of_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    name = "assignment-random"
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=3))
+    monkeypatch.setitem(SHORT, "assignment", 2)
+    monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    monkeypatch.setattr("sys.argv", ["seeds", name, "--seed", "1", "--full", "--precision", "float32",
+                                     "--runs", str(tmp_path / "runs")])
+    command.main()
+    assert [path.name for path in (tmp_path / "seeds").iterdir()] == [seeds.FULL]
+    found = json.loads((tmp_path / "seeds" / seeds.FULL / f"{name}.json").read_text())
+    assert found["steps"] == 3 and found["metrics"]["1"]["device"] == "cpu"
+    assert (tmp_path / "runs" / name / "seed-1" / "state.safetensors").exists()
+
+
+def test_generated_texts_have_one_value_each(monkeypatch: pytest.MonkeyPatch):
+    """The mean of the values per text is the score: of BLEU nearly (infinitesimal jackknife), of ROUGE-L exactly."""
+    for family, key in (("translation", "sentence_bleu"), ("summary", "rouge_texts")):
+        task = TASKS[family].build()
+        texts, references = ([*part][:40] for part in task.corpus.test())
+        right = [reference[0] for reference in references]
+        monkeypatch.setattr(type(task.corpus), "test", lambda _self, pair=(texts, references): pair)
+        monkeypatch.setattr(PairMetric, "translate", lambda *_arguments, given=right: given)
+        values = seeds.of_generated(None, task)[key]
+        assert len(values) == 40 and fmean(values) == pytest.approx(100)
+        wrong = [*right[:20], *["no"] * 20]
+        monkeypatch.setattr(PairMetric, "translate", lambda *_arguments, given=wrong: given)
+        halved = seeds.of_generated(None, task)[key]
+        assert fmean(halved) < 90 and (key == "sentence_bleu" or fmean(halved) == pytest.approx(50, abs=0.1))
 
 
 def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):

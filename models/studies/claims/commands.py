@@ -20,6 +20,17 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
         extra, "python -m models.studies.claims"]))
 
 
+def full_seeds(command: str, names: Sequence[str]) -> str:
+    """Returns a command that measures released models, then commands that train two more seeds with as many steps.
+
+    Args:
+        command: the command that measures the released models.
+        names: names of the models to train.
+    """
+    return "\n".join([command, f"for seed in 1 2; do python -m models.studies.seeds {' '.join(names)} --seed $seed "
+                               "--full; done", "python -m models.studies.claims"])
+
+
 def measured(part: str, names: Sequence[str] = ()) -> str:
     """Returns commands that measure one part of claims.json again.
 

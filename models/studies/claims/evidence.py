@@ -23,7 +23,7 @@ from models.storage.damage import broken
 from models.studies import per_text, store
 from models.studies.bootstrap import error
 from models.studies.claims.verdict import Samples, deciding
-from models.studies.seeds import SEEDS, that_count
+from models.studies.seeds import FULL, SEEDS, that_count
 from models.training.recipes import is_current
 
 CLAIMS = "claims.json"  # the file that `python -m models.studies.claims all` writes
@@ -76,7 +76,7 @@ class Evidence:
         self.measured = _validated(self._measurements / CLAIMS, _PARTS, "python -m models.studies.claims all")
 
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
-        """Returns the metrics of the released model and of the short trainings.
+        """Returns the metrics of the released model and of the trainings without released weights.
 
         A released model that has to be trained again (recipes.is_current) is left out.
 
@@ -95,16 +95,19 @@ class Evidence:
         card = self.card(name)
         if self.is_compared(name):
             also = {"readings": self.measured_of(name, "readings"),
-                    "sentence_bleu": self.study(name, "sentences").get("sentence_bleu")}
+                    "sentence_bleu": self.study(name, "sentences").get("sentence_bleu"),
+                    "rouge_texts": self.study(name, "rouge").get("texts"),
+                    "choices": self.study(name, "choices").get("sets"), "blimp": self.study(name, "blimp")}
             own = card["metric"] | {key: value for key, value in also.items() if value}
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
-        seeds = _validated(self._seeds / f"{name}.json", _SEEDS)
-        for seed, metric in that_count(name, seeds).items() if seeds else ():
-            # Metrics of the released int8 checkpoint take precedence over those of a short training of the same model,
-            # which also has the losses per text.
-            at_steps = result.setdefault(seeds["steps"], {})
-            at_steps[seed] = metric | at_steps.get(seed, {})
+        for folder in (self._seeds, self._seeds / FULL):
+            seeds = _validated(folder / f"{name}.json", _SEEDS)
+            for seed, metric in that_count(name, seeds).items() if seeds else ():
+                # Metrics of the released int8 checkpoint take precedence over those of a training of the same model
+                # without released weights, which also has the losses per text.
+                at_steps = result.setdefault(seeds["steps"], {})
+                at_steps[seed] = metric | at_steps.get(seed, {})
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:

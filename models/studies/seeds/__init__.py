@@ -1,15 +1,16 @@
-"""Metrics of short trainings with several seeds, from which the verdicts estimate the spread over seeds.
+"""Metrics of trainings with several seeds, from which the verdicts estimate the spread over seeds.
 
-    python -m models.studies.seeds stories-softmax --seed 1
+    python -m models.studies.seeds stories-softmax --seed 1           # a short training
+    python -m models.studies.seeds stories-softmax --seed 1 --full    # as many steps as the released model has
 
-adds the metrics of that seed to models/studies/seed_metrics/NAME.json and releases no weights:
+adds the metrics of that seed to models/studies/seed_metrics/NAME.json, or to seed_metrics/full/NAME.json, and releases
+no weights:
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
 The metrics of a seed include the precision and the learning rates of its training; older files lack both. A seed that
-was trained at another rate than the recipe's is ignored. Except for translations, the metrics also include one value
-per held-out text, so that two models are compared text by text (per_text.py). Values per sentence of translations are
-computed in models/studies/generated/sentences.py.
+was trained at another rate than the recipe's is ignored. The metrics also include one value per held-out text, so that
+two models are compared text by text (per_text.py); older files of translations lack these values.
 """
 
 from __future__ import annotations
@@ -18,26 +19,35 @@ import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from models.messages import message
 from models.nets.attention.base import Intervention
+from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.plan import Scale
 from models.storage.checkpoint import write_json
 from models.storage.damage import broken
 from models.storage.file_lock import locked
 from models.studies import per_text
+from models.studies.generated.sentences import sentence_bleu
+from models.studies.zero_shot import blimp, choices
 from models.tasks.assignment import GROUPS, Answered, AssignmentMetric
 from models.tasks.base import Task
 from models.tasks.masked import MaskedMetric
-from models.tasks.stories import StoriesMetric
+from models.tasks.pairs import PairMetric
+from models.tasks.stories import StoriesMetric, StoriesReader
+from models.tasks.text_scores import rouge_of_texts
+from models.tasks.translation import TranslationMetric
 from models.training.recipes import SHORT, family_of, is_current
 
 SEEDS = Path(__file__).parents[1] / "seed_metrics"
+FULL = "full"  # subfolder with the metrics of full trainings
+# models of stories whose full trainings are also measured on tasks for which they were not trained
+ZERO_SHOT = ("stories-softmax", "stories-selective")
 TEXT = 1024  # number of tokens per text of stories or books, for the standard error due to the sampling of texts
 # attention type -> scale policies under which a claim evaluates it, in addition to the trained one
 READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
@@ -76,9 +86,10 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
     Raises:
         TypeError: the task of a decoder or an encoder has no values per text.
     """
-    if not isinstance(model, Transformer):
-        return task.metric.evaluate(model)
     metric = task.metric
+    if isinstance(metric, PairMetric):
+        return metric.evaluate(model) | of_generated(cast(Seq2Seq, model), task)
+    assert isinstance(model, Transformer)  # only tasks of pairs have other models
     if isinstance(metric, AssignmentMetric):
         answered = metric.answered(model)
         return metric.scores_of(answered) | {"texts": {str(events): texts_of_answers(answers)
@@ -92,6 +103,39 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
         losses = metric.losses(model)
         return metric.scores_of(losses) | {"text_losses": text_losses(losses, metric.corpus.trained_length)}
     raise TypeError(f"{task.name}: nothing is known of its texts")
+
+
+def of_generated(model: Seq2Seq, task: Task) -> dict[str, list[float]]:
+    """Returns one value per generated text: `sentence_bleu` of translations, `rouge_texts` (ROUGE-L) of other texts.
+
+    Args:
+        model: model of the task.
+        task: a task of pairs.
+
+    Raises:
+        FileNotFoundError: sacrebleu or rouge-score is not installed.
+    """
+    metric, (texts, references) = cast(PairMetric, task.metric), task.corpus.test()
+    generated = metric.translate(model, texts)
+    if isinstance(metric, TranslationMetric):
+        return {"sentence_bleu": sentence_bleu(generated, references)}
+    return {"rouge_texts": [round(float(score), 2) for score in rouge_of_texts(generated, references)["rougeL"]]}
+
+
+def zero_shot(model: Transformer, task: Task, data: Path) -> dict[str, Any]:
+    """Returns the results of a stories model on the next sentences (`choices`) and on BLiMP (`blimp`).
+
+    Args:
+        model: the trained model.
+        task: the task of stories; its tokenizer is used.
+        data: folder of the data sets.
+
+    Raises:
+        FileNotFoundError: a data set is missing.
+    """
+    reader = cast(StoriesReader, task.reader)
+    return {"choices": {name: choices.measure(model, reader, choices.read_items(data, name)) for name in choices.SETS},
+            "blimp": blimp.measure(model, reader, blimp.read_pairs(data))}
 
 
 def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:

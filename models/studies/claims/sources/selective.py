@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.messages import N_, listed, message
+from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import memory, retrieval
 from models.studies.claims.sources.synthesizer import compared, perplexity
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
+    FEWEST,
     TOLERANCE,
     Check,
     Samples,
     below,
     below_in_texts,
     conclude,
+    deciding,
+    differences,
     no_worse,
 )
+from models.studies.seeds import ZERO_SHOT
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -148,6 +153,7 @@ def _blimp(evidence: Evidence) -> Statement:
     if all(evidence.is_compared(f"stories-{name}") for name in ("selective", "softmax")) and "selective" in shares \
             and shares["selective"].keys() == shares.get("softmax", {}).keys():
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
+    check, ours = _over_seeds(evidence, message("selective above softmax"), per_text.paradigms, behind)
     waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
     rows = [{N_("attention"): message("{name}, whose training must be repeated",
                                       name=name) if name in waiting else name,
@@ -164,21 +170,45 @@ def _blimp(evidence: Evidence) -> Statement:
     return Statement(
         "selective-blimp", message("Selective attention is also better on tests for which it was not trained."),
         message("better on HellaSwag; the paper gives no accuracies"),
-        message("{values} of the pairs right", values=tables.each([
+        message("{values} of the pairs right", values=ours or tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
         message("a summary of the paper; BLiMP replaces HellaSwag, which needs more knowledge than so small a model "
                 "has"),
         message("without training for this test, selective attention gives the grammatical sentence of a pair the "
                 "higher probability more often than softmax (significant). Both models read the same pairs, and the "
-                "test resamples the 67 paradigms of BLiMP. Guessing gets one half right; ± is the 95% interval by the "
-                "choice of pairs. The other models do not affect the verdict"),
-        conclude([below_in_texts(message("selective above softmax"), behind)]),
+                "test resamples the 67 paradigms of BLiMP and includes the spread over seeds. Guessing gets one half "
+                "right; ± in the table is the 95% interval by the choice of pairs, of the released models. The other "
+                "models do not affect the verdict"),
+        conclude([check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
-        f"python -m models.studies.zero_shot.blimp {' '.join(f'stories-{name}' for name in by_name or BLIMP)}",
+        commands.full_seeds("python -m models.studies.zero_shot.blimp "
+                            + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT),
         message("In single sentences of a dozen words there is little to forget."), verified=False)
+
+
+def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
+                behind: Sequence[float] | None) -> tuple[Check, str]:
+    """Returns the check that selective attention is right more often than softmax, and our numbers in words.
+
+    With fewer than FEWEST trainings of both models, the released models are compared and our numbers are empty.
+
+    Args:
+        evidence: files to judge by.
+        what: the part in words.
+        read: reader of the fractions of right answers.
+        behind: softmax minus selective, one value per text of the released models; None if not measured.
+    """
+    softmax, selective = (evidence.samples(name, lambda metric: float(read(metric).values.mean()))
+                          for name in ZERO_SHOT)
+    between = differences(softmax, selective)
+    if len(between.get(deciding(between), {})) < FEWEST:
+        return below_in_texts(what, behind), ""
+    texts = evidence.text_error(between, *((name, read) for name in ZERO_SHOT))
+    ours = tables.each_over_time([("selective", selective), ("softmax", softmax)], ".1%")
+    return below(what, between, texts=texts), ours
 
 
 def _choices(evidence: Evidence) -> Statement:
@@ -190,6 +220,8 @@ def _choices(evidence: Evidence) -> Statement:
         softmax, selective = (stories[name]["rights"] for name in ("softmax", "selective"))
         if len(softmax) == len(selective):
             behind = [int(a) - int(b) for a, b in zip(softmax, selective, strict=True)]
+    check, ours = _over_seeds(evidence, message("selective above softmax in the next sentences"),
+                              per_text.chosen(STORIES), behind)
     rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
              N_("here, next sentence of a story"): _share(sets.get(STORIES)),
              N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
@@ -204,18 +236,20 @@ def _choices(evidence: Evidence) -> Statement:
         "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
                                      "of a story more often than softmax."),
         message("better on HellaSwag; the paper gives no accuracies"),
-        message("{values} of the next sentences right", values=tables.each([
+        message("{values} of the next sentences right", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
         message("a summary of the paper; next sentences of stories replace HellaSwag, on which so small a model is "
                 "hardly better than guessing"),
         message("of four sentences the model chooses the one whose tokens have the highest mean log-probability. "
                 "Selective attention is right more often than softmax (significant); both answer the same 665 items, "
-                "which the test resamples. Guessing gets one in four right; ± is the 95% interval by the choice of "
-                "items. HellaSwag and the other models do not affect the verdict"),
-        conclude([below_in_texts(message("selective above softmax in the next sentences"), behind)]),
+                "which the test resamples, and the test includes the spread over seeds. Guessing gets one in four "
+                "right; ± in the table is the 95% interval by the choice of items, of the released models. HellaSwag "
+                "and the other models do not affect the verdict"),
+        conclude([check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
-        f"python -m models.studies.zero_shot.choices {' '.join(f'stories-{name}' for name in results or BLIMP)}",
+        commands.full_seeds("python -m models.studies.zero_shot.choices "
+                            + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT),
         message("The context of a choice is four sentences, which leaves little to forget."), verified=False)
 
 
