@@ -170,7 +170,7 @@ def _blimp(evidence: Evidence) -> Statement:
     return Statement(
         "selective-blimp", message("Selective attention is also better on tests for which it was not trained."),
         message("better on HellaSwag; the paper gives no accuracies"),
-        message("{values} of the pairs right", values=ours or tables.each([
+        message("pairs right: {values}", values=ours or tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
         message("a summary of the paper; BLiMP replaces HellaSwag, which needs more knowledge than so small a model "
@@ -236,7 +236,7 @@ def _choices(evidence: Evidence) -> Statement:
         "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
                                      "of a story more often than softmax."),
         message("better on HellaSwag; the paper gives no accuracies"),
-        message("{values} of the next sentences right", values=ours or tables.each([
+        message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
         message("a summary of the paper; next sentences of stories replace HellaSwag, on which so small a model is "
                 "hardly better than guessing"),
