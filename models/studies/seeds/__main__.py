@@ -11,9 +11,11 @@ its state in runs/NAME/short-RATE-TABLE_RATE-SEED, or in runs/NAME/seed-SEED. A 
 from __future__ import annotations
 
 import argparse
+from typing import cast
 
 import torch
 
+from models.nets.transformer import Transformer
 from models.studies import seeds
 from models.training.recipes import RECIPES, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, train_each, training_parser
@@ -36,7 +38,7 @@ def _train_one(arguments: argparse.Namespace, name: str) -> None:
     model = train(recipe, task.corpus, folder, arguments.seed, device, precision).cpu()
     metric = seeds.measured(model, task)
     if arguments.full and name in seeds.ZERO_SHOT:
-        metric |= seeds.zero_shot(model, task, arguments.data)
+        metric |= seeds.zero_shot(cast(Transformer, model), task, arguments.data)
     settings = {"precision": precision, "device": device.type, "learning_rate": recipe.learning_rate,
                 "table_rate": recipe.table_rate}
     seeds.add(name, recipe.steps, arguments.seed, metric | settings,
