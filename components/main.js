@@ -3,7 +3,7 @@
 import { pageData } from './core/page_data.js';
 import { applyStyle } from './runtime/component.js';
 import { listenToPage } from './runtime/listen.js';
-import { setPageStyle, showWhenDrawn } from './runtime/streamlit.js';
+import { setPageStyle } from './runtime/streamlit.js';
 import { listenForTips } from './widgets/tip.js';
 
 /** @type {Record<string, {render: Function, unmount: Function}>} */
@@ -30,7 +30,6 @@ export const unmount = (name, parentElement) => components[name].unmount(parentE
 export function start(data) {
   Object.assign(pageData, data);
   setPageStyle(data.pageStyle);
-  showWhenDrawn();
   listenToPage();
   listenForTips();
 }

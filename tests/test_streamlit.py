@@ -34,7 +34,7 @@ def names() -> list[str]:
     style, script = STYLE.read_text("utf-8"), SCRIPT.read_text("utf-8")
     constants = re.findall(r"^const [A-Z_]+ = ['`](st[\w-]+)", script, re.MULTILINE)
     return sorted({*re.findall(r"data-testid='([\w-]+)'", style), *re.findall(r"\.(st[A-Z]\w+)", style), *constants,
-                   "data-stale", "data-selected", "data-test-script-state"})
+                   "data-stale", "data-selected"})
 
 
 def is_known(name: str, text: str) -> bool:

@@ -95,7 +95,6 @@ async function draw(state) {
   if (!data || !width || width === state.width) return;
   state.width = width;
   const turn = (state.turn += 1);
-  state.root.dataset.drawing = ''; // its height is not known yet: a new page is not shown before (runtime/streamlit.js)
   const { frame } = state;
   const theme = dark ? 'dark' : 'light';
   const { themes, recolouring } = pageData.figures;
@@ -138,8 +137,6 @@ async function draw(state) {
     state.width = 0;
     setText(state.problem, _('This chart could not be drawn. Its numbers are in the table.'));
     state.problem.hidden = false;
-  } finally {
-    if (turn === state.turn) delete state.root.dataset.drawing;
   }
 }
 

@@ -10,17 +10,10 @@ const MENU = 'stMainMenu';
 const THEME_ENTRY = 'stMainMenuItem-theme-'; // data-testid of a theme's entry in that menu, before the theme's name
 // key of the local storage under which Streamlit stores the chosen theme's name
 const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
-const SKELETON = 'stSkeleton'; // data-testid of the place of an element whose script Streamlit is still loading
-const COMPONENT = 'stBidiComponentIsolated'; // data-testid of the host of a component
-const CHART = 'stPrintGraphic'; // class of the place of a chart
-const SCRIPT_STATE = 'data-test-script-state'; // attribute of the app; "notRunning" after a run of the script
 const STYLE_ID = 'attention-lab-style'; // of the element with the style sheet (components/mounting.py)
 const TABLE = 'stTable'; // data-testid of a table; its only child scrolls
 const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
 const MENU_TIME = 5000; // ms within which the menu must open
-// ms from the start of the library until a page is shown although the script's run has not ended, and in any case
-const RUN_TIME = 2000;
-const SHOW_TIME = 4000;
 
 /** The themes, by Streamlit's names. */
 export const THEMES = { System: N_('As the system'), Light: N_('Light'), Dark: N_('Dark') };
@@ -64,36 +57,6 @@ export function setPageStyle(sheet) {
     document.body.append(element); // the last element, because it overrides styles that Streamlit adds to the head
   }
   if (element.textContent !== sheet) element.textContent = sheet;
-}
-
-/** Returns the elements that match a selector and begin above the lower edge of the window. */
-const inWindow = selector =>
-  [...document.querySelectorAll(selector)].filter(element => element.getBoundingClientRect().top < innerHeight);
-
-/**
- * Returns whether everything in the window has its final height: no script of an element is still loading, and all
- * components are drawn. The place of a chart of Streamlit has a fixed height.
- */
-function isComplete() {
-  const hosts = inWindow(`[data-testid="${COMPONENT}"]:not(${keySelector('lasting')} *)`); // without the library
-  const isDrawn = host => host.shadowRoot?.querySelector('[data-drawn]:not([data-drawing])');
-  return hosts.length > 0 && hosts.every(isDrawn) && !inWindow(`[data-testid="${SKELETON}"]:not(.${CHART} *)`).length;
-}
-
-/**
- * Shows the page, which assets/style.css hides, as soon as its elements are drawn, at the latest after SHOW_TIME. A run
- * of the script can include a translation, so its end is awaited for RUN_TIME only.
- */
-export function showWhenDrawn() {
-  const page = document.documentElement;
-  const start = performance.now();
-  const check = () => {
-    const time = performance.now() - start;
-    const hasEnded = appElement().getAttribute(SCRIPT_STATE) === 'notRunning' || time > RUN_TIME;
-    if ((hasEnded && isComplete()) || time > SHOW_TIME) page.dataset.drawn = '';
-    else requestAnimationFrame(check);
-  };
-  if (page.dataset.drawn === undefined) check();
 }
 
 /** Makes each table that is wider than its place a stop of the tab key, so that the arrow keys can scroll it. */

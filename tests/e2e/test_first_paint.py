@@ -75,30 +75,3 @@ def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser,
     page.get_by_role("gridcell").first.wait_for(timeout=60_000)
     assert page.locator("#attention-lab-style").text_content() == page.evaluate("window.served") == page_style()
     context.close()
-
-
-# window.jumps: the sum of the layout shifts of visible elements, and window.moved: the classes of the elements
-SHIFTS = """
-window.jumps = 0;
-window.moved = [];
-new PerformanceObserver(list => {
-  for (const entry of list.getEntries()) {
-    window.jumps += entry.value;
-    window.moved.push(...entry.sources.map(source => source.node?.className));
-  }
-}).observe({ type: 'layout-shift', buffered: true });
-"""
-
-
-@pytest.mark.parametrize("page_key", ["explore", "compare", "pruning", "constant"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_visible_does_not_move(browser: Browser, address: str, page_key: str, width: int):
-    """The sum of layout shifts (CLS) of a new page; 0.1 is the largest good value of web.dev/cls."""
-    context = browser.new_context(viewport={"width": width, "height": 800})
-    context.add_init_script(SHIFTS)
-    page = context.new_page()
-    page.goto(f"{address}/?page={page_key}")
-    page.locator("html[data-drawn]").wait_for(state="attached", timeout=60_000)
-    page.wait_for_timeout(500)  # for what arrives later
-    assert page.evaluate("window.jumps") < 0.1, page.evaluate("window.moved")
-    context.close()
