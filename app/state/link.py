@@ -38,7 +38,7 @@ def returning(present: LabState, last: LabState | None, model: str) -> LabState:
         model: name of the new model.
 
     Returns:
-        Within a family, `present` with the new model. Otherwise `there` with the new model, and with those fields of
+        Within a family, `present` with the new model. Otherwise `last` with the new model, and with those fields of
         `present` that do not depend on the model.
     """
     if last is None or catalogue.same_family(present.model, model):

@@ -151,6 +151,10 @@ def chosen(data: str) -> Reader:
 
     Args:
         data: name of the data set, one of choices.SETS.
+
+    Returns:
+        A function of a training's metric. It raises KeyError if the metric has no answers to the data set, and
+            ValueError if the answers are damaged.
     """
     def read(metric: Mapping[str, Any]) -> Texts:
         values = numpy.array([int(right) for right in metric["choices"][data]["rights"]], float)

@@ -56,6 +56,8 @@ def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
 def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Displays the choice of the section: one row per group, so that a newcomer sees what can be done.
 
+    In large type, outside lessons, the choice is one list of all sections.
+
     Args:
         lab: the page's model.
         state: the visitor's state.
