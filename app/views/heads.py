@@ -76,7 +76,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         left, right = st.columns([38, 62], gap="medium")
     with left:
         mount(components["heads"])
-        roles.explain_badges(lab, corpus_measures)
+        roles.explain_badges(lab, corpus_measures, state.heads.role)
         effect.draw(lab, state, before, after)
         roles.draw(lab, corpus_measures, state)
     with right:

@@ -124,8 +124,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         for key in ("pruning dial", "heads", "pruning roles"):
             if key in components:
                 mount(components[key])
-            if key == "heads":
-                roles.explain_badges(lab, measures.over_a_corpus(lab))
+                if key == "heads":
+                    roles.explain_badges(lab, measures.over_a_corpus(lab))
     with middle:
         if "pruning chart" in components:
             mount(components["pruning chart"])

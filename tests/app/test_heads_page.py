@@ -169,6 +169,8 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
     app = opened(page="heads", model="stories-softmax", at="0.0", show="confidence.loss.corpus.nsubj down")
     notes = sent(app, "heads")[0]["grids"][0]["notes"]
     assert notes[1][2] == ["S↓", "verb → subject"] and notes[3][2] == ["", ""]
+    explained = [its.value for its in app.caption if "Below a tile" in its.value]
+    assert len(explained) == 1 and "verb → subject" in explained[0] and "position" not in explained[0]
     assert points(app)[9] == (9, 9)
     lab = models.load("stories-softmax")
     assert of_corpus(lab, measured).values["loss"].tolist() == list(range(32))

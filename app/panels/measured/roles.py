@@ -83,7 +83,7 @@ def in_words(role: str) -> str:
 
 
 def short(role: str) -> str:
-    """Returns an abbreviation of two or three letters for the corner of a tile.
+    """Returns the abbreviation of a role that is displayed below a tile.
 
     Args:
         role: a role of models/analysis/roles.py.
@@ -117,9 +117,9 @@ def badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> dict[Address
             for address, entries in by_head.items()}
 
 
-def explain_badges(lab: Lab, measured: dict[str, Any]) -> None:
-    """Displays the meaning of the abbreviations below the tiles. Arguments as in `shown_roles`."""
-    names = sorted({role["role"] for role in shown_roles(lab, measured)})
+def explain_badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> None:
+    """Displays the meaning of the abbreviations below the tiles. Arguments as in `badges`."""
+    names = sorted({role["role"] for role in shown_roles(lab, measured) if wanted in ("", role["role"])})
     if names:
         st.caption(_("Below a tile: the roles of the head. {roles}.", roles="; ".join(
             f"{literal(short(name))} {in_words(name)}" for name in names)))
