@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 if TYPE_CHECKING:
+    from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.bleu import BLEU
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
@@ -66,10 +67,15 @@ def rouge_of_texts(texts: Sequence[str], references: Sequence[Sequence[str]]) ->
     Raises:
         FileNotFoundError: rouge-score, which only measuring needs, is not installed.
     """
+    scorer = rouge_scorer()
+    scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]
+    return {name: [100 * score[name].fmeasure for score in scores] for name in ROUGE}
+
+
+def rouge_scorer() -> RougeScorer:
+    """Returns rouge-score's scorer of the scores in ROUGE, without stemming; raises the errors of `rouge_of_texts`."""
     try:
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError as error:
         raise FileNotFoundError("ROUGE needs rouge-score: pip install -r requirements-test.txt") from error
-    scorer = RougeScorer(list(ROUGE))
-    scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]
-    return {name: [100 * score[name].fmeasure for score in scores] for name in ROUGE}
+    return RougeScorer(list(ROUGE))

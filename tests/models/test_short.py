@@ -6,6 +6,7 @@ pytest tests/models/test_short.py
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,20 @@ def test_a_full_training_has_the_steps_of_the_recipe(tmp_path: Path, monkeypatch
     found = json.loads((tmp_path / "seeds" / seeds.FULL / f"{name}.json").read_text())
     assert found["steps"] == 3 and found["metrics"]["1"]["device"] == "cpu"
     assert (tmp_path / "runs" / name / "seed-1" / "state.safetensors").exists()
+
+
+@pytest.mark.parametrize(("name", "library"), [("translation-softmax", "sacrebleu.metrics.bleu"),
+                                               ("summary-softmax", "rouge_score.rouge_scorer")])
+def test_a_missing_library_is_reported_before_the_training(name: str, library: str, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch,
+                                                           capsys: pytest.CaptureFixture[str]):
+    trained: list[object] = []
+    monkeypatch.setattr(command, "train", lambda *arguments: trained.append(arguments))
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr("sys.argv", ["seeds", name, "--runs", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert not trained and "pip install -r requirements-test.txt" in capsys.readouterr().err
 
 
 def test_generated_texts_have_one_value_each(monkeypatch: pytest.MonkeyPatch):

@@ -40,7 +40,7 @@ from models.tasks.base import Task
 from models.tasks.masked import MaskedMetric
 from models.tasks.pairs import PairMetric
 from models.tasks.stories import StoriesMetric, StoriesReader
-from models.tasks.text_scores import rouge_of_texts
+from models.tasks.text_scores import rouge_of_texts, rouge_scorer, sacrebleu
 from models.tasks.translation import TranslationMetric
 from models.training.recipes import SHORT, family_of, is_current
 
@@ -84,6 +84,7 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
         task: task of the model.
 
     Raises:
+        FileNotFoundError: sacrebleu or rouge-score is not installed, for a task of pairs; see `check_scores`.
         TypeError: the task of a decoder or an encoder has no values per text.
     """
     metric = task.metric
@@ -103,6 +104,20 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
         losses = metric.losses(model)
         return metric.scores_of(losses) | {"text_losses": text_losses(losses, metric.corpus.trained_length)}
     raise TypeError(f"{task.name}: nothing is known of its texts")
+
+
+def check_scores(task: Task) -> None:
+    """Checks before a training that the libraries are installed with which `measured` scores generated texts.
+
+    Args:
+        task: any task; for tasks without generated texts, nothing is checked.
+
+    Raises:
+        FileNotFoundError: sacrebleu or rouge-score is not installed.
+    """
+    if isinstance(task.metric, PairMetric):
+        sacrebleu()
+        rouge_scorer()
 
 
 def of_generated(model: Seq2Seq, task: Task) -> dict[str, list[float]]:
@@ -193,11 +208,11 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Returns the metrics of a model's short trainings by seed.
+    """Returns the metrics of a model's trainings in one folder by seed.
 
     Args:
         name: name of the model.
-        folder: folder of the files; SEEDS by default.
+        folder: folder of the files: SEEDS, the default, for short trainings, or its subfolder FULL for full ones.
 
     Returns:
         seed -> metric; empty if there is no file, or if its trainings are shorter than SHORT or had another rate.

@@ -31,6 +31,7 @@ def main() -> None:
 def _train_one(arguments: argparse.Namespace, name: str) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task = task_of(name, arguments.data, arguments.runs)
+    seeds.check_scores(task)
     recipe = RECIPES[name] if arguments.full else short_recipe(name)
     folder = arguments.runs / name / f"seed-{arguments.seed}" if arguments.full else \
         short_folder(arguments.runs, name, recipe, arguments.seed)
