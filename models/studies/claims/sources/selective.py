@@ -11,17 +11,16 @@ from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import memory, retrieval
+from models.studies.claims.sources.over_seeds import below_over_seeds, is_repeated
 from models.studies.claims.sources.synthesizer import compared, perplexity
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
-    FEWEST,
     TOLERANCE,
     Check,
     Samples,
     below,
     below_in_texts,
     conclude,
-    deciding,
     differences,
     no_worse,
 )
@@ -204,11 +203,9 @@ def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
     softmax, selective = (evidence.samples(name, lambda metric: float(read(metric).values.mean()))
                           for name in ZERO_SHOT)
     between = differences(softmax, selective)
-    if len(between.get(deciding(between), {})) < FEWEST:
-        return below_in_texts(what, behind), ""
-    texts = evidence.text_error(between, *((name, read) for name in ZERO_SHOT))
     ours = tables.each_over_time([("selective", selective), ("softmax", softmax)], ".1%")
-    return below(what, between, texts=texts), ours
+    check = below_over_seeds(evidence, what, between, behind, *((name, read) for name in ZERO_SHOT))
+    return check, ours if is_repeated(between) else ""
 
 
 def _choices(evidence: Evidence) -> Statement:

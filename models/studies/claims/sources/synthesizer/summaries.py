@@ -12,17 +12,9 @@ from models.studies import per_text
 from models.studies.bootstrap import error
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
+from models.studies.claims.sources.over_seeds import below_over_seeds
 from models.studies.claims.statement import Chart, Statement
-from models.studies.claims.verdict import (
-    FEWEST,
-    Check,
-    Samples,
-    below,
-    below_in_texts,
-    conclude,
-    deciding,
-    differences,
-)
+from models.studies.claims.verdict import Check, Samples, conclude, differences
 
 MIXED = ("dense-softmax", "random-softmax")
 COMPARED = ("softmax", "random", "dense", *MIXED)
@@ -70,10 +62,8 @@ def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[st
     """Returns the check that a mixture is above softmax; with fewer than FEWEST trainings, of the released models."""
     what = message("{kind} above softmax", kind=titles[name])
     between = differences(samples["softmax"], samples[name])
-    if len(between.get(deciding(between), {})) < FEWEST:
-        return below_in_texts(what, behind(rouge, name))
-    return below(what, between, texts=evidence.text_error(
-        between, *((f"summary-{side}", per_text.rouge) for side in ("softmax", name))))
+    return below_over_seeds(evidence, what, between, behind(rouge, name),
+                            *((f"summary-{side}", per_text.rouge) for side in ("softmax", name)))
 
 
 def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
