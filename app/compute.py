@@ -136,6 +136,11 @@ def existing_index(outputs: Sequence[Output], index: int) -> int:
     return index if 0 <= index < len(outputs) else len(outputs) - 1
 
 
+def shown_output(outputs: Sequence[Output], index: int) -> Output:
+    """Returns the prediction that a page shows. Arguments as in `existing_index`."""
+    return outputs[existing_index(outputs, index)]
+
+
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:
     """Returns the full attention maps of one layer. For a sketch this needs another forward pass; the maps are cached.
 

@@ -244,7 +244,7 @@ def answer(before: Output, after: Output) -> Answer:
 def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
     """Returns the prediction that is shown; by default the last prediction."""
     outputs = seen.outputs
-    return outputs[compute.existing_index(outputs, one.state.prediction)] if outputs else None
+    return compute.shown_output(outputs, one.state.prediction) if outputs else None
 
 
 def prediction_title(compared: Sequence[Compared]) -> str:

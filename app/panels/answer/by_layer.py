@@ -31,7 +31,7 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     except ValueError as error:
         return lens.part(key="layers", message=_(str(error)), model=lab.name)
     tokens = spelt(old.tokens)
-    position = before.outputs[compute.existing_index(before.outputs, state.prediction)].position
+    position = compute.shown_output(before.outputs, state.prediction).position
     words, ids = _words(old, new)
     return lens.part(
         key="layers", tokens=[tokens[i] for i in old.positions], words=words, before=(ids[0], old.probabilities),

@@ -52,11 +52,7 @@ def is_open(state: LabState) -> bool:
 
 def output_of(state: LabState, before: AnyTrace) -> Output:
     """Returns the prediction in which the chosen token should win."""
-    return before.outputs[_index(state, before)]
-
-
-def _index(state: LabState, before: AnyTrace) -> int:
-    return compute.existing_index(before.outputs, state.prediction)
+    return compute.shown_output(before.outputs, state.prediction)
 
 
 def wanted(state: LabState, output: Output) -> int:
@@ -108,10 +104,11 @@ def draw(lab: Lab, state: LabState, before: AnyTrace, won: Won) -> None:
     output = output_of(state, before)
     constant = changes_patterns(lab, state)
     plan = won.plans[won.nearest][1]
+    index = compute.existing_index(before.outputs, state.prediction)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_sentence(output, won, constant) + " " + _heads(lab, plan))
         label = _("Apply: make them constant") if constant else _("Apply: prune them")
-        st.button(label, key="apply winning", on_click=head_events.set_plan, args=(plan, _index(state, before)))
+        st.button(label, key="apply winning", on_click=head_events.set_plan, args=(plan, index))
     spec = winning_heads_curve.spec(sorted((size, margin) for size, (margin, _plan) in won.plans.items()),
                                     won.nearest, constant)
     title = _("Margin of {token} by the number of changed heads", token=_word(output, won.token, quoted=False))

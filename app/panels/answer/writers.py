@@ -84,7 +84,7 @@ def _attribution(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -
 
 
 def _output(state: LabState, after: AnyTrace) -> Output:
-    return after.outputs[compute.existing_index(after.outputs, state.prediction)]
+    return compute.shown_output(after.outputs, state.prediction)
 
 
 def _measure(lab: Lab, state: LabState) -> str:

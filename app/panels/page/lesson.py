@@ -85,7 +85,7 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
 def _label(outputs: tuple[Output, ...], index: int) -> str:
     if not outputs:
         return ""
-    output = outputs[compute.existing_index(outputs, index)]
+    output = compute.shown_output(outputs, index)
     return output.names[output.top()[0]]
 
 

@@ -38,7 +38,7 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
         bare: True to omit the controls.
         led: True to show a sentence above the grids that explains the tiles.
         files: True if the page also offers exports of all numbers (export.py).
-        notes: head -> (a short text in the corner of its tile, the same information in words).
+        notes: head -> (a short text below its tile, the same information in words).
         find: the choice of the attention pattern to search for, as returned by finding.search.
         is_tall: True if several grids use the width, although the controls are then further down.
     """
@@ -80,7 +80,7 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
 def _output(trace: AnyTrace, state: LabState) -> Output | None:
     """Returns the prediction that the effect panel shows; None if the text has no prediction."""
     outputs = trace.outputs
-    return outputs[compute.existing_index(outputs, state.prediction)] if outputs else None
+    return compute.shown_output(outputs, state.prediction) if outputs else None
 
 
 def remarks(lab: Lab, state: LabState) -> list[str]:
