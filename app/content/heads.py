@@ -29,7 +29,7 @@ def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
         lab: the model.
         plan: interventions on heads.
         trace: the trace under the plan.
-        notes: head -> (a short text in the corner of its tile, the same information in words).
+        notes: head -> (a short text below its tile, the same information in words).
     """
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
     usable_plan = usable(lab, plan, trace.prompt)
@@ -107,14 +107,14 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     if not causal:
         if n <= base:
             return _("Entropy-invariant softmax multiplies the scores by {factor}: this text has {n} tokens and the "
-                     "base is not below it, so every row gets flatter. With a base below {n} rows get sharper.",
+                     "base is at least as large, so every row gets flatter. With a base below {n} rows get sharper.",
                      factor=factor, n=n)
         return _("Entropy-invariant softmax multiplies the scores by {factor}: every query sees all {n} tokens, so "
                  "every row gets sharper.", factor=factor, n=n)
     if n <= base:
         return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, and by less "
-                 "before it: the base is not below the text's length, so every row gets flatter. With a base below "
-                 "{n} the last rows get sharper.", factor=factor, n=n)
+                 "before it: the base is at least {n}, so every row gets flatter. With a base below {n} the last rows "
+                 "get sharper.", factor=factor, n=n)
     return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens and by 1 at token "
              "{base}: rows before it get flatter, rows after it sharper, so that entropy grows less with n.",
              factor=factor, n=n, base=base)

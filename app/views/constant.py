@@ -96,8 +96,10 @@ DIRECT = frame.Direct(depends, parts, late_parts, later=later, has_box=has_box)
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     every = _studies(tells=True)
     studies = _whole(every)
-    st.caption(_("This page makes attention heads constant: each keeps its mean pattern, whatever the text. Move the "
-                 "slider to see how much score a frozen encoder loses on each task."))
+    about = [_("This page makes attention heads constant: each keeps its mean pattern, whatever the text.")]
+    if studies:
+        about.append(_("Move the slider to see how much score a frozen encoder loses on each task."))
+    st.caption(" ".join(about))
     if not studies:
         st.info(_("No model has been measured yet. Measure one with: {command}",
                   command=f"`python -m models.studies.papa {lab.name}`"))

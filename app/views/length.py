@@ -177,15 +177,17 @@ DIRECT = frame.Direct(depends, parts, lambda *_given: [], typed_limit, later)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    content = _content(lab, reading, state)
+    about = [_("This page shows the effect of longer texts.")]
+    if content.curves:
+        about.append(_("Move the slider or click in a chart to choose a length."))
     with st.container(horizontal=True, vertical_alignment="center", key="lead"):
-        st.caption(_("This page shows the effect of longer texts. Move the slider or click in a chart to choose a "
-                     "length."))
+        st.caption(" ".join(about))
         if not state.lesson:
             st.button(_("Example: longer texts hurt one model more than the other"), key="example-length",
                       on_click=events.open_link, args=(EXAMPLE,))
     if lab.task.lengths:
         companions.choose(lab.name)
-    content = _content(lab, reading, state)
     for problem in content.damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in content.found.items() if not curves]

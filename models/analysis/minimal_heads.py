@@ -13,7 +13,6 @@ are exchanged for heads outside the set.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -110,21 +109,18 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
     return curve
 
 
-def polish(curve: Curve, bound: float = BOUND, tell: Callable[[int], None] = lambda done: None,
-           cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Curve:
+def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
+           turn: Turn = contextlib.nullcontext) -> Curve:
     """Improves the head set at `bound` nats by removing and exchanging heads; returns the same curve.
 
-    The other arguments are those of `learn`, but `tell` is called with the number of finished rounds alone: the total
-    is not known before.
+    The other arguments are those of `learn`. The number of exchanges is not known before.
     """
-    for done in itertools.count(1):
+    while True:
         if cancelled():
             raise CancelledError
         with turn():
             if not _spared(curve, bound) and not _exchanged(curve, bound):
-                break
-        tell(done)
-    return curve
+                return curve
 
 
 def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> Tensor:

@@ -237,10 +237,12 @@ def test_missing_or_damaged_measurements_are_reported(measured: Path):
     (measured / "masked-softmax.papa.json").write_text("{")
     app = opened(**LINK)
     assert not app.exception and len(app.error) == 1 and "relative drop 15.0%" not in at_slider(app)[0]
+    assert "Move the slider" in words(app)
     (measured / "masked-softmax.papa.json").unlink()
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
     assert not app.exception and "python -m models.studies.papa masked-softmax" in words(app)
+    assert "makes attention heads constant" in words(app) and "Move the slider" not in words(app)
 
 
 def test_missing_probes_are_reported(measured: Path):

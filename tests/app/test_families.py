@@ -233,6 +233,8 @@ def test_length_explains_why_an_encoder_decoder_has_no_chart():
     assert not app.exception and not app.error
     messages = " ".join(info.value for info in app.info)
     assert "An encoder-decoder was not evaluated at other lengths" in messages and not sent(app, "figure")
+    assert "Move the slider" not in " ".join(caption.value for caption in app.caption)
+    assert "Move the slider" in " ".join(caption.value for caption in opened("length", **PAIR).caption)
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])

@@ -6,6 +6,7 @@ pytest tests/app/test_minimal_heads_section.py
 from __future__ import annotations
 
 import time
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -14,6 +15,7 @@ from test_pages import opened, sent, type_text
 from test_route import post
 
 from app.panels.answer.winning import Won
+from app.panels.page import progress
 from app.panels.prompt import minimal_heads
 from app.panels.prompt.minimal_heads import Fewest
 from app.server.jobs import Job
@@ -63,21 +65,31 @@ def test_the_fewest_heads_become_a_plan():
                                           for points in found.orders.values())
 
 
-def test_the_progress_covers_learning_and_exchanges(monkeypatch: pytest.MonkeyPatch):
-    """The bar is not full while heads are exchanged, and its title names what is computed."""
+def test_the_progress_counts_steps_of_learning_and_no_exchanges(monkeypatch: pytest.MonkeyPatch):
+    """The number of exchanges is unknown, so their title has no amount and no time; the bar is not full."""
     seen: list[tuple[str, int, int]] = []
-    tell = Job._tell
+    exchanging: list[tuple[str, float, list[str]]] = []
+    tell, polish = Job._tell, minimal_heads.minimal_heads.polish
+    jobs: list[Job] = []
 
     def told(job: Job, done: int, of: int) -> None:
+        jobs.append(job)
         seen.append((job.what, done, of))
         tell(job, done, of)
 
+    def polished(*arguments: Any, **words: Any) -> Any:
+        job = jobs[-1]
+        job._began -= 60  # after the first second, the time left is displayed
+        exchanging.append((job.what, job.share, progress._amounts(job)))
+        return polish(*arguments, **words)
+
     monkeypatch.setattr(Job, "_tell", told)
+    monkeypatch.setattr(minimal_heads.minimal_heads, "polish", polished)
     searched(opened(model="stories-softmax", text=TYPED, open="needs", need="fewest-0.2"))
-    assert [done for _what, done, _of in seen] == sorted(done for _what, done, _of in seen)
-    assert all(done < of for _what, done, of in seen) and len({of for *_, of in seen}) == 1
-    assert [*dict.fromkeys(what for what, *_ in seen)][0] == minimal_heads.TITLE
-    assert seen[-1][0] in (minimal_heads.TITLE, minimal_heads.CHECKING)
+    *learning, last = seen
+    steps = minimal_heads.minimal_heads.STEPS
+    assert learning == [(minimal_heads.TITLE, done + 1, steps) for done in range(steps)] and last[1:] == (0, 0)
+    assert exchanging == [(minimal_heads.CHECKING, 0.0, [])]
 
 
 def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):

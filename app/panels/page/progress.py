@@ -35,9 +35,12 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 
 def _amounts(job: Job[Any]) -> list[str]:
-    """Returns the completed amount and the remaining time in words, if they are known."""
+    """Returns the completed amount and the remaining time in words, if they are known.
+
+    For a waiting job, the only element says that the job waits.
+    """
     if job.waiting:
-        return [_("waiting: other computations end first")]
+        return [_("waiting for other computations to finish")]
     amounts = []
     if job.of > 10_000:  # large numbers are bytes
         amounts.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))

@@ -41,9 +41,7 @@ from models.trace import Trace
 TITLES = {FEWEST: N_("Smallest set"), IN_GROUPS: N_("Three groups"), WINNING: N_("Make a token win")}
 CHANGES = {False: N_("Prune"), True: N_("Constant")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
-TITLE, CHECKING, COUNTING = (N_("Learning gates, step"), N_("Exchanging heads, step"),
-                             N_("Evaluating head sets, size"))
-ROUNDS = 10  # steps of the progress bar for the exchanges of heads, whose number is not known before
+TITLE, CHECKING, COUNTING = (N_("Learning gates, step"), N_("Exchanging heads"), N_("Evaluating head sets, size"))
 # passes that one search counts against the visitor's limit. A search takes as long as 600 passes (18 tokens) to 1,200
 # passes (23 tokens).
 SEARCH = 250
@@ -205,12 +203,11 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)
-        steps, of = minimal_heads.STEPS, minimal_heads.STEPS + ROUNDS
-        curve = minimal_heads.learn(gating, len(before.prompt.ids), tell=lambda done, _steps: tell(done, of),
-                                    cancelled=cancelled, turn=serving.computing)
+        curve = minimal_heads.learn(gating, len(before.prompt.ids), tell=tell, cancelled=cancelled,
+                                    turn=serving.computing)
+        tell(0, 0)  # the number of exchanges is not known before
         job.what = CHECKING
-        minimal_heads.polish(curve, search.bound, lambda done: tell(min(steps + done, of - 1), of), cancelled,
-                             serving.computing)
+        minimal_heads.polish(curve, search.bound, cancelled=cancelled, turn=serving.computing)
         with serving.computing():
             alone = gating.prune_each(gating.divergence)
             orders = {BY_COST: minimal_heads.by_order(gating, alone.argsort(descending=True))}

@@ -37,7 +37,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
     rows = [{N_("attention"): titles[name], N_("source"): "35.95" if name == "random-softmax" else tables.NOTHING,
              N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
              else tables.NOTHING,
-             N_("here, all trainings"): tables.cell(tables.at_decision(samples[name]), ".1f")} for name in COMPARED]
+             N_("here, mean over seeds"): tables.cell(tables.at_decision(samples[name]), ".1f")} for name in COMPARED]
     return Statement(
         "synthesizer-summaries", message("Mixed with softmax, Synthesizers summarise better than softmax."),
         message("composed with dot-product attention they consistently outperform Transformers; random + softmax: "
