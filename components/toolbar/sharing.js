@@ -11,6 +11,8 @@ import { iconElement, svgElement } from '../widgets/menu.js';
 const ICON =
   'M2.500 2.500h4v4h-4zM9.500 2.500h4v4h-4zM2.500 9.500h4v4h-4zM9.500 9.500h1.500v1.500h-1.500zM13.500 9.500v1.500M9.500 13.500h1.500M13.500 13v0.500';
 const LONG = 300; // characters of a link from which its type is small
+// large type, and the answer to a lesson's question: of the one who shares, not of those who scan the code
+const OWN = ['teach', 'say'];
 
 /** Returns the lines below a link: what keeps a class from scanning its code. */
 function remarks(link, code) {
@@ -25,7 +27,7 @@ function remarks(link, code) {
     );
   else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
   else if (isDense(code))
-    lines.push(_('This link is long, so the code is dense: scan it from near, or copy the link.'));
+    lines.push(_('This link is long, so the code is dense: scan it from close up, or copy the link.'));
   return lines;
 }
 
@@ -40,11 +42,11 @@ async function codeOf(link) {
   }
 }
 
-function drawing(code, link) {
+function drawing(code) {
   const { side, path } = qrPicture(code);
   const element = svgElement([
     'svg',
-    { viewBox: `0 0 ${side} ${side}`, class: 'qr', role: 'img', 'aria-label': _('QR code of {link}', { link }) },
+    { viewBox: `0 0 ${side} ${side}`, class: 'qr', role: 'img', 'aria-label': _('QR code of the link below') },
     ['rect', { width: side, height: side, fill: '#ffffff' }],
     ['path', { d: path, fill: '#000000' }],
   ]);
@@ -55,7 +57,8 @@ function drawing(code, link) {
 /**
  * Creates {button, dialog, open(), close()}.
  * @param {() => Promise<void>} settled resolves when the address contains all changes
- * @param {(text: string) => Promise<boolean>} copy copies a text; returns whether this succeeded
+ * @param {(text: string, place: HTMLElement) => Promise<boolean>} copy copies a text; returns whether this succeeded.
+ *   All elements outside of `place` are inert.
  */
 export function createSharing(settled, copy) {
   const name = _('Share as QR code');
@@ -93,24 +96,32 @@ export function createSharing(settled, copy) {
       ),
     ),
   );
+  let shown = ''; // the link in the dialog
   close.onclick = () => dialog.close();
+  // The backdrop: all else is inside of another element. A selection that is dragged out of the dialog does not close it.
+  let isOutside = false;
+  dialog.addEventListener('pointerdown', event => {
+    isOutside = event.target === dialog;
+  });
   dialog.addEventListener('click', event => {
-    if (event.target === dialog) dialog.close(); // the backdrop: all else is inside of another element
+    if (event.target === dialog && isOutside) dialog.close();
   });
   dialog.addEventListener('keydown', event => event.stopPropagation()); // letters are shortcuts of the heads
   copyButton.onclick = async () =>
-    setText(copied, (await copy(stateLink())) ? _('Copied') : _('Not copied: use the address bar'));
+    setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar'));
   // rejected if the visitor closes the share sheet
-  shareButton.onclick = () => navigator.share({ title: document.title, url: stateLink() }).catch(() => undefined);
+  shareButton.onclick = () => navigator.share({ title: document.title, url: shown }).catch(() => undefined);
   const open = async () => {
     await settled();
-    const link = stateLink();
+    const link = stateLink(OWN);
     const code = await codeOf(link);
     if (!button.isConnected) return;
-    picture.replaceChildren(...(code ? [drawing(code, link)] : []));
+    shown = link;
+    picture.replaceChildren(...(code ? [drawing(code)] : []));
     picture.hidden = !code;
     setText(text, link);
     text.classList.toggle('long', link.length > LONG);
+    text.tabIndex = link.length > LONG ? 0 : -1; // a long link scrolls, also by keys
     setText(copied, '');
     lines.replaceChildren(...remarks(link, code).map(textContent => make('p', { textContent })));
     dialog.style.zoom = String(1 / (button.currentCSSZoom || 1)); // large type zooms the page

@@ -67,7 +67,7 @@ function create(state) {
   });
   const sharing = createSharing(
     () => settled(state),
-    text => toClipboard(text),
+    (text, place) => toClipboard(text, place),
   );
   const saved = createSaved(state, text => copyText(state, text), sharing);
   const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
@@ -252,13 +252,17 @@ async function copyLink(state) {
   await copyText(state, location.href);
 }
 
-/** Copies a text; returns whether this succeeded. */
-async function toClipboard(text) {
+/**
+ * Copies a text; returns whether this succeeded.
+ * @param {string} text
+ * @param {HTMLElement} [place] an open dialog, outside of which nothing can get the focus
+ */
+async function toClipboard(text, place = document.body) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyOld(text); // the clipboard is missing on plain http or not permitted
+    return copyOld(text, place); // the clipboard is missing on plain http or not permitted
   }
 }
 
@@ -278,14 +282,15 @@ async function copyText(state, text) {
 
 const showIcon = (button, path) => button.querySelector('.icon').replaceWith(iconElement(path));
 
-function copyOld(text) {
+function copyOld(text, place) {
   const field = make('textarea', {
     value: text,
     style: { position: 'fixed', opacity: 0 },
     attributes: { 'aria-hidden': true },
   });
-  const focused = /** @type {HTMLElement} */ (document.activeElement);
-  document.body.append(field);
+  const root = /** @type {Document | ShadowRoot} */ (place.getRootNode());
+  const focused = /** @type {HTMLElement} */ (root.activeElement);
+  place.append(field);
   field.select();
   const done = document.execCommand('copy');
   field.remove();

@@ -15,11 +15,13 @@ const SHOWN = 15_000; // ms for which a message is shown
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 
-/** Returns the link to the current state, without the parameters of an embedded page and without a fragment. */
-export function stateLink() {
+/**
+ * Returns the link to the current state, without the parameters of an embedded page and without a fragment.
+ * @param {string[]} [without] names of further parameters that the link does not get
+ */
+export function stateLink(without = []) {
   const query = new URLSearchParams(location.search);
-  query.delete('embed');
-  query.delete('embed_options');
+  for (const name of ['embed', 'embed_options', ...without]) query.delete(name);
   const text = linkQuery(query);
   // Some mail programs and chats end a link at a `?` without a `/` before it.
   return location.origin + location.pathname.replace(/\/?$/, '/') + (text ? `?${text}` : '');

@@ -115,3 +115,36 @@ def test_there_is_no_share_button_without_a_share_sheet(visit: Callable[..., Pag
     page.reload()
     page.get_by_role("gridcell").first.wait_for()
     expect(opened(page).get_by_role("button", name="Share…")).to_be_hidden()
+
+
+def test_the_link_is_copied_on_plain_http(visit: Callable[..., Page]):
+    """On a local network without HTTPS browsers have no clipboard API; everything outside the dialog is inert."""
+    page = visit(page="explore", plan=PLAN)
+    page.evaluate("""Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        document.addEventListener('copy', () => { window.copied = true; }, true);""")
+    dialog = opened(page)
+    copy = dialog.get_by_role("button", name="Copy link")
+    copy.click()
+    expect(dialog.get_by_role("status")).to_have_text("Copied")
+    assert page.evaluate("window.copied")
+    expect(copy).to_be_focused()
+
+
+def test_those_who_scan_get_neither_large_type_nor_the_answer(visit: Callable[..., Page]):
+    page = visit(page="explore", lesson="gates.2", say="1", teach="1")
+    link = opened(page).locator(".link").inner_text()
+    query = parse_qs(urlparse(link).query)
+    assert query["lesson"] == ["gates.2"] and not {"teach", "say"} & set(query)
+
+
+def test_a_selection_dragged_out_of_the_dialog_keeps_it_open(visit: Callable[..., Page]):
+    page = visit(page="explore", plan=PLAN)
+    dialog = opened(page)
+    box = dialog.locator(".link").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(3, 3)
+    page.mouse.up()
+    expect(dialog).to_be_visible()
+    page.mouse.click(3, 3)
+    expect(dialog).to_be_hidden()

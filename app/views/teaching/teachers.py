@@ -43,7 +43,7 @@ PLAN = (
             "Wrong votes are welcome: a single pruned head hardly ever changes the answer."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
     Part(12, N_("What a translator needs"),
-         N_("The same in pairs, one device each: the class scans the link that the button *Share as QR code* shows. "
+         N_("The same in pairs, one device each: the class scans the code that the button *Share as QR code* shows. "
             "Let each pair read its translation aloud before the answer is shown."),
          (Place("translation", 1), Place("translation", 3), Place("translation", 5))),
     Part(10, N_("Own texts"),
