@@ -89,7 +89,7 @@ export function createSharing(settled, copy) {
       picture,
       make(
         'div',
-        { className: 'words' },
+        { className: 'beside' },
         text,
         make('div', { className: 'acts' }, copyButton, shareButton, copied),
         lines,

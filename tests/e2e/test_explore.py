@@ -149,7 +149,7 @@ def test_scale_of_log_n(visit):
     page = visit(model="stories-softmax")
     page.get_by_role("radio", name="log n").check()
     page.wait_for_function("location.search.includes('scale-logn9')")  # the suggested base is 9, half of the 19 tokens
-    expect(page.locator('.scale .note')).to_contain_text('× 1.34 at the last of 19 tokens')
+    expect(page.locator('.scale .note')).to_contain_text("multiplies the scores by 1.34 at the last of 19 tokens")
     page.get_by_label("Base length").fill("64")
     page.get_by_label("Base length").press("Enter")
     page.wait_for_function("location.search.includes('scale-logn64')")

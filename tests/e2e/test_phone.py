@@ -44,7 +44,7 @@ def test_the_form_for_a_saved_state_moves_nothing(visit: Callable[..., Page], ph
     page = visit(phone=phone, page="explore")
     header = box(page.locator(".st-key-header"))
     page.locator("button.saved").click()
-    page.get_by_role("menuitem").first.click()
+    page.get_by_role("menuitem", name="Save this state").click()
     form = page.locator("form.saving")
     outer, parts = box(form), [box(part) for part in form.locator("input, button").all()]
     assert outer["x"] >= 0 and outer["right"] <= page.viewport_size["width"]
