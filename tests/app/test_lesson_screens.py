@@ -12,15 +12,21 @@ import functools
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import Place
-from tests.app.test_lessons import NUMBER, PLACES
+from app.state.link import query_of
+from app.texts import LANGUAGES, catalogue
+from tests.app.test_lessons import NUMBER, PLACES, after
 from tests.app.test_pages import all_sent, opened
 
 SHOWN = ("study", "card", "probability", "contribution", "moved")
+# language -> the label that a task quotes, for example: choose *random* under *Compare softmax with*
+UNDER = {"en": re.compile(r"under \*([^*]+)\*"), "zh": re.compile(r"在 \*([^*]+)\* 下")}
+QUOTING = [place for place in PLACES if UNDER["en"].search(lesson_files.step_at(place).task)]
 COMPONENTS = ("effect", "comparison", "figure", "written", "contributions")
 
 
@@ -85,3 +91,20 @@ def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
 def test_a_number_that_no_screen_shows_is_noticed():
     assert is_shown("29.1%", "", (0.2911,)) and not is_shown("29.1%", "", (0.295, 2.91))
     assert is_shown("2.87", "", (2.8651,)) and not is_shown("2.87", "about 2.9", (2.86,))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("place", QUOTING, ids=str)
+def test_a_label_that_a_task_quotes_is_on_the_page(place: Place, lang: str):
+    """The quotation is the beginning of the label; `…` stands for words that it leaves out."""
+    task = lesson_files.step_at(place).task
+    match = UNDER[lang].search(task if lang == "en" else str(catalogue(lang).get(task).string))
+    assert match
+    app = opened(**dict(parse_qsl(query_of(after(place)))), lang=lang)
+    labels = [re.sub("[\\\\\u2060]", "", its.label) for its in app.get("button_group")]
+    quoted = re.compile(".+".join(map(re.escape, match[1].split("…"))))
+    assert any(quoted.match(label) for label in labels), (match[1], labels)
+
+
+def test_tasks_quote_labels():
+    assert QUOTING
