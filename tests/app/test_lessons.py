@@ -232,18 +232,23 @@ def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     lesson_events.on_lesson({"type": "step", "to": "constant.1"})
     lesson_events.on_lesson({"type": "step", "to": "constant.2"})
     events.set_text("something else")
-    lesson_events.on_lesson({"type": "teach", "on": True})
     lesson_events.on_lesson({"type": "leave"})
     assert visitor.present == own
 
 
 @pytest.mark.parametrize("teach", [False, True])
-def test_large_type_before_a_lesson_is_restored_too(visitor: History, teach: bool):
+def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, teach: bool):
     events.on_toolbar({"type": "large", "on": teach})
+    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
+    lesson_events.on_lesson({"type": "leave"})
+    assert visitor.present.teach is teach  # a lesson in which nobody chose changes nothing
     lesson_events.on_lesson({"type": "step", "to": "constant.1"})
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": not teach})
+    lesson_events.on_lesson({"type": "leave"})
     assert visitor.present.teach is not teach
+    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
+    lesson_events.on_lesson({"type": "teach", "on": teach})
     lesson_events.on_lesson({"type": "leave"})
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": "yes"})

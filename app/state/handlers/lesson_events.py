@@ -58,10 +58,13 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson() -> None:
-    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state."""
+    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state.
+
+    Language and large type stay as the visitor has set them, also inside the lesson.
+    """
     past, aside = history(), visit.current().aside
     kept = settled(past.present, aside or past.present)
-    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=(aside or kept).teach))
+    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer=""))
     visit.current().aside = None
 
 
