@@ -69,7 +69,7 @@ function create(state) {
   state.root.keys?.abort(); // the listener is stored on the element, so that another version of the library can end it
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
-  window.addEventListener('resize', () => state.data && fit(state), { signal: state.root.keys.signal });
+  window.addEventListener('resize', () => state.data && refit(state), { signal: state.root.keys.signal });
   return {
     card,
     title,
@@ -148,7 +148,8 @@ function update(state, data) {
   if (data.pageButton) setText(state.pageButton, _('Open {page}', { page: data.pageButton.title }));
   setText(state.tick, data.done ? '✓' : '');
   setText(state.status, data.done ? _('Done') : '');
-  showQuestion(state, question, data.teach);
+  const focused = focusedIn(state);
+  const isNew = showQuestion(state, question, data.teach);
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', !data.back);
   setAttribute(state.forth, 'aria-disabled', !data.forth);
@@ -161,6 +162,15 @@ function update(state, data) {
   }
   state.place = place;
   fit(state);
+  if (isNew) state.because.scrollIntoView({ block: 'nearest' }); // in large type the card may scroll
+  keepFocus(state, focused);
+}
+
+const focusedIn = state => state.root.getRootNode().activeElement;
+
+/** Moves the focus to the step's heading if the element that had the focus is hidden now. */
+function keepFocus({ heading }, focused) {
+  if (focused && !focused.checkVisibility()) heading.focus({ preventScroll: true });
 }
 
 /**
@@ -181,6 +191,12 @@ function fit(state) {
   text.hidden = unfolded !== place;
   fold.hidden = false;
   setAttribute(fold, 'aria-expanded', !text.hidden);
+}
+
+function refit(state) {
+  const focused = focusedIn(state);
+  fit(state);
+  keepFocus(state, focused);
 }
 
 /** In large type the text is folded once the question is answered: question, task and result need its room. */
@@ -210,10 +226,11 @@ function showSteps({ stepList: list }, steps, place) {
 
 const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
+/** Shows the question, and returns true if its result is new and in large type, where it may need scrolling. */
 function showQuestion(state, question, teach) {
   state.question.hidden = !question;
   state.show.hidden = !teach || !question || question.right !== null;
-  if (!question) return;
+  if (!question) return false;
   setStarredText(state.ask, question.ask);
   const marks = choiceMarks(question, lessonAnswer(state.waiting())?.choice);
   if (state.choices.children.length !== marks.length)
@@ -240,7 +257,7 @@ function showQuestion(state, question, teach) {
   const shown = teach && isHint ? '' : question.because;
   const isNew = state.because.textContent !== shown.replaceAll('*', '');
   setStarredText(state.because, shown);
-  if (teach && shown && isNew) state.because.scrollIntoView({ block: 'nearest' }); // the card may scroll
+  return Boolean(teach && shown && isNew);
 }
 
 export const lesson = defineComponent({

@@ -147,6 +147,23 @@ def test_the_task_of_a_long_step_comes_with_the_guess(visit: Callable[..., Page]
     expect(panel(page).locator(".choice")).to_have_count(3)
 
 
+def test_the_focus_goes_to_the_heading_when_its_element_is_hidden(visit: Callable[..., Page]):
+    page = visit(lesson="constant.1", teach="1")
+    page.set_viewport_size({"width": 1280, "height": 1600})
+    stop = panel(page).locator(".stops a").nth(1)
+    expect(stop).to_be_visible()
+    stop.focus()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(stop).to_be_hidden()
+    expect(panel(page).locator("h3")).to_be_focused()
+    show = panel(page).locator(".show")
+    show.focus()
+    page.keyboard.press("Enter")
+    expect(show).to_be_hidden()
+    expect(panel(page).locator("h3")).to_be_focused()
+    expect(panel(page).locator(".because")).to_be_in_viewport(ratio=0.99)
+
+
 @pytest.mark.parametrize("size", PROJECTORS, ids=str)
 def test_undo_reset_link_and_pages_stay_in_large_type(size: tuple[int, int], visit: Callable[..., Page]):
     page = visit(lesson="gates.2", teach="1")
