@@ -22,6 +22,7 @@ from models.storage.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parents[2] / "assets" / "about.md"
 HEADING = "#### "  # begins a section of the text
+FOLDED = "about-"  # begins the key of a folded section
 
 
 class Section(NamedTuple):
@@ -65,9 +66,14 @@ def _text() -> None:
     glossary = Section(N_("#### Glossary"), _glossary)
     st.markdown(linked(translated(introduction)))
     if is_phone(st.context.headers.get("User-Agent")):
-        for section in (*explained, *measured, glossary):  # the closed sections are the list of contents
-            with st.expander(section.title, key=f"section-of-about-{section.anchor}"):
-                section.draw()
+        with st.container(key="folded"):  # the closed sections are the list of contents
+            for section in (*explained, *measured, glossary):
+                # The heading, which style.css hides from the eye, is outside of the expander, because screen readers
+                # do not find what is inside of a closed one. listen.js opens the section of the address by this key.
+                with st.container(key=f"{FOLDED}{section.anchor}"):
+                    st.header(section.title, anchor=section.anchor)
+                    with st.expander(section.title):
+                        section.draw()
         return
     with st.container(key="contents"):  # style.css sets the list in columns
         st.markdown("\n".join(f"- [{section.title}](#{section.anchor})"

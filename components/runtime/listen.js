@@ -1,14 +1,29 @@
 // Listens to the page around the components: keys, and the stops of the tab key.
 
 import { onHeadKey } from '../heads/heads.js';
-import { mainElement, watchTables } from './streamlit.js';
+import { revealElement } from './reveal.js';
+import { keySelector, mainElement, watchTables } from './streamlit.js';
+
+const FOLDED = 'about-'; // begins the key of a folded section of the page About (app/views/about.py)
 
 /** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
   // Streamlit makes the whole page a stop of the tab key. This removes the stop; the skip link still works.
   mainElement()?.setAttribute('tabindex', '-1');
+  const isFirst = !globalThis.attentionLabListening;
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
   watchTables(signal);
+  window.addEventListener('hashchange', openSection, { signal });
+  if (isFirst) openSection();
+}
+
+let opening = null; // ends the wait for the section of an earlier address
+
+/** Opens the folded section that the address names, as soon as it is on the page. */
+function openSection() {
+  const anchor = location.hash.slice(1);
+  opening?.abort();
+  if (anchor) opening = revealElement(anchor, `${keySelector(FOLDED + CSS.escape(anchor))}:has(details)`);
 }

@@ -3,23 +3,31 @@
 import { keyedElement } from './streamlit.js';
 
 const PATIENCE = 15_000; // time in ms after which an element that has not appeared is not shown any more
+const GROWTH = 1000; // time in ms in which opened details reach their size
 
 /**
  * Scrolls to the element with an id, opens the first closed details beside it and moves the focus there; waits for the
  * element if it is not on the page. Returns an AbortController that ends the wait.
  * @param {string} id
+ * @param {string} [inside] selector of the element around it; an element elsewhere is not shown
  */
-export function revealElement(id) {
+export function revealElement(id, inside = '*') {
   const waiting = new AbortController();
   const show = () => {
     const element = document.getElementById(id);
-    if (!element) return false;
+    if (!element?.closest(inside)) return false;
     const [box = element] = keyedElement(element) ?? [];
     const details = box.querySelector('details');
     const summary = details?.querySelector('summary');
-    if (details && !details.open) summary?.click();
+    const scroll = () => element.scrollIntoView({ block: 'start' });
+    if (details && !details.open) {
+      summary?.click();
+      const growing = new ResizeObserver(scroll); // only an open section may be long enough to scroll to its start
+      growing.observe(details);
+      setTimeout(() => growing.disconnect(), GROWTH);
+    }
     summary?.focus({ preventScroll: true });
-    element.scrollIntoView({ block: 'start' });
+    scroll();
     return true;
   };
   if (show()) return waiting;

@@ -30,8 +30,26 @@ def test_a_phone_shows_all_sections_folded(visit: Callable[..., Page]):
     page = visit(phone=True, page="about", wait=False)
     sections = page.locator("details")
     expect(sections).to_have_count(12)
-    expect(page.get_by_text("The numbers", exact=True)).to_be_visible()
+    expect(page.locator("summary", has_text="The numbers")).to_be_visible()
     assert page.locator(".stMain").evaluate("e => e.scrollHeight") < 1200
     page.locator("summary", has_text="Attention types").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("tokens vote to forget others")).to_be_visible()
+
+
+def test_a_shared_link_opens_its_section_on_a_phone(visit: Callable[..., Page]):
+    page = visit(phone=True, page="about", wait=False)
+    # a closed section has a heading for screen readers
+    expect(page.get_by_role("heading", level=2)).to_have_count(12)
+    for anchor, title in (("the-models", "The models"), ("the-data", "The data")):  # at the start, and later
+        page.goto(f"{page.url.partition('#')[0]}#{anchor}")
+        if title == "The models":
+            page.reload()
+        section = page.locator("details", has=page.locator("summary", has_text=title))
+        expect(section).to_have_attribute("open", "")
+        expect(section.locator("summary")).to_be_focused()
+        page.wait_for_timeout(1500)  # the section grows
+        assert -1 <= section.bounding_box()["y"] < 200
+    expect(page.locator("details[open]")).to_have_count(2)
+    assert page.locator(".st-key-about-the-data [data-testid=stElementContainer]").first.bounding_box()["height"] <= 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
