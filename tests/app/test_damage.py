@@ -45,10 +45,12 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(verdict_file.VERDICTS, root / "studies" / "claims")
     monkeypatch.setattr(verdict_file, "VERDICTS", root / "studies" / "claims" / verdict_file.VERDICTS.name)
     monkeypatch.setattr(stories, "TOKENIZER", root / "tasks" / stories.TOKENIZER.name)
+    loaded = loading._held
     monkeypatch.setattr(loading, "_held", OrderedDict())
     _forget()
     yield root
     _forget()
+    loaded.clear()  # these models have readers that `reader_named` has forgotten
 
 
 def _forget() -> None:
