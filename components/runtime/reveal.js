@@ -9,22 +9,25 @@ const GROWTH = 1000; // time in ms in which opened details reach their size
  * Scrolls to the element with an id, opens the first closed details beside it and moves the focus there; waits for the
  * element if it is not on the page. Returns an AbortController that ends the wait.
  * @param {string} id
- * @param {string} [inside] selector of the element around it; an element elsewhere is not shown
+ * @param {string} [section] selector of the folded section around the element; an element elsewhere is not shown. The
+ *   page follows this section while it opens.
  */
-export function revealElement(id, inside = '*') {
+export function revealElement(id, section = '') {
   const waiting = new AbortController();
   const show = () => {
     const element = document.getElementById(id);
-    if (!element?.closest(inside)) return false;
+    if (!element || (section && !element.closest(section))) return false;
     const [box = element] = keyedElement(element) ?? [];
     const details = box.querySelector('details');
     const summary = details?.querySelector('summary');
     const scroll = () => element.scrollIntoView({ block: 'start' });
     if (details && !details.open) {
       summary?.click();
-      const growing = new ResizeObserver(scroll); // only an open section may be long enough to scroll to its start
-      growing.observe(details);
-      setTimeout(() => growing.disconnect(), GROWTH);
+      if (section) {
+        const growing = new ResizeObserver(scroll); // only an open section may be long enough to scroll to its start
+        growing.observe(details);
+        setTimeout(() => growing.disconnect(), GROWTH);
+      }
     }
     summary?.focus({ preventScroll: true });
     scroll();
