@@ -6,7 +6,7 @@ models/studies/bootstrap.py resamples the texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,11 @@ def shares(answers: Mapping[str, Any]) -> Texts:
     return Texts(right / numpy.maximum(queries, 1), queries)
 
 
+def _with_equal_weights(values: Sequence[float]) -> Texts:
+    array = numpy.array(values, float)  # of a damaged value, like a number, it has no dimension, which Texts reports
+    return Texts(array, numpy.ones_like(array))
+
+
 def losses(metric: Mapping[str, Any]) -> Texts:
     """Returns the losses of stories and books in nats; all texts have the same weight.
 
@@ -107,8 +112,7 @@ def losses(metric: Mapping[str, Any]) -> Texts:
     Raises:
         KeyError: the metric has no losses per text.
     """
-    values = numpy.array(metric["text_losses"], float)
-    return Texts(values, numpy.ones_like(values))
+    return _with_equal_weights(metric["text_losses"])
 
 
 def answers(events: int, among: str) -> Reader:
@@ -142,8 +146,7 @@ def rouge(metric: Mapping[str, Any]) -> Texts:
     Raises:
         KeyError: the metric has no values per text.
     """
-    values = numpy.array(metric["rouge_texts"], float)
-    return Texts(values, numpy.ones_like(values))
+    return _with_equal_weights(metric["rouge_texts"])
 
 
 def chosen(data: str) -> Reader:
@@ -157,8 +160,7 @@ def chosen(data: str) -> Reader:
             ValueError if the answers are damaged.
     """
     def read(metric: Mapping[str, Any]) -> Texts:
-        values = numpy.array([int(right) for right in metric["choices"][data]["rights"]], float)
-        return Texts(values, numpy.ones_like(values))
+        return _with_equal_weights([int(right) for right in metric["choices"][data]["rights"]])
     return read
 
 
@@ -171,8 +173,8 @@ def paradigms(metric: Mapping[str, Any]) -> Texts:
     Raises:
         KeyError: the metric has no answers to BLiMP.
     """
-    values = numpy.array([sum(map(int, bits)) / len(bits) for _, bits in sorted(metric["blimp"]["rights"].items())])
-    return Texts(values, numpy.ones_like(values))
+    return _with_equal_weights([sum(map(int, bits)) / len(bits)
+                                for _, bits in sorted(metric["blimp"]["rights"].items())])
 
 
 def sentences(metric: Mapping[str, Any]) -> Texts:
@@ -184,8 +186,7 @@ def sentences(metric: Mapping[str, Any]) -> Texts:
     Raises:
         KeyError: the metric has no values per sentence.
     """
-    values = numpy.array(metric["sentence_bleu"], float)
-    return Texts(values, numpy.ones_like(values))
+    return _with_equal_weights(metric["sentence_bleu"])
 
 
 def sentence_logs(metric: Mapping[str, Any]) -> Texts:
