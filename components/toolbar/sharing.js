@@ -1,5 +1,5 @@
-// The dialog that shows the link as a QR code, large enough for a class in front of a projector, and as a text. On
-// devices with a share sheet it has a button for it.
+// The dialog that shows the link as a QR code, large enough for a class in front of a projector, and as a text. A button
+// opens the device's share sheet, if the device has one.
 
 import { pageData } from '../core/page_data.js';
 import { fitsQr, isDense, isOwnComputer, qrPicture } from '../core/qr.js';
@@ -11,7 +11,7 @@ import { iconElement, svgElement } from '../widgets/menu.js';
 const ICON =
   'M2.500 2.500h4v4h-4zM9.500 2.500h4v4h-4zM2.500 9.500h4v4h-4zM9.500 9.500h1.500v1.500h-1.500zM13.500 9.500v1.500M9.500 13.500h1.500M13.500 13v0.500';
 const LONG = 300; // characters of a link from which its type is small
-// large type, and the answer to a lesson's question: of the one who shares, not of those who scan the code
+// fields that the shared link leaves out: large type and the teacher's answer are not meant for those who scan the code
 const OWN = ['teach', 'say'];
 
 /** Returns the lines below a link: what keeps a class from scanning its code. */
@@ -98,7 +98,8 @@ export function createSharing(settled, copy) {
   );
   let shown = ''; // the link in the dialog
   close.onclick = () => dialog.close();
-  // The backdrop: all else is inside of another element. A selection that is dragged out of the dialog does not close it.
+  // A press on the backdrop has the dialog itself as its target and closes the dialog. The release of the mouse after
+  // selecting text beyond the edge of the dialog does not close it.
   let isOutside = false;
   dialog.addEventListener('pointerdown', event => {
     isOutside = event.target === dialog;

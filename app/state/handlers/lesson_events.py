@@ -62,8 +62,8 @@ def leave_lesson() -> None:
 
     Language and large type stay as the visitor has set them, also inside the lesson.
     """
-    past, aside = history(), visit.current().aside
-    kept = settled(past.present, aside or past.present)
+    past = history()
+    kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer=""))
     visit.current().aside = None
 

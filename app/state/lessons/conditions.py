@@ -15,7 +15,7 @@ from models.plan import HeadPlan
 
 
 class Settings(Protocol):
-    """The settings of a visitor that conditions test; `LabState`, which refers to lessons, has them all."""
+    """The settings of a visitor that conditions test. `LabState` has all of them, but imports lessons itself."""
 
     @property
     def page(self) -> str: ...
