@@ -3,25 +3,30 @@
 import { keyedElement } from './streamlit.js';
 
 const PATIENCE = 15_000; // time in ms after which an element that has not appeared is not shown any more
-const GROWTH = 1000; // time in ms in which opened details reach their size
+const GROWTH = 1000; // time in ms in which opened details reach their size, and in which Streamlit may draw them again
 
 /**
- * Scrolls to the element with an id, opens the first closed details beside it and moves the focus there; waits for the
- * element if it is not on the page. Returns an AbortController that ends the wait.
+ * Scrolls to the element with an id, opens the first details beside it and moves the focus there. Waits until both are
+ * on the page, because Streamlit draws a heading before the details below it, and repeats this if Streamlit replaces
+ * the details soon afterwards. Returns an AbortController that ends the wait.
  * @param {string} id
  * @param {string} [section] selector of the folded section around the element; an element elsewhere is not shown. The
  *   page follows this section while it opens.
  */
 export function revealElement(id, section = '') {
   const waiting = new AbortController();
+  let shown = null;
   const show = () => {
     const element = document.getElementById(id);
-    if (!element || (section && !element.closest(section))) return false;
+    if (!element || (section && !element.closest(section))) return;
     const [box = element] = keyedElement(element) ?? [];
     const details = box.querySelector('details');
-    const summary = details?.querySelector('summary');
+    if (!details || details === shown) return;
+    if (!shown) setTimeout(() => waiting.abort(), GROWTH);
+    shown = details;
+    const summary = details.querySelector('summary');
     const scroll = () => element.scrollIntoView({ block: 'start' });
-    if (details && !details.open) {
+    if (!details.open) {
       summary?.click();
       if (section) {
         const growing = new ResizeObserver(scroll); // only an open section may be long enough to scroll to its start
@@ -31,15 +36,14 @@ export function revealElement(id, section = '') {
     }
     summary?.focus({ preventScroll: true });
     scroll();
-    return true;
   };
-  if (show()) return waiting;
-  const observer = new MutationObserver(() => show() && waiting.abort());
+  const observer = new MutationObserver(show);
   const timer = setTimeout(() => waiting.abort(), PATIENCE);
   waiting.signal.addEventListener('abort', () => {
     observer.disconnect();
     clearTimeout(timer);
   });
   observer.observe(document.body, { childList: true, subtree: true });
+  show();
   return waiting;
 }
