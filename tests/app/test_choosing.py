@@ -15,9 +15,11 @@ import pytest
 
 import models
 from app import texts
-from app.panels.choice import choosing, companions
+from app.panels.choice import choosing
 from app.state.handlers import events
 from app.state.history import History
+from app.state.lab_state import LabState
+from app.state.pages.companions import informative_models, with_companion
 from models import catalogue
 from models.labs import foreign
 from models.studies import store
@@ -64,7 +66,7 @@ def test_a_card_names_a_training_shorter_than_others_of_its_task():
 
 def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such():
     def beside(first: str) -> list[tuple[str, int]]:
-        found = companions.informative_models(first, choosing.entries(catalogue.family(first)))
+        found = informative_models(first, choosing.entries(catalogue.family(first)))
         return [(entry.name, entry.steps) for entry in found]
 
     assert beside("translation-dense")[:3] == [("translation-softmax-one-pass", 800), ("translation-random", 800),
@@ -74,7 +76,24 @@ def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such(
     assert [name for name, _ in beside("translation-softmax")][:2] == ["translation-random", "translation-dense"]
     assert [name for name, _ in beside("assignment-random")][:2] == ["assignment-softmax", "assignment-selective"]
     assert "translation-softmax-one-pass" not in dict(beside("translation-softmax"))
-    assert companions.informative_models("nobody", []) == []
+    assert informative_models("nobody", []) == []
+
+
+def test_the_page_compare_opens_with_a_second_model(monkeypatch: pytest.MonkeyPatch):
+    history = History(LabState("stories-selective"), [])
+    monkeypatch.setattr(events, "history", lambda: history)
+    events.on_toolbar({"type": "page", "page": "length"})
+    assert history.present.compared == ()
+    events.on_toolbar({"type": "page", "page": "compare"})
+    assert (history.present.page, history.present.compared) == ("compare", ("stories-softmax",))
+    history.undo()
+    assert (history.present.page, history.present.compared) == ("length", ())
+    chosen = LabState("stories-selective", compared=("stories-random",))
+    assert with_companion(chosen) is chosen
+    for name in models.names():
+        beside = with_companion(LabState(name)).compared
+        assert len(beside) == (len(catalogue.family(name)) > 1)
+        assert all(catalogue.same_family(name, other) and other != name for other in beside)
 
 
 def test_an_offered_model_names_its_steps_relative_to_the_page_s_model():

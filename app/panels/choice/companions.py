@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app.markdown import literal, plain
@@ -12,12 +10,10 @@ from app.panels.choice.labels import model_label
 from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import MAX_COMPARED
+from app.state.pages.companions import informative_models
 from app.texts import _
 from models import catalogue
-from models.info import ModelInfo
 
-# labels of the models whose comparison is most instructive, best first
-TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")
 OFFERED = 3
 
 
@@ -59,25 +55,3 @@ def offer(first: str) -> None:
         button.button(_("Add {model}", model=model_label(entry.name)), key=f"beside {entry.name}",
                       on_click=events.compare_with, args=(entry.name,), width="stretch")
         line.markdown(plain(choosing.line_of(entry, family, steps)))
-
-
-def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
-    """Returns the models whose comparison with a model is most informative.
-
-    Models with the same number of training steps come first. Models with another number of steps are included only if
-    they have another attention type.
-
-    Args:
-        first: name of the page's model.
-        family: catalogue entries of the family of this model.
-
-    Returns:
-        Entries in order of preference.
-    """
-    own = next((entry for entry in family if entry.name == first), None)
-    if own is None:
-        return []
-    by_label = {str(entry.label): entry for entry in family if entry is not own
-                 and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
-    return sorted((by_label[label] for label in TELLING if label in by_label),
-                  key=lambda entry: entry.steps != own.steps)

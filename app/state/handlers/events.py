@@ -29,6 +29,7 @@ from app.state.lab_state import (
 from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
 from app.state.pages.answer_view import MOST_TOKENS
+from app.state.pages.companions import with_companion
 from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
 from models import cached, catalogue
@@ -281,7 +282,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", prediction=LAST, budgets=()))
         # a list, because `in` on a dict raises an error for unhashable values
         case "page" if event.get("page") in [*PAGES]:
-            past.do(replace(lab_of(past.present), page=event["page"]))
+            state = replace(lab_of(past.present), page=event["page"])
+            past.do(with_companion(state) if state.page == "compare" else state)
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
         case "large" if isinstance(event.get("on"), bool):

@@ -1,0 +1,51 @@
+"""Which models the Compare page suggests beside a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.state.lab_state import LabState
+from models import catalogue
+from models.info import ModelInfo
+
+# labels of the models whose comparison is most instructive, best first
+TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")
+
+
+def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
+    """Returns the models whose comparison with a model is most informative.
+
+    Models with the same number of training steps come first. Models with another number of steps are included only if
+    they have another attention type.
+
+    Args:
+        first: name of the page's model.
+        family: catalogue entries of the family of this model.
+
+    Returns:
+        Entries in order of preference.
+    """
+    own = next((entry for entry in family if entry.name == first), None)
+    if own is None:
+        return []
+    by_label = {str(entry.label): entry for entry in family if entry is not own
+                 and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
+    return sorted((by_label[label] for label in TELLING if label in by_label),
+                  key=lambda entry: entry.steps != own.steps)
+
+
+def with_companion(state: LabState) -> LabState:
+    """Returns the state with a compared model: those of the state, or the most informative one if it has none.
+
+    Args:
+        state: the state of a visitor who opens the Compare page.
+
+    Returns:
+        A state; the same one if no other model reads the same texts.
+    """
+    if state.compared:
+        return state
+    family = [info for name in catalogue.family(state.model) if (info := catalogue.describe(name))]
+    suggested = informative_models(state.model, family)
+    return replace(state, compared=(suggested[0].name,)) if suggested else state
