@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from app.markdown import literal
+from app.panels.page.sections import ALL
 from app.panels.prompt import picture
 from app.state import session, visitor_models
 from app.state.handlers import events
@@ -32,7 +33,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared,
-    **{session.SECTION.format(group=group): partial(events.on_section, group) for group in SECTION_GROUPS},
+    **{session.SECTION.format(group=group): partial(events.on_section, group) for group in (*SECTION_GROUPS, ALL)},
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),

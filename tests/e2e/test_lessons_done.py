@@ -109,7 +109,8 @@ def do(page: Page, step: Step) -> None:
     if "view" in what:
         page.get_by_role("tab", name=_("Mask F")).click()
     if "open" in what:
-        page.get_by_role("radio", name=_(SECTIONS[what["open"]]), exact=True).click(force=True)
+        page.locator(".st-key-sections input").click()
+        page.get_by_role("option", name=_(SECTIONS[what["open"]]), exact=True).click()
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
             page.get_by_test_id("stButtonGroup").get_by_role("button", name=model_label(name), exact=True).click()

@@ -80,6 +80,31 @@ def test_a_choice_does_not_move_the_sections(visit: Callable[..., Page]):
         assert page.locator(".st-key-sections").bounding_box() == before
 
 
+@pytest.mark.parametrize(("teach", "phone"), [("0", False), ("0", True), ("1", False)])
+def test_a_lesson_has_one_list_of_all_sections(visit: Callable[..., Page], teach: str, phone: bool):
+    page = visit(lesson="writers.1", teach=teach, phone=phone)
+    rows = page.locator(".st-key-sections").get_by_role("radiogroup")
+    choice = page.locator(".st-key-sections input")
+    expect(choice).to_have_value("Head")
+    expect(rows).to_have_count(0)
+    choice.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # a list that opens while the page scrolls would close again
+    choice.click()
+    options = page.get_by_role("option")
+    expect(options).to_have_count(10)
+    options.get_by_text("By layer", exact=True).click()
+    page.wait_for_function("location.search.includes('open=layers')")
+    page.locator('[data-part="lens"]').wait_for()
+    expect(choice).to_have_value("By layer")
+
+
+def test_the_sections_are_in_rows_again_outside_lessons(visit: Callable[..., Page]):
+    page = visit(lesson="writers.1")
+    expect(page.locator(".st-key-sections input")).to_be_visible()
+    page.get_by_role("button", name="Leave").click()
+    expect(page.locator(".st-key-sections").get_by_role("radiogroup")).to_have_count(len(SECTION_GROUPS))
+
+
 def test_each_compared_model_is_explained(visit: Callable[..., Page]):
     page = visit(page="compare", model="stories-softmax")
     chip = page.get_by_role("button", name="gated", exact=True)

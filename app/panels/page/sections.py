@@ -56,7 +56,8 @@ def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
 def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Displays the choice of the section: one row per group, so that a newcomer sees what can be done.
 
-    In large type, outside lessons, the choice is one list of all sections.
+    Inside a lesson and in large type, the choice is one list of all sections: beside the lesson's text or in large
+    letters, the names of all sections would fill the screen.
 
     Args:
         lab: the page's model.
@@ -71,7 +72,7 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        if state.teach and state.lesson is None:  # in large type, the names of all sections would fill the screen
+        if state.teach or state.lesson is not None:
             key = session.SECTION.format(group=ALL)
             st.session_state[key] = section or HEAD
             st.selectbox(_("Panel"), [name for names in SECTION_GROUPS.values() for name in names if name in offered],
