@@ -34,6 +34,7 @@ os.environ.setdefault(hub.SETTING, "1")
 library_route.compressed()  # compressed now, so that the first visitor does not wait
 connections.bound_server()
 streamlit_internals.draw_for_pages_of_lost_sessions()
+streamlit_internals.drop_messages_with_their_block()
 
 
 @asynccontextmanager

@@ -107,6 +107,45 @@ def test_the_names_of_sessions_and_uploads_exist():
     assert callable(Runtime.is_active_session)
 
 
+def test_messages_of_an_inner_fragment_are_dropped_with_their_block(monkeypatch: pytest.MonkeyPatch):
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+    from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+
+    from app.server import streamlit_internals
+
+    def waiting(sent: int) -> list[tuple[str, list[int]]]:
+        """Returns fragment and path of what waits for the browser when the fragment "page" runs again.
+
+        Args:
+            sent: number of messages that the browser has received.
+        """
+        queue = ForwardMsgQueue()
+        for index, (fragment, path, kind) in enumerate([
+                ("", [0, 0], "block"), ("page", [0, 1], "block"), ("page", [0, 1, 0], "block"),
+                ("inner", [0, 1, 0, 0], "block"), ("inner", [0, 1, 0, 0, 0], "text"), ("other", [0, 10], "text")]):
+            message = ForwardMsg()
+            message.metadata.delta_path.extend(path)
+            message.delta.fragment_id = fragment
+            if kind == "block":
+                message.delta.add_block.SetInParent()
+            else:
+                message.delta.new_element.text.body = "text"
+            queue.enqueue(message)
+            if index < sent:
+                queue.flush()
+        queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["page"])
+        return [(message.delta.fragment_id, list(message.metadata.delta_path)) for message in queue.flush()]
+
+    inner = [("inner", [0, 1, 0, 0]), ("inner", [0, 1, 0, 0, 0])]
+    root, other = ("", [0, 0]), ("other", [0, 10])
+    assert waiting(0) == [root, *inner, other]  # Streamlit's own rule: the parents of `inner` are missing
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
+    streamlit_internals.drop_messages_with_their_block()
+    assert waiting(0) == [root, other]
+    assert waiting(2) == [other]
+    assert waiting(3) == [*inner, other]  # the browser has their parents
+
+
 def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
     """A session without a browser is ended once, after its time limit."""
     from types import SimpleNamespace

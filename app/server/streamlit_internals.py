@@ -13,10 +13,11 @@ import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 __all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "draw_for_pages_of_lost_sessions",
-           "end_expired_sessions", "index_page",
+           "drop_messages_with_their_block", "end_expired_sessions", "index_page",
            "is_connected", "session_id", "static_folder", "uploaded_bytes", "went_back_or_forward"]
 
 UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
@@ -62,6 +63,34 @@ def draw_for_pages_of_lost_sessions() -> None:
         return known
 
     Runtime.connect_session = connect_session  # type: ignore[assignment, method-assign]
+
+
+def drop_messages_with_their_block() -> None:
+    """Makes Streamlit drop the messages of a fragment together with the block that contains the fragment.
+
+    When a fragment starts to run, Streamlit drops the messages of its earlier run that the browser has not received
+    yet, but keeps those of the fragments inside. The browser then received elements for a block that it did not have,
+    and showed the error "Cannot set a node at a delta path". The new run sends the inner fragments again.
+    """
+    clear = ForwardMsgQueue.clear
+
+    def clear_with_inner_fragments(queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
+                                   fragment_ids_this_run: list[str] | None = None) -> None:
+        before = queue._queue if fragment_ids_this_run else []
+        clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
+        kept = {id(message) for message in queue._queue}
+        dropped = {tuple(message.metadata.delta_path) for message in before
+                   if id(message) not in kept and message.delta.WhichOneof("type") == "add_block"}
+        if dropped:
+            queue._queue = [message for message in queue._queue if not _is_inside(message, dropped)]
+
+    ForwardMsgQueue.clear = clear_with_inner_fragments  # type: ignore[assignment, method-assign]
+
+
+def _is_inside(message: ForwardMsg, blocks: set[tuple[int, ...]]) -> bool:
+    """Returns whether the message is about an element inside one of the blocks, which are given by their paths."""
+    path = tuple(message.metadata.delta_path)
+    return any(path[:length] in blocks for length in range(1, len(path)))
 
 
 def end_expired_sessions() -> int:
