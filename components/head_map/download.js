@@ -8,7 +8,7 @@ import { _, N_ } from '../core/texts.js';
 
 export const VIEWS = {
   used: N_('Used'),
-  live: N_('Live'),
+  live: N_('Computed'),
   constant: N_('Constant'),
   difference: N_('Difference'),
   change: N_('Change'),

@@ -25,9 +25,9 @@ import { createWordsPanel } from './words_panel.js';
 
 const WEIGHTS = {
   used: N_('Attention weights after your changes, {name}: move with the arrow keys'),
-  live: N_('Live weights, {name}: move with the arrow keys'),
+  live: N_('Computed weights, {name}: move with the arrow keys'),
   constant: N_('Constant weights, {name}: move with the arrow keys'),
-  difference: N_('Difference between constant and live weights, {name}: move with the arrow keys'),
+  difference: N_('Difference between constant and computed weights, {name}: move with the arrow keys'),
   change: N_('Change of the weights by the plan, {name}: move with the arrow keys'),
 };
 const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
@@ -37,7 +37,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
   if (mean !== 'head') return _('The pattern after your changes, averaged over several heads.');
   if (view === 'live') return _('The pattern that this head computes from your text.');
   if (view === 'constant') return _('The mean pattern over many texts, the same for every text.');
-  if (view === 'difference') return _('Constant minus live: orange is more, blue is less.');
+  if (view === 'difference') return _('Constant minus computed: orange is more, blue is less.');
   if (view === 'change')
     return _('After your changes (pattern times gate) minus before: orange is more, blue is less.');
   if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
@@ -48,7 +48,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
     });
   if (constant) return _('The pattern after your changes to this head.');
   if (changed && base !== used) return _('This head is unchanged, but your changes elsewhere change its pattern.');
-  return _('The current pattern. This head is unchanged, so the view Live shows the same.');
+  return _('The current pattern. This head is unchanged, so the tab Computed shows the same.');
 };
 
 function create(state) {
@@ -197,8 +197,13 @@ function drawing({ dark, view, shading, values: value, most }, data) {
   };
 }
 
+const TERMS = { live: 'computed' }; // view -> its term in the glossary, where `live` is the state of a head
+
 /** Adds a tip to a tab whose name is a term of the glossary; other tabs get no tip. */
-const tipped = (tab, name) => (Object.hasOwn(pageData.glossary, name) ? addTip(tab, name) : tab);
+function tipped(tab, name) {
+  const term = TERMS[name] ?? name;
+  return Object.hasOwn(pageData.glossary, term) ? addTip(tab, term) : tab;
+}
 
 /** Shows `names` as tabs, one of them selected. With a `reason`, the other tabs cannot be chosen. */
 function showTabs(list, labels, names, selected, reason = '') {

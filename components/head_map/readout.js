@@ -83,7 +83,7 @@ const END = { 0: 'begins', 1: 'ends' }; // position of a tick along the bar -> c
 const word = text => make('span', { textContent: text });
 
 const ENDS = {
-  difference: [N_('← live weights are higher'), N_('constant weights are higher →')],
+  difference: [N_('← computed weights are higher'), N_('constant weights are higher →')],
   change: [N_('← less than before'), N_('more than before →')],
 };
 
@@ -117,7 +117,7 @@ export function cellReading({ data, view, values }, i, j) {
     return [[`${place} `, number], _('{gate}{used} − unmodified {base}', { gate, used, base })];
   }
   const [constant, live] = ['constant', 'live'].map(name => formatWeight(cellValues(data, name)(i, j)));
-  return [[`${place} `, number], _('constant {constant} − live {live}', { constant, live })];
+  return [[`${place} `, number], _('constant {constant} − computed {live}', { constant, live })];
 }
 
 /** Returns the sentence about a row's entropy, or about the row's sum if the sum is not 1. */

@@ -126,7 +126,7 @@ def test_a_pruned_head_looks_pruned_in_the_large_map_too(visit):
     faded, struck = canvas.evaluate(PIXEL, place), canvas.evaluate(PIXEL, corner)
     assert sum(faded[:3]) > sum(alive[:3]) + 100  # in the light theme a faded map is brighter
     assert sum(struck[:3]) < sum(unstruck[:3]) - 100
-    page.get_by_role("tab", name="Live").click()
+    page.get_by_role("tab", name="Computed").click()
     assert canvas.evaluate(PIXEL, place) == alive
 
 
@@ -134,10 +134,10 @@ def test_without_constant_matrices_nothing_offers_them(visit):
     page = visit()
     select(page, "encoder", 1, 1)
     views = page.get_by_role("tablist", name="View of the head").get_by_role("tab")
-    expect(views).to_have_text(["Used", "Live", "Constant", "Difference"])
+    expect(views).to_have_text(["Used", "Computed", "Constant", "Difference"])
     expect(page.get_by_role("button", name="Constant")).to_have_attribute("aria-disabled", "false")
     select(page, "cross", 1, 1)
-    expect(views).to_have_text(["Used", "Live"])
+    expect(views).to_have_text(["Used", "Computed"])
     button = page.get_by_role("button", name="Constant")
     expect(button).to_have_attribute("aria-disabled", "true")
     expect(button).to_have_attribute("title", re.compile("no constant matrices of Cross"))

@@ -91,11 +91,11 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     expect(tip).to_have_count(0)
     page.get_by_role("tab", name="Used", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text(meaning("live"))
+    expect(tip).to_contain_text(meaning("computed"))
     page.keyboard.press("Escape")
     expect(tip).to_have_count(0)
-    expect(page.get_by_role("tab", name="Live", exact=True)).to_have_attribute(
-        "aria-description", re.compile("^" + re.escape(meaning("live"))))
+    expect(page.get_by_role("tab", name="Computed", exact=True)).to_have_attribute(
+        "aria-description", re.compile("^" + re.escape(meaning("computed"))))
     page.mouse.move(0, 0)
     entropy = page.get_by_role("radio", name="Entropy", exact=True)
     entropy.hover()  # the tooltip of a Streamlit widget, which does not have the colours of the theme

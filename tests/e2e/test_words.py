@@ -105,7 +105,7 @@ def test_the_tint_of_the_views_constant_difference_and_used(visit):
     expect_tints(page, constant[4])
     page.get_by_role("tab", name="Difference").click()
     expect_tints(page, constant[4] - live[4], scale="diverging")
-    assert "constant minus live weights, in percentage points" in readout(page)
+    assert "constant minus computed weights, in percentage points" in readout(page)
     page.get_by_role("tab", name="Used").click()
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name=re.compile("constant"))).to_be_visible()
@@ -120,7 +120,7 @@ def test_a_pruned_head_looks_pruned(visit):
     expect(page.locator(".readout .first")).to_contain_text("Pruned: the attention of ")
     pruned = tint(words(page).nth(4))  # on white: brighter means less attention
     assert (pruned >= alive).all() and pruned.sum() - alive.sum() > 0.5 * (3 * 255 - alive.sum())
-    page.get_by_role("tab", name="Live").click()
+    page.get_by_role("tab", name="Computed").click()
     expect(page.locator(".readout .first")).to_contain_text("attends to")
     numpy.testing.assert_array_equal(tint(words(page).nth(4)), alive)
 

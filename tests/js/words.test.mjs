@@ -133,14 +133,14 @@ test('the sentence about the tint', () => {
   );
   assert.equal(
     sentence('change', [0.02, -0.3, 0.28]),
-    '“cat”, constant minus live weights, in percentage points: “The” −30, itself +28, “start” +2',
+    '“cat”, constant minus computed weights, in percentage points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(
     sentence('change', [0.02, -0.3, 0.28], { view: 'change' }),
     '“cat”, weights after minus before your changes, in percentage points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(sentence('change', [0, 0], { view: 'change' }), '“The”: the same as before your changes');
-  assert.equal(sentence('change', [0, 0.001]), '“The”: constant and live weights are the same');
+  assert.equal(sentence('change', [0, 0.001]), '“The”: constant and computed weights are the same');
   assert.equal(sentence('taken', [0, 0.8, 0]), 'For query “cat”, F masks “The” 80%');
   assert.equal(sentence('taken', [0, 0]), 'For query “The”, F masks nothing');
   assert.equal(

@@ -144,8 +144,8 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
       : _('{word}: the same as before your changes', values);
   if (what === 'change')
     return list
-      ? _('{word}, constant minus live weights, in percentage points: {list}', values)
-      : _('{word}: constant and live weights are the same', values);
+      ? _('{word}, constant minus computed weights, in percentage points: {list}', values)
+      : _('{word}: constant and computed weights are the same', values);
   if (what === 'seen')
     return list ? _('{word} is attended to by {list}', values) : _('No word attends to {word}', values);
   if (!row.some(value => value > 0)) return _('{word} attends to nothing', values);

@@ -18,7 +18,7 @@ const GAP = 8;
 export const SHADINGS = { root: N_('square-root scale'), linear: N_('linear scale') };
 
 const ENDS = {
-  difference: [N_('live weights are higher'), N_('constant weights are higher')],
+  difference: [N_('computed weights are higher'), N_('constant weights are higher')],
   change: [N_('less than before'), N_('more than before')],
 };
 
