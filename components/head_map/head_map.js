@@ -41,7 +41,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
   if (view === 'change')
     return _('After your changes (pattern times gate) minus before: orange is more, blue is less.');
   if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
-  if (gate === 0) return _('This head is pruned: its pattern has no effect.');
+  if (gate === 0) return _('This head is pruned: its output is multiplied by 0. *Computed* shows its weights.');
   if (gate < 1)
     return _("The colours are faded, because the gate passes on {share}% of this head's output.", {
       share: Math.round(100 * gate),
@@ -147,7 +147,7 @@ function update(state, data) {
     isMean ? _('The mean is computed from the patterns after your changes') : '',
   );
   const words = form === 'words';
-  setText(state.note, noteOf(state.view, words ? mean : 'head', data));
+  setStarredText(state.note, noteOf(state.view, words ? mean : 'head', data));
   showRemarks(state.remarks, data.remarks);
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;

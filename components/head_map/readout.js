@@ -97,6 +97,7 @@ export function weightLegend(most, view, shading) {
 
 /** Returns the two lines about the cell (i, j) of a matrix, or about no cell. */
 export function cellReading({ data, view, values }, i, j) {
+  if (view === 'used' && data.gate === 0) return [_('Pruned: no weight of this head has an effect.'), ''];
   if (i === null || i === undefined)
     return [
       isTouch() ? _('Tap a cell for its value.') : _('Point at a cell, or use the arrow keys, for its value.'),

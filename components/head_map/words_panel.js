@@ -43,7 +43,7 @@ export function createWordsPanel(state, readout, legend) {
     const pruned = gate === 0;
     const tint = {
       scale: scaleName(what === 'change', what === 'taken' ? 'root' : state.shading),
-      steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
+      steps: new Map(pruned ? [] : row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
     };
     panel.shown = { ...tint, rows: rowsOf(data), titles: titles(), at: index, first };
@@ -67,7 +67,7 @@ export function createWordsPanel(state, readout, legend) {
       pruned,
       view: state.view,
     });
-    readout.say(panel.shown.sentence, secondLine(state, now, isKey ? null : index));
+    readout.say(panel.shown.sentence, pruned ? '' : secondLine(state, now, isKey ? null : index));
   };
 
   const panel = {

@@ -313,7 +313,8 @@ def test_stars_of_markdown_are_never_displayed(language):
 SAME_WORDS = {"zh": {
     r"\bentrop(y|ies)\b": "熵", r"\bnats\b": "奈特", r"\btokens?\b": "词元", r"\bperplexit(y|ies)\b": "困惑度",
     r"\bquer(y|ies)\b": "查询", r"\bprun(e|ed|es|ing)\b": "剪", r"\bseeds?\b": "种子", r"\bmask F\b": "掩码 F",
-    r"\bconstant (heads?|matrices)\b": "常数", r"\blive (weights|is higher)\b": "动态", r"\bsoftmax\b": "[sS]oftmax",
+    r"\bconstant (heads?|matrices)\b": "常数", r"\b[Ll]ive weights\b": "动态",
+    r"\bcomputed weights\b": "计算所得", r"\bsoftmax\b": "[sS]oftmax",
     r"\b[Ll]earned gates?\b": "学得的门", r"\brelevance\b": "相关度", r"\bthis claim\b": "论断",
     r"\bverdict that\b": "判定"}}
 

@@ -124,7 +124,14 @@ def test_a_pruned_head_looks_pruned_in_the_large_map_too(visit):
     page.keyboard.press("p")
     expect(page.get_by_role("heading", name="Cross · Layer 1, head 1 · pruned")).to_be_visible()
     faded, struck = canvas.evaluate(PIXEL, place), canvas.evaluate(PIXEL, corner)
-    assert sum(faded[:3]) > sum(alive[:3]) + 100  # in the light theme a faded map is brighter
+    assert sum(faded[:3]) > sum(alive[:3]) + 100  # in the light theme an empty map is brighter
+    # a cell with another weight has the same colour, because no pattern is shown
+    other = numpy.unravel_index(live.argmin(), live.shape)
+    beside = [x + (other[1] + 0.5) * cell, y + (other[0] + 0.2) * cell, True]
+    assert canvas.evaluate(PIXEL, beside) == faded
+    expect(page.locator(".readout .first")).to_have_text("Pruned: no weight of this head has an effect.")
+    assert named(page, "Cross, layer 1, head 1, pruned").locator("canvas").evaluate(
+        "its => getComputedStyle(its).opacity") == "0"
     assert sum(struck[:3]) < sum(unstruck[:3]) - 100
     page.get_by_role("tab", name="Computed").click()
     assert canvas.evaluate(PIXEL, place) == alive

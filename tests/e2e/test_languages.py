@@ -66,7 +66,7 @@ def test_a_link_opens_in_its_language(visit):
     expect(page.get_by_role("link", name="结果", exact=True)).to_have_attribute("aria-current", "page")
     expect(page).to_have_title("结果 · Attention Lab")
     page.get_by_role("link", name="探索", exact=True).click()
-    expect(page.get_by_role("tab", name="动态", exact=True)).to_be_visible()
+    expect(page.get_by_role("tab", name="计算所得", exact=True)).to_be_visible()
 
 
 def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: Browser, address: str):

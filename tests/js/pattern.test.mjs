@@ -74,10 +74,11 @@ for (const [name, head] of Object.entries(fixture('head'))) {
   });
 }
 
-test('a gate fades the pattern in proportion', () => {
+test('a gate fades the pattern in proportion, and a pruned head shows no pattern', () => {
   assert.equal(gateOpacity(1), 1);
-  close(gateOpacity(0.5), (gateOpacity(0) + gateOpacity(1)) / 2);
-  assert.ok(gateOpacity(0) > 0.1 && gateOpacity(0) < 0.4); // the pattern of a pruned head stays legible
+  close(gateOpacity(0.5), (gateOpacity(0.25) + gateOpacity(0.75)) / 2);
+  assert.ok(gateOpacity(0.05) > 0.1 && gateOpacity(0.05) < 0.4); // the pattern of a small gate stays legible
+  assert.equal(gateOpacity(0), 0);
 });
 
 test('a view exists only with its data', () => {

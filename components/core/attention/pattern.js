@@ -26,10 +26,10 @@ export function patternRow(scores, mask, n, t) {
   return powers.map(power => power / sum);
 }
 
-const LEAST_OPACITY = 0.22; // opacity of a pruned head's pattern: faded, but visible
+const LEAST_OPACITY = 0.22; // opacity for the smallest gates: faded, but visible
 
-/** Returns the opacity of the pattern of a head with this gate. */
-export const gateOpacity = gate => LEAST_OPACITY + (1 - LEAST_OPACITY) * gate;
+/** Returns the opacity of the pattern of a head with this gate; the pattern of a pruned head (gate 0) is not shown. */
+export const gateOpacity = gate => (gate === 0 ? 0 : LEAST_OPACITY + (1 - LEAST_OPACITY) * gate);
 
 /** Returns the names of the views for which a head's payload has numbers. */
 export const availableViews = ({ arrays, changed }) => [
