@@ -2,10 +2,11 @@
 
     ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
 
-The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. Two short addresses
-have a special meaning: `lesson=constant.3` alone opens the initial state of this step, and an empty query opens the
-start page of a new visitor. Parsing never fails: a field that cannot be parsed gets its default and a message for the
-visitor.
+The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. Three short addresses
+have a special meaning: `lesson=constant.3`, alone or with `page=explore`, opens the initial state of this step; an
+empty query opens the start page of a new visitor; `page=explore` alone opens the state after skipping the start page.
+The link of the default state names the model instead. Parsing never fails: a field that cannot be parsed gets its
+default and a message for the visitor.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
             this number.
 
     Returns:
-        The query without `?`; empty for the default state.
+        The query without `?`; empty for the initial state of the start page.
     """
     default = LabState(state.model)
     default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
@@ -66,9 +67,9 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
               if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
         fields = {field: text for field, text in fields.items() if field.is_setting}
-    # a query of presentation settings alone would open another state, so it also names the page
+    # a query of presentation settings alone would open another state, so it also names the model
     elif all(field.is_setting for field in fields):
-        fields = {FIELDS[0]: FIRST_PAGE} | fields
+        fields = {field: state.model for field in FIELDS if field.attribute == "model"} | fields
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
     return _linked(urlencode({field.key: text for field, text in fields.items()}, errors="replace"))
 
@@ -160,9 +161,12 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         The state, and a message for each part that could not be parsed.
     """
     state, problems = _read(params)
-    if any(field.key in params for field in FIELDS if not field.is_setting):
-        return state, problems
-    return settled(state, opened_by(state.lesson)), problems
+    named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
+    if not named or (named == {"page": FIRST_PAGE} and state.lesson is not None):
+        state = settled(state, opened_by(state.lesson))
+    elif named == {"page": FIRST_PAGE}:
+        state = settled(state, first_lab())
+    return state, problems
 
 
 def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:

@@ -25,7 +25,7 @@ from app.state.lab_state import SHOWN, START, LabState
 from app.state.lessons import conditions, lesson_files
 from app.state.lessons.conditions import Outcome
 from app.state.lessons.lesson_files import CHOICES, FOLDER, ORDER, Place, Step, Words
-from app.state.link import FIRST_VISIT, opened_by, query_of, read_query
+from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
 from app.texts import catalogue
 from models import HeadPlan, load
 from tests.app.test_pages import opened, sent
@@ -348,8 +348,8 @@ def test_a_first_visit_is_an_address_without_anything():
     assert read_query({})[0].page == START == FIRST_VISIT["page"]
     assert query_of(read_query({})[0]) == ""
     assert read_query({"lang": "zh"})[0] == replace(opened_by(None), language="zh")
-    assert query_of(LabState()) == "page=explore"
-    assert read_query({"page": "explore"}) == (LabState(), [])
+    assert query_of(LabState()) == "model=stories-selective"
+    assert read_query({"page": "explore"}) == (first_lab(), [])
 
 
 def test_large_type_offers_sections_only_in_steps_that_use_one():

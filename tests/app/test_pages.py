@@ -22,7 +22,7 @@ import models
 from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
-from app.state.lab_state import HEAD, SECTION_GROUPS, SECTIONS
+from app.state.lab_state import DEFAULT_MODEL, HEAD, SECTION_GROUPS, SECTIONS
 from app.texts import LANGUAGES
 from app.views import about, length
 from components.payload import unpack
@@ -38,7 +38,7 @@ def opened(**link: str) -> AppTest:
     Without fields it opens the page Explore, because an empty address opens the first page.
     """
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
-    for key, value in (link or {"page": "explore"}).items():
+    for key, value in (link or {"model": DEFAULT_MODEL}).items():
         app.query_params[key] = value
     return app.run()
 

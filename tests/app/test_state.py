@@ -26,7 +26,8 @@ from app.state.lab_state import (
     TERMS,
     LabState,
 )
-from app.state.link import query_of, read_query
+from app.state.lessons.lesson_files import Place
+from app.state.link import first_lab, opened_by, query_of, read_query
 from app.state.pages.answer_view import MEASURES as LOGIT_PARTS
 from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS, AnswerView
 from app.state.pages.constant_view import TASKS, ConstantView
@@ -99,9 +100,27 @@ def test_link_restores_every_state(state):
     assert read_query(params(query_of(state))) == (state, [])
 
 
-def test_the_link_of_the_default_state_has_only_the_page():
-    assert query_of(LabState()) == "page=explore"
-    assert read_query({"page": "explore"}) == (LabState(), [])
+def test_the_link_of_the_default_state_has_only_the_model():
+    assert query_of(LabState()) == "model=stories-selective"
+    assert read_query({"model": "stories-selective"}) == (LabState(), [])
+
+
+@pytest.mark.parametrize("place", [None, Place("gates", 1), Place("swap", 2), Place("lengths", 1)])
+def test_the_page_alone_opens_the_step_or_the_first_state_of_explore(place):
+    step = {} if place is None else {"lesson": str(place)}
+    state, problems = read_query({"page": "explore", "lang": "zh", **step})
+    first = first_lab() if place is None else opened_by(place)
+    assert (state, problems) == (replace(first, language="zh"), [])
+    assert read_query(params(query_of(state))) == (state, [])
+    # the default state has another link, with and without a lesson
+    default = replace(LabState(), lesson=place, language="zh")
+    assert default != state and read_query(params(query_of(default))) == (default, [])
+
+
+def test_a_link_that_names_more_than_the_page_opens_the_text_that_it_meant():
+    for link in ({"model": "stories-selective"}, {"plan": "self-0.1c"}, {"at": "0.1"}, {"page": "about"}):
+        assert read_query({"page": "explore", **link})[0].text.endswith("afraid of the dark. One day")
+    assert read_query({"page": "explore", "lesson": "none.1"})[0].text == first_lab().text
 
 
 NAMES = st.sampled_from(models.names()) | TEXTS

@@ -102,7 +102,7 @@ def test_a_translated_text_calls_each_control_as_the_control_is_called():
 
 def test_the_language_is_part_of_the_link_and_no_step_of_undo():
     assert "lang" not in query_of(LabState())
-    assert query_of(replace(LabState(), language="zh")) == "page=explore&lang=zh"
+    assert query_of(replace(LabState(), language="zh")) == "model=stories-selective&lang=zh"
     assert read_query({"lang": "zh", "page": "about"})[0].language == "zh"
     state, problems = read_query({"lang": "<b>"})
     assert state.language == ENGLISH

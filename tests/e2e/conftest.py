@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page
 
+from app.state.lab_state import DEFAULT_MODEL
 from tests.browser import serve
 
 SCREEN = {"width": 1440, "height": 900}
@@ -48,7 +49,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
         page.on("dialog", lambda d: (complaints.append(f"dialog: {d.message}"), d.dismiss()))
         ours = (address, "data:", "blob:", address.replace("http", "ws"))
         page.on("request", lambda r: None if r.url.startswith(ours) else complaints.append(f"asked {r.url}"))
-        page.goto(address if first else f"{address}/?{urlencode(state or {'page': 'explore'})}")
+        page.goto(address if first else f"{address}/?{urlencode(state or {'model': DEFAULT_MODEL})}")
         if wait and not first:
             page.get_by_role("gridcell").first.wait_for(timeout=60_000)
         return page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from app import texts
@@ -9,7 +11,7 @@ from app.panels.choice import choosing
 from app.state import session, visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
-from app.state.lab_state import PAGES, START, TEACHERS, LabState
+from app.state.lab_state import FIRST_PAGE, PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import _
@@ -57,10 +59,11 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
     session.remember_address(query, state)
     if now.is_embedded:
         return result
+    links = replace(lab_of(state), page=FIRST_PAGE)  # the browser adds the page of each link
     pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                   section="lessons" if is_part_of_lessons(state) else "",
-                                  query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
+                                  query=query_of(links, read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL:
         result.append(choosing.part(state.model))
     return result
