@@ -72,7 +72,8 @@ function continueVisit() {
 
 /** Creates the component's elements again in another language; the focus stays on the same element. */
 function rebuild(state, create, destroy) {
-  const inside = () => Array.from(state.root.querySelectorAll('a, button, input, select, summary, [tabindex]'));
+  const inside = () =>
+    Array.from(state.root.querySelectorAll('a, button, input, textarea, select, summary, [tabindex]'));
   const place = inside().indexOf(state.root.getRootNode().activeElement);
   destroy?.(state);
   state.root.replaceChildren();

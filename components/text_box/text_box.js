@@ -1,13 +1,16 @@
-// The text box. It shows the typed text until Python has handled this text, and Python's text otherwise.
+// The text box. It shows the typed text until Python has handled this text, and Python's text otherwise. It is as high as
+// the lines of its text, up to a limit in text_box.css, from which it scrolls.
 
 import { cutText } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute } from '../widgets/dom.js';
+import { isTouch, make, setAttribute } from '../widgets/dom.js';
+
+const TALLEST = 4000; // characters that fill the highest box on every screen; a copy of more would slow down typing
 
 function create(state) {
-  const box = make('input', {
-    type: 'text',
+  const box = make('textarea', {
+    rows: 1,
     dir: 'auto',
     spellcheck: false,
     autocomplete: 'off',
@@ -15,8 +18,10 @@ function create(state) {
     enterKeyHint: 'done',
     attributes: { 'aria-label': _('Text'), autocapitalize: 'off', autocorrect: 'off' },
   });
+  box.addEventListener('beforeinput', keepOneParagraph);
   // An input method (Chinese, Japanese) composes letters into characters; the text is sent after the composition.
   box.addEventListener('input', event => {
+    grow(state);
     if (!(/** @type {InputEvent} */ (event).isComposing)) send(state);
   });
   box.addEventListener('compositionstart', () => (state.composing = true));
@@ -24,8 +29,28 @@ function create(state) {
     state.composing = false;
     send(state);
   });
-  state.root.append(box);
-  return { box, shown: '', composing: false };
+  const place = make('div', { className: 'grow' }, box);
+  state.root.append(place);
+  return { box, place, shown: '', composing: false };
+}
+
+/** Sets the text of the invisible copy, whose height the box takes. */
+function grow({ box, place }) {
+  setAttribute(place, 'data-text', (box.value || box.placeholder).slice(0, TALLEST));
+}
+
+/** Inserts no line breaks: the Enter key ends typing on a phone, and pasted line breaks become spaces. */
+function keepOneParagraph(event) {
+  if (event.inputType === 'insertLineBreak' || event.inputType === 'insertParagraph') {
+    event.preventDefault();
+    if (isTouch()) event.target.blur();
+    return;
+  }
+  const text = event.data ?? event.dataTransfer?.getData('text/plain') ?? '';
+  if (!/[\r\n]/.test(text)) return;
+  event.preventDefault();
+  // unlike a new value, an inserted text becomes an entry of the browser's own undo list
+  document.execCommand('insertText', false, text.replaceAll(/\r\n|[\r\n]/g, ' '));
 }
 
 /** Sends the text of the box, cut to the maximum length. */
@@ -49,6 +74,7 @@ function update(state, data) {
     state.shown = text;
   }
   setAttribute(box, 'placeholder', data.placeholder);
+  grow(state);
   setAttribute(box, 'aria-description', _('At most {most} characters', { most: data.most.toLocaleString('en') }));
 }
 

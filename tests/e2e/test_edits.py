@@ -137,7 +137,7 @@ WATCH = f"""() => {{ {ROOT}
     const look = () => {{
         const effect = root('effect');
         const now = JSON.stringify([effect?.querySelector('.values').getAttribute('aria-busy') === 'true',
-            effect?.querySelector('h2').textContent, root('text_box').querySelector('input').value]);
+            effect?.querySelector('h2').textContent, root('text_box').querySelector('textarea').value]);
         if (seen.at(-1) !== now) seen.push(now);
         requestAnimationFrame(look); }};
     look(); }}"""

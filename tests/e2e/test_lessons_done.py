@@ -218,7 +218,7 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
             else:
                 page.keyboard.press("c")
         if "text" in what:
-            tab_to(page, 'input[aria-label="Text"]', back="plan" in what)
+            tab_to(page, 'textarea[aria-label="Text"]', back="plan" in what)
             page.keyboard.press("Control+a")
             page.keyboard.type(what["text"])
             page.keyboard.press("Enter")

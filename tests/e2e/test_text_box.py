@@ -1,4 +1,4 @@
-"""The text box in a real browser: response to each key, separate undo, composed characters, long texts, screen readers.
+"""The text box in a real browser: each key, undo, composed characters, height, long texts, screen readers.
 
 pytest tests/e2e/test_text_box.py
 """
@@ -101,3 +101,64 @@ def test_the_box_is_named_described_and_not_corrected(visit):
     expect(box(page)).to_have_accessible_description(f"At most {MAX_TEXT:,} characters")
     box(page).fill("")
     expect(box(page)).to_have_attribute("placeholder", "a=1; a=?")
+
+
+STORY = "Once upon a time there was a little dragon who was afraid of the dark. One day the dragon"
+MODEL = "stories-softmax"
+# Returns whether the box scrolls, and its height on the screen.
+HEIGHT = "its => [its.scrollHeight > its.clientHeight, its.getBoundingClientRect().height]"
+
+
+@pytest.mark.parametrize(("width", "state"), [
+    (390, {"page": "explore"}), (390, {"page": "compare"}), (768, {"page": "explore"}), (1280, {"lesson": "gates.1"}),
+    (1280, {"page": "explore", "teach": "1"}), (1280, {"lesson": "gates.1", "teach": "1"})], ids=str)
+def test_the_whole_text_is_visible(width: int, state: dict[str, str], visit):
+    page = visit(**{"model": MODEL, "text": STORY} | state)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(300)
+    scrolls, height = box(page).evaluate(HEIGHT)
+    assert not scrolls and height < 0.2 * 800
+    box(page).fill("a")
+    assert box(page).evaluate(HEIGHT)[1] < height
+
+
+def test_the_box_grows_by_lines_and_then_scrolls(visit):
+    page = visit(model=MODEL, text="The cat")
+    line = box(page).evaluate("its => parseFloat(getComputedStyle(its).lineHeight)")
+    _scrolls, least = box(page).evaluate(HEIGHT)
+    heights = set()
+    for count in range(0, 200, 4):
+        box(page).fill("The cat " + "sat " * count)
+        heights.add(round((box(page).evaluate(HEIGHT)[1] - least) / line, 2))
+    assert heights == {0, 1, 2, 3}
+    box(page).fill("The cat " + "sat " * 1000)
+    scrolls, height = box(page).evaluate(HEIGHT)
+    assert scrolls and height == pytest.approx(least + 3 * line)
+    box(page).fill("")
+    assert box(page).evaluate(HEIGHT) == [False, least]
+
+
+def test_neither_the_enter_key_nor_a_pasted_text_inserts_line_breaks(visit):
+    page = visit(model=MODEL, text="The cat ")
+    box(page).press("End")
+    box(page).press("Enter")
+    box(page).press("Shift+Enter")
+    expect(box(page)).to_have_value("The cat ")
+    page.evaluate("navigator.clipboard.writeText('sat\\non\\r\\nthe mat')")
+    box(page).press("Control+v")
+    read(page, "The cat sat on the mat")
+    expect(box(page)).to_have_value("The cat sat on the mat")
+    box(page).press("Control+z")
+    expect(box(page)).to_have_value("The cat ")
+
+
+@pytest.mark.parametrize("lesson", ["", "gates.1"])
+def test_the_box_has_the_whole_width_of_a_phone(lesson: str, visit):
+    """The number of tokens and the examples are below the box, beside each other."""
+    page = visit(phone=True, **({"lesson": lesson} if lesson else {"page": "explore"}))
+    place = box(page).bounding_box()
+    assert place["width"] >= 390 - 24
+    if not lesson:
+        count, examples = (page.locator(its).bounding_box() for its in (".st-key-notice", ".st-key-example"))
+        assert count["y"] == pytest.approx(examples["y"], abs=2) and count["y"] >= place["y"] + place["height"]
+        assert count["x"] + count["width"] <= examples["x"] and examples["x"] + examples["width"] <= 390
