@@ -68,7 +68,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
 
 
 MARK, WORD = 24, 138  # width in px of the column of marks, and of the column of their words
-STARTS = {"text": 0.0, "source": 0.45, "ours": 0.72}  # column of the wide picture -> where it begins, share of the rest
+STARTS = {"text": 0.0, "source": 0.32, "ours": 0.66}  # column of the wide picture -> where it begins, share of the rest
 
 
 def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: Sequence[tuple[str, str]], height: int,
@@ -80,7 +80,7 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
         titles: field of a row -> title of its column: verdict and the fields of STARTS.
         hints: field of a row and its name in the tooltip.
         height: height of the picture in px.
-        form: `wide`, with columns of numbers, or `narrow`, with the statements alone, in several lines.
+        form: `wide`, with columns of numbers, or `narrow`, with the statements alone.
         theme: see figures.curves.claims.statements.
     """
     picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
@@ -101,18 +101,16 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
                            for name, channel in (("stroke", alt.Stroke), ("fill", alt.Fill), ("shape", alt.Shape)))
     layers.append(rows.mark_point(size=105, strokeWidth=2.2, strokeCap="round", cursor="pointer").encode(
         x=alt.value(MARK / 2 - 3), y=middle, opacity=opacity, stroke=stroke, fill=fill, shape=shape))
-    text: dict[str, Any] = {"align": "left", "fontSize": 12.5, "cursor": "pointer"}
+    text: dict[str, Any] = {"align": "left", "baseline": "top", "fontSize": 12.5, "lineBreak": "\n",
+                            "lineHeight": TEXT_LINE, "dy": 4, "cursor": "pointer"}
     if form == "narrow":
-        layers.append(rows.mark_text(**text, baseline="top", lineBreak="\n", lineHeight=TEXT_LINE, dy=4).encode(
-            x=alt.value(MARK), y=top, text="lines:N", opacity=opacity))
+        layers.append(rows.mark_text(**text).encode(x=alt.value(MARK), y=top, text="lines:N", opacity=opacity))
     rest = f"(width - {MARK + WORD})"
-    starts = [("verdict", f"{MARK}", f"{WORD}"), *((
-        field, f"{MARK + WORD} + {start} * {rest}", f"{after - start:.2f} * {rest}")
-        for (field, start), after in zip(STARTS.items(), [*STARTS.values(), 1.0][1:], strict=True))]
-    for field, left, room in starts if form == "wide" else ():
+    columns = [("verdict", "verdict", f"{MARK}"), *(
+        (field, f"{field}_lines", f"{MARK + WORD} + {start} * {rest}") for field, start in STARTS.items())]
+    for field, lines, left in columns if form == "wide" else ():
         place = {"x": alt.value(alt.ExprRef(left))}
-        layers.append(rows.mark_text(**text, baseline="middle", limit=alt.ExprRef(f"{room} - 10")).encode(
-            **place, y=middle, text=f"{field}:N", opacity=opacity))
+        layers.append(rows.mark_text(**text).encode(**place, y=top, text=f"{lines}:N", opacity=opacity))
         layers.append(alt.Chart(alt.InlineData(values=[{"title": titles[field]}])).mark_text(
             align="left", baseline="top", fontSize=12, fill=colour("faint", theme)).encode(
             **place, y=alt.value(0), text="title:N"))

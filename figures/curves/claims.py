@@ -18,9 +18,10 @@ SOURCE = "source"  # value of `which` for the numbers of the paper
 _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
-ROW, SPACE = 21, 8  # height in px of a row of all statements, and of a gap
-NARROW = 760  # width of the page in px below which the picture has no columns of numbers
+ROW, SPACE = 21, 8  # height in px of a row of one line, and of a gap
+NARROW = 1150  # width of the page in px below which the picture has no columns of numbers
 CHARACTERS = 46  # in a line of the narrow picture; a Chinese character counts twice
+COLUMNS = {"text": 45, "source": 44, "ours": 44}  # column of the wide picture -> characters in a line
 
 
 @charted
@@ -28,8 +29,8 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                theme: Theme = "light") -> Parts:
     """Returns a picture of all statements, one row each: the mark of the verdict, the source's number and ours.
 
-    On a page that is narrower than NARROW the picture has the marks and the statements, in several lines. A click on a
-    row selects its `key`, see usermeta.picks in components/figure.
+    Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the picture
+    has the marks and the statements alone. A click on a row selects its `key`, see usermeta.picks in components/figure.
 
     Args:
         rows: claim (title), short (its title for narrow pages), key, text, source, ours, verdict and meaning (of the
@@ -50,11 +51,14 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                           "narrow_middle": narrow + SPACE + ROW / 2})
             wide, narrow = wide + SPACE + ROW, narrow + SPACE + ROW
         lines = _lines(row["text"])
+        columns = {field: _lines(row[field], most) for field, most in COLUMNS.items()}
         height = TEXT_LINE * len(lines) + SPACE
+        wide_height = TEXT_LINE * (max(map(len, columns.values())) - 1) + ROW
         placed.append({**row, "label": labels[row["verdict"]], "lines": "\n".join(lines),
-                       "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + ROW,
+                       **{f"{field}_lines": "\n".join(parts) for field, parts in columns.items()},
+                       "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + wide_height,
                        "narrow_top": narrow, "narrow_middle": narrow + height / 2, "narrow_bottom": narrow + height})
-        wide, narrow = wide + ROW, narrow + height
+        wide, narrow = wide + wide_height, narrow + height
     look_by_label = {label: looks[word] for word, label in labels.items()}
     hints = [(field if field != "verdict" else "meaning", word) for field, word in words.items()]
 
@@ -71,14 +75,19 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                  Narrow(NARROW, lambda: build("narrow", narrow)))
 
 
-def _lines(text: str) -> list[str]:
-    """Returns the lines of a text for the narrow picture; between Chinese characters a line can end anywhere."""
-    lines, room = [""], CHARACTERS
-    for word in re.findall(r"[^\s\u2e80-\uffee]+\s*|[\u2e80-\uffee]\s*", text):
+def _lines(text: str, most: int = CHARACTERS) -> list[str]:
+    """Returns the lines of a text; between Chinese characters a line can end anywhere, at a no-break space nowhere.
+
+    Args:
+        text: the text.
+        most: characters in a line; a Chinese character counts twice.
+    """
+    lines, room = [""], most
+    for word in re.findall(r"(?:[^\s\u2e80-\uffee]|\u00a0)+[ \n]*|[\u2e80-\uffee]\s*", text):
         width = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in word.rstrip())
         # no line begins with a punctuation mark
         if width > room and lines[-1] and unicodedata.category(word[0])[0] != "P":
-            lines[-1], room = lines[-1].rstrip(), CHARACTERS
+            lines[-1], room = lines[-1].rstrip(), most
             lines.append("")
         lines[-1] += word
         room -= width + len(word) - len(word.rstrip())

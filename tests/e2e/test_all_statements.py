@@ -54,6 +54,33 @@ def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool)
     assert "claim" not in query(page)  # the first claim is the default
 
 
+# Returns pairs of texts of the picture that overlap, texts that are cut, and the right edges of texts outside of it.
+FAULTS = """plot => {
+    const edge = plot.querySelector('svg').getBoundingClientRect().right;
+    const texts = [...plot.querySelectorAll('.role-mark text')].filter(text => text.textContent).map(text => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        return { text: text.textContent, left, right, top: top + 2, bottom: bottom - 2 };
+    });
+    const meet = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom &&
+        other.top < one.bottom;
+    return [texts.length, [...texts.flatMap((one, at) => texts.slice(at + 1).filter(other => meet(one, other))
+        .map(other => [one.text, other.text])), ...texts.filter(({ text }) => text.includes('…')).map(one => one.text),
+        ...texts.filter(({ right }) => right > edge).map(({ text, right }) => [text, right])]];
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
+def test_no_text_and_no_number_of_the_picture_is_cut(visit, width: int, language: str):
+    page = visit(page="results", wait=False, phone=width == 390, lang=language)
+    page.set_viewport_size({"width": width, "height": 800})
+    plot = picture(page)
+    page.wait_for_timeout(500)
+    count, faults = plot.evaluate(FAULTS)
+    assert not faults
+    assert count > (4 if width >= 1280 else 1) * ALL  # the wide picture has both numbers and the verdict's word
+
+
 def test_the_table_of_the_picture_leads_to_a_statement_by_keyboard(visit):
     page = visit(page="results", wait=False)
     picture(page)
