@@ -17,8 +17,6 @@ const OWN = ['teach', 'say'];
 /** Returns the lines below a link: what keeps a class from scanning its code. */
 function remarks(link, code) {
   const lines = [];
-  if (isOwnComputer(location.hostname))
-    lines.push(_('This address works on this computer only: other devices cannot open it.'));
   if (!fitsQr(link))
     lines.push(
       _('This link is too long for a QR code: {n} characters. Copy it, or shorten the text.', {
@@ -69,6 +67,20 @@ export function createSharing(settled, copy) {
   );
   const close = make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': _('Close') } });
   const picture = make('div', { className: 'picture' });
+  // The code of an address that no other device can open is folded: a class would scan it in vain.
+  const isOwn = isOwnComputer(location.hostname);
+  const unfold = make('button', { type: 'button', textContent: _('Show the QR code anyway') });
+  const warning = make(
+    'div',
+    { className: 'warning', hidden: !isOwn },
+    make('p', { textContent: _('This address works on this computer only: other devices cannot open it.') }),
+    unfold,
+  );
+  unfold.onclick = () => {
+    picture.hidden = false;
+    unfold.hidden = true;
+    close.focus(); // the focus would be lost with its button
+  };
   const text = make('p', { className: 'link', attributes: { translate: 'no' } });
   const lines = make('div', { className: 'remarks' });
   const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
@@ -86,6 +98,7 @@ export function createSharing(settled, copy) {
     make(
       'div',
       { className: 'body' },
+      warning,
       picture,
       make(
         'div',
@@ -119,7 +132,8 @@ export function createSharing(settled, copy) {
     if (!button.isConnected) return;
     shown = link;
     picture.replaceChildren(...(code ? [drawing(code)] : []));
-    picture.hidden = !code;
+    picture.hidden = !code || isOwn;
+    unfold.hidden = !code;
     setText(text, link);
     text.classList.toggle('long', link.length > LONG);
     text.tabIndex = link.length > LONG ? 0 : -1; // a long link scrolls, also by keys

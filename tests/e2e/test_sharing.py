@@ -32,8 +32,8 @@ READ = """async picture => {
 }"""
 
 
-def opened(page: Page) -> Locator:
-    """Opens the dialog and returns it."""
+def opened(page: Page, unfold: bool = True) -> Locator:
+    """Opens the dialog and returns it; `unfold` shows the code, which is folded at an address of this computer."""
     button = page.get_by_role("button", name="Share as QR code")
     if button.is_visible():
         button.click()
@@ -42,6 +42,9 @@ def opened(page: Page) -> Locator:
         page.get_by_role("menuitem", name="Share as QR code").click()
     dialog = page.get_by_role("dialog", name="Open this on another device")
     dialog.wait_for()
+    anyway = dialog.get_by_role("button", name="Show the QR code anyway")
+    if unfold and anyway.is_visible():
+        anyway.click()
     return dialog
 
 
@@ -59,6 +62,21 @@ def test_the_code_and_the_link_are_whole_on_every_screen(size: tuple[int, int], 
     expect(dialog.locator(".link")).to_be_in_viewport(ratio=0.99)
     assert dialog.evaluate("its => its.scrollWidth - its.clientWidth") <= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=str)
+def test_an_address_of_this_computer_has_a_warning_in_place_of_its_code(size: tuple[int, int],
+                                                                        visit: Callable[..., Page]):
+    page = visit(phone=size[0] < 500, page="explore")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    dialog = opened(page, unfold=False)
+    warning = dialog.get_by_text("on this computer only")
+    expect(warning).to_be_in_viewport(ratio=1)
+    expect(dialog.get_by_role("img")).to_be_hidden()
+    assert warning.bounding_box()["y"] < dialog.locator(".link").bounding_box()["y"]
+    dialog.get_by_role("button", name="Show the QR code anyway").click()
+    expect(dialog.get_by_role("img")).to_be_in_viewport(ratio=0.99)
+    assert warning.bounding_box()["y"] < dialog.get_by_role("img").bounding_box()["y"]
 
 
 def test_the_code_holds_the_link_of_what_is_shown(visit: Callable[..., Page]):
