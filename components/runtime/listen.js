@@ -15,8 +15,22 @@ export function listenToPage() {
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
   watchTables(signal);
-  window.addEventListener('hashchange', openSection, { signal });
+  window.addEventListener('click', rememberPlace, { signal, capture: true });
+  window.addEventListener('hashchange', follow, { signal });
   if (isFirst) openSection();
+}
+
+let place = 0; // px from which the page was scrolled to the section that the address names
+
+/** Stores how far the page is scrolled before a click on a link to a section scrolls it. */
+function rememberPlace({ target }) {
+  if (!location.hash && target.closest?.('a[href^="#"]')) place = mainElement()?.scrollTop ?? 0;
+}
+
+/** Goes to the section of a changed address. Without a section it scrolls back, because browsers scroll only the window. */
+function follow({ oldURL }) {
+  openSection();
+  if (!location.hash && new URL(oldURL).search === location.search) mainElement()?.scrollTo(0, place);
 }
 
 let opening = null; // ends the wait for the section of an earlier address

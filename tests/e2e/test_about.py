@@ -26,6 +26,20 @@ def test_a_link_of_the_contents_goes_to_its_section(visit: Callable[..., Page]):
     expect(again.get_by_role("heading", name="Glossary")).to_be_in_viewport()
 
 
+def test_back_scrolls_to_where_a_link_was_clicked(visit: Callable[..., Page]):
+    page = visit(page="about", wait=False)
+    link = page.get_by_role("link", name="Glossary", exact=True)
+    link.wait_for()
+    page.locator(".stMain").evaluate("its => its.scrollTo(0, 60)")
+    link.click()
+    expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
+    page.go_back()
+    expect(link).to_be_in_viewport()
+    assert page.locator(".stMain").evaluate("its => its.scrollTop") == 60
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
+
+
 def test_a_phone_shows_all_sections_folded(visit: Callable[..., Page]):
     page = visit(phone=True, page="about", wait=False)
     sections = page.locator("details")
