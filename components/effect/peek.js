@@ -1,7 +1,7 @@
 // The effect in one line at the foot of the window while the effect panel is below the visible part of the page.
 
 import { effectPeek } from '../core/effect_text.js';
-import { keySelector } from '../runtime/streamlit.js';
+import { keySelector, mainElement } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
 const SEEN = 0.25; // the line is hidden if more than this fraction of the prediction's rows is visible
@@ -27,11 +27,11 @@ export function createEffectPeek(root, rows) {
   // The line is placed beside the root, because inside the root `position: fixed` would be relative to the container.
   root.after(element);
   const observer = new IntersectionObserver(
-    ([{ intersectionRatio, boundingClientRect, rootBounds }]) => {
-      const isBelow = boundingClientRect.top > (rootBounds?.height ?? innerHeight) / 2;
-      element.hidden = !beside || !isBelow || intersectionRatio > SEEN || !boundingClientRect.height;
+    ([{ intersectionRatio, boundingClientRect }]) => {
+      element.hidden = !beside || intersectionRatio > SEEN || !boundingClientRect.height;
     },
-    { threshold: [0, SEEN, 2 * SEEN] },
+    // Rows above the window count as visible: a jump from below the rows to above them would change no ratio.
+    { root: beside && mainElement(), rootMargin: '1000000px 0px 0px', threshold: [0, SEEN, 2 * SEEN] },
   );
   observer.observe(rows);
   return {
