@@ -228,6 +228,16 @@ def test_heads_buttons_and_answer_of_explore_are_on_one_screen(model: str, size:
         expect(element).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_effect_is_on_the_screen_and_the_tiles_are_not_tiny(lang: str, visit: Callable[..., Page]):
+    page = on_a_projector(visit, (1280, 800), page="explore", model="stories-softmax", plan="self-1.2g0", lang=lang)
+    facts = page.locator('[data-part="effect"] .facts')
+    expect(facts).to_contain_text("→")
+    expect(facts).to_be_in_viewport(ratio=0.95)
+    expect(page.locator('[data-part="effect"] .row:visible').last).to_be_in_viewport(ratio=1)
+    assert page.get_by_role("gridcell").first.locator("canvas").bounding_box()["width"] >= 28
+
+
 def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[..., Page]):
     page = visit(page="explore")
     letter = page.locator(".word bdi").last

@@ -35,6 +35,25 @@ def test_a_press_and_its_effect_are_on_one_screen(visit: Callable[..., Page], si
     expect(foot).to_be_hidden()
 
 
+def test_the_foot_covers_no_button_of_the_page_heads(visit: Callable[..., Page]):
+    page = visit(page="heads", model="stories-selective")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    chart = page.locator("[data-testid=stPlotlyChart]")
+    chart.wait_for(timeout=60_000)
+    foot = page.locator(".peek")
+    expect(foot).to_be_in_viewport()
+    table = page.get_by_role("button", name="Table: ").first
+    table.wait_for()
+    page.wait_for_timeout(1000)
+    box = table.bounding_box()
+    assert box["y"] > chart.bounding_box()["y"]
+    assert box["y"] + box["height"] <= foot.bounding_box()["y"]
+    main = page.locator("[data-testid=stMain]")
+    for place, shown in ((1e6, False), (0, True), (1e6, False)):  # jumps past the panel
+        main.evaluate("(its, place) => its.scrollTo({ top: place, behavior: 'instant' })", place)
+        expect(foot).to_be_visible(visible=shown)
+
+
 def test_a_wide_screen_has_the_panel_and_no_foot(visit: Callable[..., Page]):
     page = visit(**QUESTION)
     expect(page.get_by_role("heading", name="Answer to x=?")).to_be_in_viewport()
@@ -61,6 +80,21 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
         page.wait_for_timeout(500)
         found.append(header_positions(page))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("teach", ["0", "1"])
+@pytest.mark.parametrize("width", [768, 1024, 1280, 1440])
+def test_the_names_of_the_pages_are_apart(visit: Callable[..., Page], width: int, teach: str):
+    page = visit(page="explore", teach=teach)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(300)
+    spaces = page.locator("nav").evaluate("""nav => [...nav.children].map(link => {
+        const range = document.createRange();
+        range.selectNodeContents(link);
+        return range.getBoundingClientRect();
+    }).map((box, at, all) => at && box.top === all[at - 1].top ? box.left - all[at - 1].right : 99)""")
+    assert len(spaces) == 10 and spaces.count(99) == 1  # in one line
+    assert min(spaces) >= 9
 
 
 @pytest.mark.parametrize("width", [390, 1280])
