@@ -20,17 +20,25 @@ export function listenToPage() {
   if (isFirst) openSection();
 }
 
-let place = 0; // px from which the page was scrolled to the section that the address names
+const places = new Map(); // hash of an address -> px from which the page was scrolled when it was left
 
 /** Stores how far the page is scrolled before a click on a link to a section scrolls it. */
 function rememberPlace({ target }) {
-  if (!location.hash && target.closest?.('a[href^="#"]')) place = mainElement()?.scrollTop ?? 0;
+  const link = target.closest?.('a[href^="#"]');
+  if (!link) return;
+  places.set(location.hash, mainElement()?.scrollTop ?? 0);
+  places.delete(link.hash);
 }
 
-/** Goes to the section of a changed address. Without a section it scrolls back, because browsers scroll only the window. */
+/** Goes to the section of a changed address; on the way back to where it was left, because browsers scroll the window. */
 function follow({ oldURL }) {
+  const before = new URL(oldURL);
+  if (before.search === location.search && places.has(location.hash)) {
+    places.set(before.hash, mainElement()?.scrollTop ?? 0);
+    mainElement()?.scrollTo(0, places.get(location.hash));
+    places.delete(location.hash);
+  }
   openSection();
-  if (!location.hash && new URL(oldURL).search === location.search) mainElement()?.scrollTo(0, place);
 }
 
 let opening = null; // ends the wait for the section of an earlier address
