@@ -75,7 +75,7 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
                                "symbol": "circle-open", "size": size, "opacity": 1, "color": ring,
                                "line": {"width": 2}})
     figure.update_layout(
-        height=430, margin={"l": 64, "r": 12, "t": 44, "b": 52}, hovermode="closest",
+        height=416, margin={"l": 64, "r": 12, "t": 44, "b": 52}, hovermode="closest",
         xaxis={"title": {"text": across}, "zeroline": False, "range": _range([point.x for point in points])},
         yaxis={"title": {"text": up}, "zeroline": False, "range": _range([point.y for point in points])},
         legend={"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0})

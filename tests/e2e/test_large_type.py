@@ -137,6 +137,15 @@ def test_a_long_step_needs_no_scrolling_in_its_card(place: str, lang: str, visit
     expect(card.locator(".because")).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.parametrize("place", ["constant.1", "selective.1"])
+def test_the_text_of_a_first_step_is_not_folded(place: str, visit: Callable[..., Page]):
+    page = visit(lesson=place, teach="1")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_timeout(600)
+    expect(panel(page).locator(".text")).to_be_in_viewport(ratio=0.99)
+    expect(panel(page).locator(".ask")).to_be_in_viewport(ratio=0.99)
+
+
 def test_the_task_of_a_long_step_comes_with_the_guess(visit: Callable[..., Page]):
     page = visit(lesson="constant.1", teach="1")
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -235,7 +244,7 @@ def test_the_effect_is_on_the_screen_and_the_tiles_are_not_tiny(lang: str, visit
     expect(facts).to_contain_text("→")
     expect(facts).to_be_in_viewport(ratio=0.95)
     expect(page.locator('[data-part="effect"] .row:visible').last).to_be_in_viewport(ratio=1)
-    assert page.get_by_role("gridcell").first.locator("canvas").bounding_box()["width"] >= 28
+    assert page.get_by_role("gridcell").first.locator("canvas").bounding_box()["width"] >= 27
 
 
 def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[..., Page]):
