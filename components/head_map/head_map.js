@@ -40,7 +40,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
   if (view === 'difference') return _('Constant minus computed: orange is more, blue is less.');
   if (view === 'change')
     return _('After your changes (pattern times gate) minus before: orange is more, blue is less.');
-  if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
+  if (view === 'mask') return _('Mask F: how strongly the words read so far have voted to hide a word.');
   if (gate === 0) return _('This head is pruned: its output is multiplied by 0. *Computed* shows its weights.');
   if (gate < 1)
     return _("The colours are faded, because the gate passes on {share}% of this head's output.", {

@@ -9,7 +9,7 @@ import { addTip, glossaryText } from '../widgets/tip.js';
 const POLICIES = {
   trained: N_('as trained'),
   sqrt: '1/√d',
-  logn: 'log n',
+  logn: N_('log n: sharper in longer texts'),
   fixed: N_('n = trained length'),
   length: N_('n = length'),
 };

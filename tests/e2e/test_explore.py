@@ -366,3 +366,9 @@ def test_another_seed_writes_on_and_moves_nothing_else(visit):
     assert box.bounding_box() == before
     box.fill("")
     expect(another).to_be_disabled()
+
+
+def test_mask_f_and_log_n_are_explained_without_a_tip(visit):
+    page = visit(model="stories-selective", view="mask")
+    expect(page.locator('[data-part="head_map"] .note')).to_contain_text("voted to hide a word")
+    expect(page.get_by_role("radio", name="log n: sharper in longer texts")).to_be_visible()
