@@ -142,20 +142,22 @@ def follow_address(page: str) -> None:
     params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
     address = _canonical(params)
     first = visit.SESSION_KEY not in st.session_state
-    known = visit.current().addresses
-    if first or serving.went_back_or_forward() or address not in known:
+    here = visit.current()
+    with here.channel.lock:
+        if not first and not serving.went_back_or_forward() and address in here.addresses:
+            return
         problems: list[str] = []
-        if address in known:
+        if address in here.addresses:
             # Restore the stored state, because its text may be longer than the text in the address. Keep the current
             # language.
-            state = replace(known[address], language=history().present.language)
+            state = replace(here.addresses[address], language=here.history.present.language)
         else:
             state, problems = _read(params)
         if not params and first:  # a link would set the language
             chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier session
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
-        (history().begin if first else history().open)(state, problems)
-        _remember(address, history().present)
+        (here.history.begin if first else here.history.open)(state, problems)
+        _remember(address, here.history.present)
 
 
 def begin_at(query: str) -> None:
@@ -197,11 +199,12 @@ def remember_address(query: str, state: LabState) -> None:
 
 
 def _remember(address: str, state: LabState) -> None:
-    known = visit.current().addresses
-    known[address] = state
-    known.move_to_end(address)
-    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > MAX_HELD:
-        known.popitem(last=False)
+    here = visit.current()
+    with here.channel.lock:  # the events route and a script run can both store an address
+        here.addresses[address] = state
+        here.addresses.move_to_end(address)
+        while len(here.addresses) > MAX_ADDRESSES or sum(len(kept.text) for kept in here.addresses.values()) > MAX_HELD:
+            here.addresses.popitem(last=False)
 
 
 def _canonical(params: dict[str, str]) -> str:

@@ -6,6 +6,8 @@ pytest tests/app/test_links.py
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -283,3 +285,27 @@ def test_a_long_texts_link_shows_no_word_that_was_hidden(long: str):
 def test_a_history_is_a_visitors_own(visitor):
     assert session.history() is session.history()
     assert session.history() == History()
+
+
+def test_a_script_run_and_the_events_route_can_store_addresses_together():
+    before, problems = sys.getswitchinterval(), []
+    here = visit.Visit()
+
+    def store(thread: int) -> None:
+        try:
+            with visit.use(here):
+                for number in range(400):
+                    session.remember_address(f"text={thread}+{number}", LabState(text=f"{thread} {number}"))
+        except (RuntimeError, KeyError) as error:
+            problems.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=store, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not problems and len(here.addresses) == session.MAX_ADDRESSES
