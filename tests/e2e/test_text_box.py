@@ -103,7 +103,7 @@ def test_the_box_is_named_described_and_not_corrected(visit):
     expect(box(page)).to_have_attribute("placeholder", "a=1; a=?")
 
 
-STORY = "Once upon a time there was a little dragon who was afraid of the dark. One day the dragon"
+STORY = "Once upon a time there was a little dragon who was afraid of the dark. One day the dragon met a girl"
 MODEL = "stories-softmax"
 # Returns whether the box scrolls, and its height on the screen.
 HEIGHT = "its => [its.scrollHeight > its.clientHeight, its.getBoundingClientRect().height]"
