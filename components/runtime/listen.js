@@ -20,23 +20,31 @@ export function listenToPage() {
   if (isFirst) openSection();
 }
 
-const places = new Map(); // hash of an address -> px from which the page was scrolled when it was left
+const places = new Map(); // hash of an address -> px from its section to the top of the screen when it was left
+
+/** Returns the px from the top of the screen down to the section of a hash, or to the start of the page without one. */
+function topOf(hash) {
+  const main = mainElement();
+  const section = document.getElementById(decodeURIComponent(hash.slice(1)));
+  return section ? section.getBoundingClientRect().top - main.getBoundingClientRect().top : -main.scrollTop;
+}
 
 /** Stores how far the page is scrolled before a click on a link to a section scrolls it. */
 function rememberPlace({ target }) {
   const link = target.closest?.('a[href^="#"]');
   if (!link) return;
-  places.set(location.hash, mainElement()?.scrollTop ?? 0);
+  places.set(location.hash, topOf(location.hash));
   places.delete(link.hash);
 }
 
 /** Goes to the section of a changed address; on the way back to where it was left, because browsers scroll the window. */
 function follow({ oldURL }) {
   const before = new URL(oldURL);
-  if (before.search === location.search && places.has(location.hash)) {
-    places.set(before.hash, mainElement()?.scrollTop ?? 0);
-    mainElement()?.scrollTo(0, places.get(location.hash));
-    places.delete(location.hash);
+  const { hash } = location;
+  if (before.search === location.search && places.has(hash)) {
+    places.set(before.hash, topOf(before.hash));
+    mainElement().scrollBy(0, topOf(hash) - places.get(hash));
+    places.delete(hash);
   }
   openSection();
 }

@@ -12,6 +12,13 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
+# whether the page listens to clicks and has had the same height for half a second
+COMPLETE = """() => {
+    const height = document.querySelector('.stMain').scrollHeight;
+    if (height !== globalThis.lastHeight) [globalThis.lastHeight, globalThis.since] = [height, performance.now()];
+    return globalThis.attentionLabListening && performance.now() - globalThis.since > 500;
+}"""
+
 
 def test_a_link_of_the_contents_goes_to_its_section(visit: Callable[..., Page]):
     page = visit(page="about", wait=False)
@@ -30,12 +37,15 @@ def test_back_scrolls_to_where_a_link_was_clicked(visit: Callable[..., Page]):
     page = visit(page="about", wait=False)
     link = page.get_by_role("link", name="Glossary", exact=True)
     link.wait_for()
+    page.wait_for_function(COMPLETE)
     page.locator(".stMain").evaluate("its => its.scrollTo(0, 60)")
     link.click()
     expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
     page.go_back()
     expect(link).to_be_in_viewport()
     assert page.locator(".stMain").evaluate("its => its.scrollTop") == 60
+    # a section above can grow in the meantime, for example when its chart is drawn
+    page.locator("#the-models").evaluate("its => { its.style.marginTop = '1200px'; }")
     page.go_forward()
     expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
 

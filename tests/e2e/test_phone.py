@@ -15,6 +15,12 @@ pytestmark = pytest.mark.browser
 LANGUAGES = ("en", "zh")
 
 
+def boxes(*elements: Locator) -> list[dict[str, float]]:
+    """Returns the boxes of elements at one moment: a page that is still being drawn moves between two measurements."""
+    handles = [element.element_handle() for element in elements]
+    return elements[0].page.evaluate("all => all.map(its => its.getBoundingClientRect().toJSON())", handles)
+
+
 def box(element: Locator) -> dict[str, float]:
     """Returns the bounding box with `right` and `bottom`."""
     found = element.bounding_box()
@@ -178,6 +184,6 @@ def test_no_chart_of_the_page_heads_is_cut(visit: Callable[..., Page]):
 def test_the_colour_scale_is_chosen_on_the_line_of_the_legend(visit: Callable[..., Page]):
     page = visit(phone=True, page="explore", **{"as": "matrix"})
     below = page.locator(".below")
-    word, choice = box(below.get_by_text("weight")), box(below.locator(".shading"))
+    word, choice, scale = boxes(below.get_by_text("weight"), below.locator(".shading"), below.locator(".scale"))
     assert choice["y"] < word["bottom"] and choice["x"] > word["right"] and choice["right"] <= 390
-    assert box(below.locator(".scale"))["bottom"] <= choice["y"]
+    assert scale["bottom"] <= choice["y"]
