@@ -148,15 +148,18 @@ def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(
     page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
-    for _ in range(4):
+    # Streamlit drops an answer that is ready when the next question arrives, so that not every older one is late
+    moves = [*["ArrowRight"] * 3, "ArrowDown", *["ArrowLeft"] * 3, "ArrowDown"]
+    for move, pause in zip(moves, (350, 450, 250, 550, 350, 150, 450, 300), strict=True):
         page.keyboard.press("p")
-        page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(350)
-    expect(part(page, "effect").locator("h2")).to_have_text("some words: 4")
+        page.keyboard.press(move)
+        page.wait_for_timeout(pause)
+    newest = f"some words: {len(moves)}"
+    expect(part(page, "effect").locator("h2")).to_have_text(newest)
     expect(part(page, "effect").locator(".values")).to_have_attribute("aria-busy", "false")
     seen = [json.loads(entry) for entry in page.evaluate("seen")]
-    assert {title for busy, title, _ in seen if not busy} == {"some words: 0", "some words: 4"}, seen
-    assert any(busy and title in ("some words: 1", "some words: 2", "some words: 3") for busy, title, _ in seen), seen
+    assert {title for busy, title, _ in seen if not busy} == {"some words: 0", newest}, seen
+    assert any(busy and title not in ("some words: 0", newest) for busy, title, _ in seen), seen
 
 
 def test_typing_marks_the_numbers_until_they_are_about_what_is_typed(visit):
