@@ -226,7 +226,7 @@ function showSteps({ stepList: list }, steps, place) {
 
 const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
-/** Shows the question, and returns true if its result is new and in large type, where it may need scrolling. */
+/** Shows the question. Returns true for a new result in large type, because the page may have to scroll to it. */
 function showQuestion(state, question, teach) {
   state.question.hidden = !question;
   state.show.hidden = !teach || !question || question.right !== null;

@@ -25,7 +25,7 @@ const places = new Map(); // hash of an address -> px from its section to the to
 /** Returns the px from the top of the screen down to the section of a hash, or to the start of the page without one. */
 function topOf(hash) {
   const main = mainElement();
-  const section = document.getElementById(decodeURIComponent(hash.slice(1)));
+  const section = document.getElementById(hash.slice(1));
   return section ? section.getBoundingClientRect().top - main.getBoundingClientRect().top : -main.scrollTop;
 }
 

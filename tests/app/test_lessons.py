@@ -241,7 +241,7 @@ def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, t
     events.on_toolbar({"type": "large", "on": teach})
     lesson_events.on_lesson({"type": "step", "to": "constant.1"})
     lesson_events.on_lesson({"type": "leave"})
-    assert visitor.present.teach is teach  # a lesson in which nobody chose changes nothing
+    assert visitor.present.teach is teach  # nothing was chosen in the lesson, so the setting is kept
     lesson_events.on_lesson({"type": "step", "to": "constant.1"})
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": not teach})

@@ -33,10 +33,7 @@ from tests.browser import ROOT
 
 
 def opened(**link: str) -> AppTest:
-    """Returns the app, opened by a link with these fields.
-
-    Without fields it opens the page Explore, because an empty address opens the first page.
-    """
+    """Returns the app, opened by a link with these fields; without fields, by a link to the page Explore."""
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in (link or {"model": DEFAULT_MODEL}).items():
         app.query_params[key] = value

@@ -54,7 +54,7 @@ def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool)
     assert "claim" not in query(page)  # the first claim is the default
 
 
-# Returns pairs of texts of the picture that overlap, texts that are cut, and the right edges of texts outside of it.
+# Returns the faults of the picture: pairs of overlapping texts, cut texts, and right edges of texts beyond the picture.
 FAULTS = """plot => {
     const edge = plot.querySelector('svg').getBoundingClientRect().right;
     const texts = [...plot.querySelectorAll('.role-mark text')].filter(text => text.textContent).map(text => {

@@ -148,7 +148,7 @@ def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(
     page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
-    # Streamlit drops an answer that is ready when the next question arrives, so that not every older one is late
+    # eight events, because Streamlit drops an answer that is ready when the next event arrives
     moves = [*["ArrowRight"] * 3, "ArrowDown", *["ArrowLeft"] * 3, "ArrowDown"]
     for move, pause in zip(moves, (350, 450, 250, 550, 350, 150, 450, 300), strict=True):
         page.keyboard.press("p")

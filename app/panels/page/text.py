@@ -104,7 +104,7 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         mount(part(lab, reading, state, problems))
         return
     titles = {text: _(title) for title, text in lab.task.examples}
-    with st.container(horizontal=True, key="reading"):  # style.css sets the widths and the lines of these three
+    with st.container(horizontal=True, key="reading"):  # style.css arranges the box, the examples and the note
         mount(box_part(reading, state))
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,

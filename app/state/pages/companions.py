@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.state.lab_state import LabState
+from app.state.shared import entries
 from models import catalogue
 from models.info import ModelInfo
 
@@ -36,16 +37,15 @@ def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInf
 
 
 def with_companion(state: LabState) -> LabState:
-    """Returns the state with a compared model: those of the state, or the most informative one if it has none.
+    """Adds the most informative model to a state without compared models.
 
     Args:
         state: the state of a visitor who opens the Compare page.
 
     Returns:
-        A state; the same one if no other model reads the same texts.
+        A state; the same state if it has compared models, or if no other model reads the same texts.
     """
     if state.compared:
         return state
-    family = [info for name in catalogue.family(state.model) if (info := catalogue.describe(name))]
-    suggested = informative_models(state.model, family)
+    suggested = informative_models(state.model, entries(catalogue.family(state.model)))
     return replace(state, compared=(suggested[0].name,)) if suggested else state
