@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from models.messages import message
 from models.storage.checkpoint import CHECKPOINTS, read_json, write_json
@@ -43,12 +43,11 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
     """
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
-        result = _read(path)
-        HEADER.validate_python(result)
+        result = _read(path, HEADER)
         if is_older(result, kind) or not (result.get("elsewhere") or _is_of_card(result, checkpoints, name)):
             return None
         if kind in SHAPES:
-            SHAPES[kind].validate_python(result)
+            _read(path, SHAPES[kind])
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError) as error:
@@ -67,8 +66,7 @@ def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) 
     """
     MEASURED.validate_python(result)
     try:
-        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
-        CARD.validate_python(card)
+        card = _read((checkpoints or CHECKPOINTS) / name / "card.json", CARD)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError):
         return False
     return is_of(result, card)
@@ -181,11 +179,23 @@ def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) 
                {"name": name, "weights": weights, "version": version(kind), "metric": metric} | values)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Returns a JSON file from a cache, which is updated when the file changes: pages read it at every click."""
-    return _read_version(path, path.stat().st_mtime_ns)
+def _read(path: Path, shape: TypeAdapter[Any] | None = None) -> dict[str, Any]:
+    """Returns a JSON file from a cache, which is updated when the file changes: pages read it at every click.
+
+    Args:
+        path: the file.
+        shape: what its content must be; checked once per change of the file.
+
+    Raises:
+        ValidationError: the content has another shape.
+    """
+    return _read_version(path, path.stat().st_mtime_ns, shape)
 
 
-@functools.lru_cache(128)
-def _read_version(path: Path, changed: int) -> dict[str, Any]:
-    return read_json(path)
+@functools.lru_cache(512)
+def _read_version(path: Path, changed: int, shape: TypeAdapter[Any] | None) -> dict[str, Any]:
+    if shape is None:
+        return read_json(path)
+    content = _read_version(path, changed, None)
+    shape.validate_python(content)
+    return content

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -86,3 +87,21 @@ def test_every_kind_has_its_command():
 
 def test_what_ships_was_measured_on_it():
     assert not list(stale())
+
+
+def test_a_file_is_checked_once_and_again_when_it_changes(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+    """Pages read measurements at every event; a check of a large file takes a millisecond."""
+    checked: list[object] = []
+
+    class Shape:
+        def validate_python(self, content: object) -> None:
+            checked.append(content)
+
+    monkeypatch.setitem(store.SHAPES, "examples", Shape())  # type: ignore[arg-type]
+    path = folders[0] / "a.examples.json"
+    for n in (1, 2):
+        expected = CARD | {"weights": "new", "n": n}
+        write_json(path, expected)
+        os.utime(path, ns=(n, n))
+        assert [store.read("a", "examples", *folders) for _ in range(3)] == [expected] * 3
+    assert len(checked) == 2
