@@ -47,13 +47,16 @@ SEEN = """() => {
     return found.map(text => text.replaceAll('\\u2060', ''));
 }"""
 
+# Returns whether Streamlit has drawn the page.
+COMPLETE = """() => !document.querySelector('[data-testid="stSkeleton"]') &&
+    document.querySelector('[data-testid="stApp"]').dataset.testScriptState === 'notRunning'"""
 
-def is_seen(page: Page, number: str, least: float | None) -> bool:
-    """Returns whether a number is visible now.
+
+def is_in(texts: list[str], number: str, least: float | None) -> bool:
+    """Returns whether a number is in the visible texts.
 
     If `least` is given, any visible number above `least` counts.
     """
-    texts = page.evaluate(SEEN)
     shares = [float(number.rstrip("%")) / 100 for text in texts for number in NUMBER.findall(text) if "%" in number]
     if least is not None:
         return any(least < share <= 1 for share in shares)
@@ -99,14 +102,20 @@ def links(place: Place, facts: list[dict]) -> list[dict[str, str]]:
 
 
 def visible_numbers(page: Page, wanted: set[tuple[Place, str, str]], facts: dict[tuple[Place, str], dict]) -> set:
-    """Returns the subset of `wanted` whose numbers become visible within three seconds."""
+    """Returns the subset of `wanted` whose numbers become visible.
+
+    The search ends after three seconds, or when a complete page has shown the same texts for a second.
+    """
     there: set[tuple[Place, str, str]] = set()
+    seen: list[list[str]] = []
     for _attempt in range(20):
+        seen.append(page.evaluate(SEEN))
         for its in wanted - there:
             (number, *_) = NUMBER.findall(facts[its[:2]]["says"])
             least = float(number.rstrip("%")) / 100 if "more than" in its[1] else None
-            there |= {its} if is_seen(page, number.replace(" ", ""), least) else set()
-        if there == wanted:
+            there |= {its} if is_in(seen[-1], number.replace(" ", ""), least) else set()
+        is_settled = len(seen) > 7 and all(texts == seen[-1] for texts in seen[-7:]) and page.evaluate(COMPLETE)
+        if there == wanted or is_settled:
             break
         page.wait_for_timeout(150)
     return there
