@@ -21,6 +21,20 @@ class Token(TypedDict):
     weight: float
 
 
+class Link(TypedDict):
+    """The attention of one token to an earlier token in the first layer.
+
+    Attributes:
+        source, target: indices into the tokens; the source attends to the target.
+        before, weight: attention weight, 0 to 1, in the unmodified model and now.
+    """
+
+    source: int
+    target: int
+    before: float
+    weight: float
+
+
 class Bar(TypedDict):
     """A possible answer with its probability in the unmodified model and now; `right` marks the right answer."""
 
@@ -47,6 +61,7 @@ class Choice(TypedDict):
 class Words(TypedDict):
     """All texts; text between asterisks is emphasised."""
 
+    purpose: str
     title: str
     question: str
     head: str
@@ -57,14 +72,15 @@ class Words(TypedDict):
 
 
 @component("opening")
-def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[Bar], answer_now: str, is_right: bool,
-            changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
+def opening(*, key: str, words: Words, tokens: Sequence[Token], links: Sequence[Link], bars: Sequence[Bar], answer_now: str,
+            is_right: bool, changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
     """Displays the experiment. Bars and answer are animated from their former to their present values.
 
     Args:
         key: key of the mount.
         words: all texts, for the current state.
         tokens: tokens of the line, in order; the prediction is made at the last token.
+        links: the arcs below the line, of an earlier layer than the arcs above it.
         bars: the most probable answers.
         answer_now: the model's answer.
         is_right: True if the answer is right.
@@ -72,6 +88,6 @@ def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[B
         choices: the buttons; a button with an empty plan restores all heads.
         on_event: called with {type: plan, plan}, {type: lesson}, {type: lab} or {type: skip}, each with `sequence`.
     """
-    header: dict[str, Any] = {"words": words, "tokens": list(tokens), "bars": list(bars), "answer": answer_now,
-                              "right": bool(is_right), "changed": bool(changed), "choices": list(choices)}
+    header: dict[str, Any] = {"words": words, "tokens": list(tokens), "links": list(links), "bars": list(bars),
+                              "answer": answer_now, "right": bool(is_right), "changed": bool(changed), "choices": list(choices)}
     return header, {}

@@ -8,19 +8,29 @@ import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const LEAST = 0.02; // weights below this value have no arc
+const ABOVE = 92; // height in px of the arcs of layer 2, above the line
+const BELOW = 34; // of those of layer 1, below the line
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
   const act = type => () => state.send({ type });
   const button = (className, text, onclick) =>
     make('button', { type: 'button', className, textContent: text, onclick });
+  const purpose = part('p', 'purpose');
   const title = part('h2', 'title');
   const question = part('p', 'question');
-  const arcs = document.createElementNS(SVG, 'svg');
-  arcs.setAttribute('aria-hidden', 'true');
+  const drawing = name => {
+    const svg = document.createElementNS(SVG, 'svg');
+    svg.setAttribute('aria-hidden', 'true');
+    const text = svg.appendChild(document.createElementNS(SVG, 'text'));
+    text.textContent = name;
+    svg.append(document.createElementNS(SVG, 'g'));
+    return svg;
+  };
+  const [above, below] = [drawing(_('Layer 2')), drawing(_('Layer 1'))];
   const line = part('div', 'line', { role: 'list', 'aria-label': _('What the model reads') });
   const looks = part('p', 'looks');
-  const picture = make('div', { className: 'picture' }, make('div', { className: 'attention' }, arcs, line), looks);
+  const picture = make('div', { className: 'picture' }, make('div', { className: 'attention' }, above, line, below), looks);
   const says = make('span', { className: 'says', textContent: _('The model answers') });
   const digit = part('span', 'digit');
   const verdict = part('span', 'verdict');
@@ -46,11 +56,11 @@ function create(state) {
     'div',
     { className: 'ways' },
     button('lesson', _('Begin with lesson 1'), act('lesson')),
-    button('lab', _('Open this in the lab'), act('lab')),
-    button('skip', _('Skip to the lab'), act('skip')),
+    button('lab', _('Open this line in Explore'), act('lab')),
+    button('skip', _('Or start with a story'), act('skip')),
   );
   state.root.append(
-    make('section', { className: 'opening' }, title, question, picture, result, next, choices, measured, head, ways),
+    make('section', { className: 'opening' }, purpose, title, question, picture, result, next, choices, measured, head, ways),
   );
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
@@ -60,12 +70,12 @@ function create(state) {
   });
   const sizes = new ResizeObserver(() => state.data && drawArcs(state, state.data));
   sizes.observe(line);
-  return { title, question, arcs, line, looks, digit, verdict, reason, result, bars, head, choices, next, ways, sizes };
+  return { purpose, title, question, above, below, line, looks, digit, verdict, reason, result, bars, head, choices, next, ways, sizes };
 }
 
 function update(state, data) {
   const { words, tokens, bars, choices, changed } = data;
-  for (const name of ['title', 'question', 'looks', 'reason', 'head', 'next', 'verdict'])
+  for (const name of ['purpose', 'title', 'question', 'looks', 'reason', 'head', 'next', 'verdict'])
     setStarredText(state[name], words[name]);
   if (state.digit.textContent !== data.answer) {
     setText(state.digit, data.answer);
@@ -123,27 +133,36 @@ function fill(element, entries, create) {
   while (element.children.length < entries.length) element.append(create());
 }
 
-/** Draws an arc from the last token to each token that it attends to, as thick as the weight. */
-function drawArcs({ arcs, line }, { tokens, changed }) {
+/** Draws the arcs of both layers, each as thick as its weight: from the last token above, from the values below. */
+function drawArcs({ above, below, line }, { tokens, links, changed }) {
+  const source = tokens.length - 1;
+  const upper = tokens.slice(0, -1).map(({ before, weight }, target) => ({ source, target, before, weight }));
+  drawLayer(above, line, upper, changed, { height: ABOVE, steepness: 0.28, downward: false });
+  drawLayer(below, line, links, changed, { height: BELOW, steepness: 0.1, downward: true });
+}
+
+/** Draws the arcs of one layer above the tokens, or below them if `downward`; dotted arcs are of the former weights. */
+function drawLayer(svg, line, links, changed, { height, steepness, downward }) {
   const middle = ({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2;
-  const [width, height] = [line.offsetWidth, 92];
-  arcs.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  arcs.setAttribute('width', width);
-  arcs.setAttribute('height', height);
+  const [text, arcs] = svg.children;
+  const width = line.offsetWidth;
+  svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  svg.setAttribute('width', width);
+  svg.setAttribute('height', height);
+  // The name is at the right of the arcs, where no arc is.
+  text.setAttribute('x', middle(line.lastChild) + (downward ? 0 : 14));
+  text.setAttribute('y', downward ? height - 12 : 24);
   // number of arcs of the unmodified model; as many arcs of the modified model follow
-  const count = Math.max(0, tokens.length - 1);
+  const count = links.length;
   while (arcs.children.length < 2 * count) arcs.append(document.createElementNS(SVG, 'path'));
   while (arcs.children.length > 2 * count) arcs.lastChild.remove();
-  const from = middle(line.lastChild);
-  tokens.slice(0, -1).forEach(({ before, weight }, index) => {
-    const to = middle(line.children[index]);
-    const rise = Math.min(height - 8, 24 + (from - to) * 0.28);
+  const base = downward ? 0 : height;
+  links.forEach(({ source, target, before, weight }, index) => {
+    const [from, to] = [middle(line.children[source]), middle(line.children[target])];
+    const rise = Math.min(height - 8, 24 + (from - to) * steepness) * 1.3;
+    const top = downward ? rise : height - rise;
     const [was, path] = [arcs.children[index], arcs.children[count + index]];
-    for (const arc of [was, path])
-      arc.setAttribute(
-        'd',
-        `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`,
-      );
+    for (const arc of [was, path]) arc.setAttribute('d', `M${from} ${base} C${from} ${top} ${to} ${top} ${to} ${base}`);
     was.classList.add('was');
     path.classList.remove('was');
     was.style.opacity = changed && before >= LEAST ? 1 : 0;

@@ -100,6 +100,21 @@ def test_the_arcs_are_the_weights_of_the_model():
     assert [token["before"] for token in gone["tokens"]] == [token["weight"] for token in shown["tokens"]]
 
 
+def test_the_arcs_below_the_line_are_the_layer_that_the_first_button_prunes():
+    maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][0].mean(0)
+    shown = sent(opened(page="start"), "opening")[0]
+    assert {its["source"] for its in shown["links"]} == {1, 3, 5}  # the values
+    for link in shown["links"]:  # the payload omits the start token
+        assert link["weight"] == pytest.approx(float(maps[link["source"] + 1, link["target"] + 1]), abs=1e-6)
+        assert link["before"] == link["weight"]
+    for value in (1, 3, 5):  # the largest weight of each value is on its name
+        largest = max((its for its in shown["links"] if its["source"] == value), key=lambda its: its["weight"])
+        assert largest["target"] == value - 1 and largest["weight"] > 0.7
+    gone = sent(opened(page="start", plan=str(WITHOUT_FIRST)), "opening")[0]
+    assert all(link["weight"] == 0 for link in gone["links"])
+    assert [link["before"] for link in gone["links"]] == [link["weight"] for link in shown["links"]]
+
+
 def test_the_lab_after_skipping_predicts_a_word_of_the_text_that_depends_on_a_layer():
     state = first_lab()
     assert state.page == FIRST_PAGE and read_query(dict(parse_qsl(query_of(state)))) == (state, [])

@@ -248,7 +248,7 @@ def test_the_start_page_shows_the_effect_of_a_layer_with_one_click(visit: Callab
 
 def test_who_skips_gets_the_lab_and_keeps_it(visit: Callable[..., Page]):
     page = visit(first=True)
-    page.get_by_role("button", name="Skip to the lab").click()
+    page.get_by_role("button", name="Or start with a story").click()
     expect(named(page, "layer 3, head 5, live")).to_be_visible(timeout=20_000)
     page.wait_for_function("location.search.includes('at=2.4')")
     page.reload()
