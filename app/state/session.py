@@ -215,4 +215,3 @@ def _canonical(params: dict[str, str]) -> str:
 def fill_widgets() -> None:
     """Sets the values of Streamlit's widgets from the present state. Call it before the widgets are created."""
     st.session_state[EXAMPLE] = None
-    st.session_state[COMPARED] = list(history().present.compared)

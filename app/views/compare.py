@@ -78,7 +78,7 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     models = _read_all(reading, state)
     compared = _readable(models)
     components = [comparison.part(key="comparison", rows=[row(name, one, compared) for name, one in models.items()],
-                                  heading=prediction_title(compared), changed=bool(state.plan))]
+                                  heading=prediction_title(compared), takeaway=takeaway(compared, state), changed=bool(state.plan))]
     for index, one in enumerate(compared):
         components.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0,
                                           led=False))
@@ -254,6 +254,41 @@ def prediction_title(compared: Sequence[Compared]) -> str:
         if prediction is not None:
             return _(one.lab.task.headline(prediction, one.before.rows[prediction.row][prediction.position]))
     return ""
+
+
+def takeaway(compared: Sequence[Compared], state: LabState) -> str:
+    """Returns a sentence about the probability of one token: which model gives it most, which least, and how much.
+
+    The token is the right one if the text has it, else the prediction of the first model. Returns an empty text in a
+    lesson, where the visitor looks for the difference, and if the models do not predict the same token.
+    """
+    outputs = [prediction_of(one, one.after) for one in compared]
+    if len(outputs) < 2 or state.lesson or state.hides_answer:
+        return ""
+    known = [output for output in outputs if output is not None]
+    first = known[0] if len(known) == len(outputs) else None
+    token = "" if first is None else first.names[first.target if first.target >= 0 else first.top()[0]]
+    if first is None or any((output.row, output.position) != (first.row, first.position) or token not in output.names
+                            for output in known):
+        return ""
+    values = {one.lab.name: float(output.distribution[output.names.index(token)])
+              for one, output in zip(compared, known, strict=True)}
+    most, least = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    points = 100 * (values[most] - values[least])
+    shown = {"token": token.strip() or repr(token), "most": model_label(most), "least": model_label(least),
+             "high": _percent(values[most]), "low": _percent(values[least]), "points": points}
+    if points < 1:
+        return _("No difference: all models give “{token}” the same probability within 1 point ({high}).", **shown)
+    if first.target >= 0:
+        return _("Right token “{token}”: its probability is highest with {most} ({high}) and lowest with {least} "
+                 "({low}), {points:.1f} points apart.", **shown)
+    return _("“{token}”, the prediction of the first model: its probability is highest with {most} ({high}) and lowest "
+             "with {least} ({low}), {points:.1f} points apart.", **shown)
+
+
+def _percent(value: float) -> str:
+    """Returns a probability as in the table: 0% and 100% only for exact values."""
+    return "<0.1%" if 0 < value < 0.001 else ">99.9%" if 0.999 < value < 1 else f"{100 * value:.1f}%"
 
 
 def where(one: Compared) -> str:

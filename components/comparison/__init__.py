@@ -51,14 +51,15 @@ class Row(TypedDict):
 
 
 @component("comparison")
-def comparison(*, key: str, rows: Sequence[Row], heading: str, changed: bool) -> Content:
+def comparison(*, key: str, rows: Sequence[Row], heading: str, takeaway: str, changed: bool) -> Content:
     """Displays the table.
 
     Args:
         key: key of the mount.
         rows: the results, one row per model.
         heading: title of the predictions, like `Next token after “time”`; empty without predictions.
+        takeaway: one sentence about the difference between the rows, above the table; empty for none.
         changed: False for the empty plan; each cell then has one value and no comparison.
     """
-    header = {"rows": [dict(row) for row in rows], "heading": heading, "changed": bool(changed)}
+    header = {"rows": [dict(row) for row in rows], "heading": heading, "takeaway": takeaway, "changed": bool(changed)}
     return header, {}

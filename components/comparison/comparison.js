@@ -5,18 +5,21 @@ import { formatNumber, formatPercent, tokenText, truncate } from '../core/format
 import { dashAttributes, marker, seriesColour } from '../core/picture/marks.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make } from '../widgets/dom.js';
+import { make, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
 const SAMPLE = [30, 14]; // width and height in px of a model's line and marker, as in charts
 
 function create(state) {
   const table = make('table', { className: 'values' });
-  state.root.append(table);
-  return { table, numbers: table };
+  const takeaway = make('p', { className: 'takeaway', attributes: { role: 'status' } });
+  state.root.append(takeaway, table);
+  return { takeaway, table, numbers: table };
 }
 
-function update(state, { rows, heading, changed }) {
+function update(state, { rows, heading, takeaway, changed }) {
+  setText(state.takeaway, takeaway);
+  state.takeaway.hidden = !takeaway;
   const several = rows.length > 1;
   const heads = [
     _('Model'),

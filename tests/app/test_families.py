@@ -64,6 +64,64 @@ def test_compare_shows_each_model_with_its_own_numbers():
     assert maps[0][0]["rows"] == maps[1][0]["rows"]  # both maps have the same row labels
 
 
+def takeaway_of(**link: str) -> str:
+    ((shown, _),) = sent(opened("compare", **link), "comparison")
+    return shown["takeaway"]
+
+
+def test_one_sentence_says_which_model_gives_the_right_token_more():
+    text, names = "x=1; x=7; y=3; x=?", ("assignment-softmax", "assignment-random")
+    outputs = [models.run(models.load(name), text).output for name in names]
+    softmax, random = (float(its.distribution[its.target]) for its in outputs)
+    assert softmax - random > 0.01
+    sentence = takeaway_of(text=text, model=names[0], **{"with": names[1]})
+    assert f"“{outputs[0].names[outputs[0].target]}”" in sentence and f"{100 * (softmax - random):.1f} points" in sentence
+    assert sentence.index("highest with softmax") < sentence.index("lowest with random")
+    # under a plan: its probabilities
+    pruned = takeaway_of(text=text, model=names[0], plan="self-0.0~3g0", **{"with": names[1]})
+    changed = models.run(models.load(names[0]), text, models.HeadPlan.parse("self-0.0~3g0")).output
+    assert pruned != sentence and f"{100 * float(changed.distribution[changed.target]):.1f}%" in pruned
+
+
+def test_without_a_right_token_the_sentence_is_about_the_prediction_of_the_first_model():
+    names = ("stories-softmax", "stories-selective")
+    text = "Once upon a time there was a little"
+    first, second = (models.run(models.load(name), text).output for name in names)
+    token = first.names[first.order[0]]
+    points = 100 * abs(float(first.distribution[first.order[0]]) - float(second.distribution[second.names.index(token)]))
+    sentence = takeaway_of(text=text, model=names[0], **{"with": names[1]})
+    assert sentence.startswith(f"“{token.strip()}”")
+    assert f"{points:.1f} points apart" in sentence if points >= 1 else "No difference" in sentence
+
+
+def test_under_one_point_there_is_no_difference_and_in_a_lesson_no_sentence():
+    assert takeaway_of(text="x=7; x=?", **PAIR).startswith("No difference: all models give “7”")
+    assert takeaway_of(model="assignment-softmax", text="x=7; x=?") == ""  # one model alone
+    assert takeaway_of(text="x=7; x=?", lesson="roles.1", **PAIR) == ""
+
+
+def test_the_compared_models_are_grouped_as_in_the_choice_of_a_model():
+    app = opened("compare", model="stories-softmax", **{"with": "stories-selective"})
+    groups = {pills.label: pills for pills in app.button_group}
+    family = set(catalogue.family("stories-softmax")) - {"stories-softmax"}
+    shown = {source: groups[source].options for source in groups if source != "Chart"}
+    assert len(shown) == 6 and sum(map(len, shown.values())) == len(family)
+    assert "selective, memory loss" in " ".join(shown["Leviathan et al. 2024"]).replace("\\", "")
+    assert groups["Leviathan et al. 2024"].value == ["stories-selective"]
+    assert groups["Tay et al. 2020"].value == []
+
+
+def test_a_choice_in_one_group_keeps_the_choices_in_others(monkeypatch):
+    history = History(LabState("stories-softmax", compared=("stories-log-n", "stories-dense")))
+    monkeypatch.setattr("app.state.handlers.events.history", lambda: history)
+    monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: ["stories-selective"])
+    on_compared("compared-4", ["stories-selective", "stories-selective-512"])
+    assert history.present.compared == ("stories-log-n", "stories-dense", "stories-selective")
+    monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: ["no such model", "stories-gated"])
+    on_compared("compared-4", ["stories-selective", "stories-selective-512"])  # forged: models of another group
+    assert history.present.compared == ("stories-log-n", "stories-dense")
+
+
 def test_a_plan_and_a_selection_hold_for_all():
     app = opened("compare", plan="self-1.2c-1.0g0", at="1.2", **PAIR)
     for header, _ in sent(app, "heads"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.markdown import literal, plain
@@ -27,13 +29,39 @@ def choose(first: str) -> None:
     if not others:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
         return
-    compared = session.history().present.compared
+    state = session.history().present
+    compared = state.compared
     label = _("Compare {model} with up to {most} models:", model=literal(model_label(first)), most=MAX_COMPARED) \
         if len(compared) < MAX_COMPARED else \
         _("Compare {model} with these models; one more takes the place of {other}:", model=literal(model_label(first)),
           other=literal(model_label(compared[0])))
-    st.pills(label, others, selection_mode="multi", key=session.COMPARED,
-             format_func=lambda name: literal(model_label(name)), on_change=events.on_compared)
+    if state.lesson or state.teach:  # in one line, because the screen of a lesson has no room for groups
+        _group(0, label, others, compared)
+        return
+    st.caption(label)
+    with st.container(horizontal=True, vertical_alignment="center", key=session.COMPARED):
+        for index, (source, names) in enumerate(by_source(others).items()):
+            _group(index, source, names, compared)
+
+
+def _group(index: int, label: str, names: list[str], compared: Sequence[str]) -> None:
+    key = f"{session.COMPARED}-{index}"
+    st.session_state[key] = [name for name in names if name in compared]
+    st.pills(label, names, selection_mode="multi", key=key, on_change=events.on_compared, args=(key, names),
+             format_func=lambda name: literal(model_label(name)))
+
+
+def by_source(names: Sequence[str]) -> dict[str, list[str]]:
+    """Groups models of one task by the source of their attention type, as in the dialog that chooses a model.
+
+    Args:
+        names: names of models of one task.
+
+    Returns:
+        Source, like `Tay et al. 2020` -> names of its models; both in the order of the dialog.
+    """
+    return {group["source"]: [model["name"] for model in group["models"]]
+            for task in choosing.groups(choosing.entries(names)) for group in task["groups"]}
 
 
 def offer(first: str) -> None:

@@ -6,6 +6,7 @@ Handlers check every value, because a forged message can contain anything.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -155,10 +156,18 @@ def on_example() -> None:
 
 
 @session.exclusive
-def on_compared() -> None:
+def on_compared(key: str = session.COMPARED, offered: Sequence[str] | None = None) -> None:
+    """Compares the models that are chosen in one widget; the choice in other widgets stays.
+
+    Args:
+        key: key of the widget.
+        offered: the widget's models; default: the family of the page's model.
+    """
     present = history().present
     family = catalogue.family(present.model)
-    chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
+    here = family if offered is None else offered
+    chosen = [name for name in widget(key, list, present.compared) if name in family and name in here]
+    chosen += [name for name in present.compared if name not in here]
     # the models in the order in which they were chosen, because a fourth model replaces the first one
     order = [name for name in present.compared if name in chosen]
     order += [name for name in chosen if name not in order]
