@@ -78,7 +78,8 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
     models = _read_all(reading, state)
     compared = _readable(models)
     components = [comparison.part(key="comparison", rows=[row(name, one, compared) for name, one in models.items()],
-                                  heading=prediction_title(compared), takeaway=takeaway(compared, state), changed=bool(state.plan))]
+                                  heading=prediction_title(compared), takeaway=takeaway(compared, state),
+                                  changed=bool(state.plan))]
     for index, one in enumerate(compared):
         components.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0,
                                           led=False))

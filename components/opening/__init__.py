@@ -72,8 +72,8 @@ class Words(TypedDict):
 
 
 @component("opening")
-def opening(*, key: str, words: Words, tokens: Sequence[Token], links: Sequence[Link], bars: Sequence[Bar], answer_now: str,
-            is_right: bool, changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
+def opening(*, key: str, words: Words, tokens: Sequence[Token], links: Sequence[Link], bars: Sequence[Bar],
+            answer_now: str, is_right: bool, changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
     """Displays the experiment. Bars and answer are animated from their former to their present values.
 
     Args:
@@ -89,5 +89,6 @@ def opening(*, key: str, words: Words, tokens: Sequence[Token], links: Sequence[
         on_event: called with {type: plan, plan}, {type: lesson}, {type: lab} or {type: skip}, each with `sequence`.
     """
     header: dict[str, Any] = {"words": words, "tokens": list(tokens), "links": list(links), "bars": list(bars),
-                              "answer": answer_now, "right": bool(is_right), "changed": bool(changed), "choices": list(choices)}
+                              "answer": answer_now, "right": bool(is_right), "changed": bool(changed),
+                              "choices": list(choices)}
     return header, {}

@@ -75,7 +75,8 @@ def test_one_sentence_says_which_model_gives_the_right_token_more():
     softmax, random = (float(its.distribution[its.target]) for its in outputs)
     assert softmax - random > 0.01
     sentence = takeaway_of(text=text, model=names[0], **{"with": names[1]})
-    assert f"“{outputs[0].names[outputs[0].target]}”" in sentence and f"{100 * (softmax - random):.1f} points" in sentence
+    assert f"“{outputs[0].names[outputs[0].target]}”" in sentence
+    assert f"{100 * (softmax - random):.1f} points" in sentence
     assert sentence.index("highest with softmax") < sentence.index("lowest with random")
     # under a plan: its probabilities
     pruned = takeaway_of(text=text, model=names[0], plan="self-0.0~3g0", **{"with": names[1]})
@@ -88,7 +89,7 @@ def test_without_a_right_token_the_sentence_is_about_the_prediction_of_the_first
     text = "Once upon a time there was a little"
     first, second = (models.run(models.load(name), text).output for name in names)
     token = first.names[first.order[0]]
-    points = 100 * abs(float(first.distribution[first.order[0]]) - float(second.distribution[second.names.index(token)]))
+    points = 100 * abs(first.distribution[first.order[0]] - second.distribution[second.names.index(token)])
     sentence = takeaway_of(text=text, model=names[0], **{"with": names[1]})
     assert sentence.startswith(f"“{token.strip()}”")
     assert f"{points:.1f} points apart" in sentence if points >= 1 else "No difference" in sentence

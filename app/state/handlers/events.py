@@ -157,7 +157,7 @@ def on_example() -> None:
 
 @session.exclusive
 def on_compared(key: str = session.COMPARED, offered: Sequence[str] | None = None) -> None:
-    """Compares the models that are chosen in one widget; the choice in other widgets stays.
+    """Compares the models that are chosen in one widget, and those that were chosen in other widgets.
 
     Args:
         key: key of the widget.

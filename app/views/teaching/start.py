@@ -44,7 +44,8 @@ def _draw() -> None:
     assert old is not None and new is not None  # the text ends with a question, so there is a prediction
     is_right = new.labels[0] == new.names[new.target]
     opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, before, after, state.plan),
-            links=links(lab, before, after, state.plan), bars=bars(before.tokens, old, new), answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
+            links=links(lab, before, after, state.plan), bars=bars(before.tokens, old, new),
+            answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
             choices=choices(state.plan), on_event=lesson_events.on_start)
 
 
@@ -120,6 +121,7 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
         reason = _("x was set to 1, then to 7: the right answer is 7.")
         following = ""
     purpose = _("See what each attention head of a small Transformer does, and what changes when you switch it off.")
-    return {"purpose": purpose, "title": _("What is the value of x?"), "verdict": verdict, "looks": looks, "head": head, "reason": reason,
+    return {"purpose": purpose, "title": _("What is the value of x?"), "verdict": verdict, "looks": looks,
+            "head": head, "reason": reason,
             "question": _("A small Transformer reads this line and predicts the value of x at its end."),
             "next": following}
