@@ -30,7 +30,12 @@ function create(state) {
   const [above, below] = [drawing(_('Layer 2')), drawing(_('Layer 1'))];
   const line = part('div', 'line', { role: 'list', 'aria-label': _('What the model reads') });
   const looks = part('p', 'looks');
-  const picture = make('div', { className: 'picture' }, make('div', { className: 'attention' }, above, line, below), looks);
+  const picture = make(
+    'div',
+    { className: 'picture' },
+    make('div', { className: 'attention' }, above, line, below),
+    looks,
+  );
   const says = make('span', { className: 'says', textContent: _('The model answers') });
   const digit = part('span', 'digit');
   const verdict = part('span', 'verdict');
@@ -60,7 +65,20 @@ function create(state) {
     button('skip', _('Or start with a story'), act('skip')),
   );
   state.root.append(
-    make('section', { className: 'opening' }, purpose, title, question, picture, result, next, choices, measured, head, ways),
+    make(
+      'section',
+      { className: 'opening' },
+      purpose,
+      title,
+      question,
+      picture,
+      result,
+      next,
+      choices,
+      measured,
+      head,
+      ways,
+    ),
   );
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
@@ -70,7 +88,25 @@ function create(state) {
   });
   const sizes = new ResizeObserver(() => state.data && drawArcs(state, state.data));
   sizes.observe(line);
-  return { purpose, title, question, above, below, line, looks, digit, verdict, reason, result, bars, head, choices, next, ways, sizes };
+  return {
+    purpose,
+    title,
+    question,
+    above,
+    below,
+    line,
+    looks,
+    digit,
+    verdict,
+    reason,
+    result,
+    bars,
+    head,
+    choices,
+    next,
+    ways,
+    sizes,
+  };
 }
 
 function update(state, data) {
