@@ -22,8 +22,8 @@ from models.labs.foreign import is_foreign
 from models.messages import message
 
 # Keys of Streamlit's widgets.
-EXAMPLE, COMPARED, MEMORY, CLAIM, PART = "example", "compared", "memory", "claim", "part"
-SECTION = "section-{group}"  # group: a key of SECTION_GROUPS, or `all`
+EXAMPLE, COMPARED, MEMORY, CLAIM, PART, SECTION = (
+    "example", "compared", "memory", "claim", "part", "section")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, CHANGE, SEARCH = "wanted heads", "whole text", "bound", "change of heads", "search"
 ORDER, SCOPE, TERM = "order", "scope", "term"

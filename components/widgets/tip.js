@@ -1,7 +1,7 @@
 // Tips: explanations of a control or a label from the glossary (assets/glossary.json). The page has one bubble, in the
 // browser's top layer, where no container clips the bubble.
 
-import { tipPosition } from '../core/attention/layout.js';
+import { optionTipPosition, tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
 import { appElement, keyedElement } from '../runtime/streamlit.js';
@@ -11,6 +11,8 @@ const REST = 400; // ms that the pointer must rest on an element before its tip 
 const GRACE = 150; // ms within which the pointer can move from the element to the tip
 const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
 const WORD_JOINER = '\u2060'; // in names that Python protects from Markdown (app/markdown.py)
+const OPTION = '[role="option"]'; // an option of a list, which Streamlit puts at the end of the page
+const OPEN = '[role="combobox"][aria-expanded="true"]'; // the widget whose list is open
 const HOLD = 500; // ms of a long touch on a control, which opens the tip; a short touch presses the control
 
 let bubble = null;
@@ -49,7 +51,8 @@ function show(element, text) {
 
 /** Places the bubble beside its element. */
 function place() {
-  const { left, top } = tipPosition(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
+  const position = owner.matches(OPTION) ? optionTipPosition : tipPosition;
+  const { left, top } = position(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
     width: document.documentElement.clientWidth,
     height: document.documentElement.clientHeight,
   });
@@ -112,8 +115,9 @@ const WIDGETS = {
 // Streamlit widgets whose options have a tip each: the start of the key -> function that returns the tip of an option.
 const OPTIONS = { section: termText };
 
-/** Returns the explanation of the term with this name in the visitor's language; empty if there is none. */
-function termText(name) {
+/** Returns the explanation of the term in an option's name, which can follow the name of a group; empty if none. */
+function termText(option) {
+  const name = option.split(/: |：/).at(-1);
   const key = Object.keys(pageData.glossary).find(each => _(pageData.glossary[each][0]) === name);
   return key ? glossaryText(key) : '';
 }
@@ -125,13 +129,15 @@ export function addOptionTips(widgetKey, textOf) {
 
 /** Returns [element with the tip, text of the tip] of a Streamlit widget or of one of its options; null without tip. */
 function widgetOf(target) {
-  const [widget, key] = keyedElement(target) ?? [];
+  const listed = target.closest(OPTION);
+  const [widget, key] = keyedElement(listed ? (document.querySelector(OPEN) ?? listed) : target) ?? [];
   if (!widget) return null;
-  const option = target.closest('button');
-  const textOf = option && OPTIONS[key.split('-')[0]];
-  const text = textOf ? textOf(option.textContent.replaceAll(WORD_JOINER, '')) : '';
-  if (text) return [option, text];
-  return Object.hasOwn(WIDGETS, key) ? [widget, glossaryText(WIDGETS[key])] : null;
+  const textOf = OPTIONS[key.split('-')[0]];
+  const option = listed ?? target.closest('button');
+  const name = option?.textContent || widget.querySelector('input')?.value; // a closed list has the tip of its value
+  const text = textOf && name ? textOf(name.replaceAll(WORD_JOINER, '')) : '';
+  if (text) return [name === option?.textContent ? option : widget, text];
+  return !listed && Object.hasOwn(WIDGETS, key) ? [widget, glossaryText(WIDGETS[key])] : null;
 }
 
 function onWidget(event) {

@@ -8,19 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from app.markdown import literal
-from app.panels.page.sections import ALL
 from app.panels.prompt import picture
 from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.history import History
-from app.state.lab_state import SECTION_GROUPS, LabState
+from app.state.lab_state import LabState
 from app.views import yours
 from models.generate.sampling import Sampling
 from tests.app.visitors import visiting
@@ -33,7 +31,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared,
-    **{session.SECTION.format(group=group): partial(events.on_section, group) for group in (*SECTION_GROUPS, ALL)},
+    session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 from app.panels.writing import forgetting
-from app.state.lab_state import SECTION_GROUPS
 from figures.curves.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step
@@ -105,8 +104,7 @@ def test_a_memory_is_written_with_at_once():
 
 def test_no_two_controls_have_one_name():
     app = opened(model="stories-selective")
-    sections = [name for group in SECTION_GROUPS for name in app.button_group(key=f"section-{group}").options]
-    names = [*(box.label for box in app.selectbox), *sections]
+    names = [*(box.label for box in app.selectbox), *app.selectbox(key="section").options]
     assert len(names) == len(set(names))
 
 
@@ -119,7 +117,7 @@ def test_measured_budgets_can_be_chosen(measurements):
 
 def test_the_curve(measurements):
     app = opened(model="stories-selective")
-    app.button_group(key="section-experiment").set_value("memory").run()
+    app.selectbox(key="section").set_value("memory").run()
     assert not app.exception
     text = " ".join(markdown.value for markdown in app.markdown)
     assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in text
@@ -146,7 +144,7 @@ def test_the_curves_points():
 def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
     app = opened(model="stories-selective")
-    app.button_group(key="section-experiment").set_value("memory").run()
+    app.selectbox(key="section").set_value("memory").run()
     assert not app.exception
     assert any("Not measured yet" in caption.value for caption in app.caption)
 
@@ -154,9 +152,9 @@ def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
 def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
     app.selectbox(key="memory").set_value("Keep 8 tokens per layer while writing").run()
-    app.button_group(key="section-experiment").set_value("memory").run()
+    app.selectbox(key="section").set_value("memory").run()
     app.session_state["visit"].history.go_to_model("stories-softmax")
     app.run()
     assert not app.exception
     assert "memory" not in [box.key for box in app.selectbox]
-    assert "Forgetting" not in app.button_group(key="section-experiment").options
+    assert "Experiment: Forgetting" not in app.selectbox(key="section").options

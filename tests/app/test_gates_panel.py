@@ -102,5 +102,5 @@ def test_models_without_gates_offer_none():
     app.query_params["open"] = "gates"
     app.run()
     assert not app.exception
-    assert "Gates" not in app.button_group(key="section-see").options
+    assert "See: Gates" not in app.selectbox(key="section").options
     assert not gates.offered(run(make_lab("softmax"), TEXT))

@@ -256,19 +256,24 @@ def test_the_way_of_drawing_is_set_behind_a_button():
 @pytest.mark.parametrize("section", ["entropy", "card"])
 def test_sections_below(section):
     app = opened(model="stories-selective", plan="scale-logn64")
-    app.button_group(key="section-see").set_value(section).run()
+    app.selectbox(key="section").set_value(section).run()
     assert not app.exception
     link = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert link["open"] == section
-    assert opened(**link).button_group(key="section-see").value == section
+    assert opened(**link).selectbox(key="section").value == section
 
 
-def test_every_section_is_in_one_group_and_links_choose_it_there():
+def test_every_section_is_in_one_group_and_links_choose_it():
     assert sorted(itertools.chain(*SECTION_GROUPS.values())) == sorted([HEAD, *SECTIONS])
     for name in SECTIONS:
         app = opened(model="stories-gated" if name == "gates" else "stories-selective", open=name)
-        chosen = {group: app.button_group(key=f"section-{group}").value for group in SECTION_GROUPS}
-        assert chosen == {group: name if name in names else None for group, names in SECTION_GROUPS.items()}
+        assert app.selectbox(key="section").value == name
+
+
+def test_the_list_of_sections_names_the_group_of_each():
+    options = opened(model="stories-selective").selectbox(key="section").options
+    assert options[:2] == ["See: Head", "See: Zoom"]
+    assert [option.split(": ")[0] for option in options] == ["See"] * 5 + ["Explain"] * 3 + ["Experiment"] * 3
 
 
 def test_going_back_brings_the_whole_text_back(monkeypatch):

@@ -44,7 +44,7 @@ def test_the_selected_head_under_the_plan(name: str):
     plan = models.HeadPlan().constant("self", 1, 2)
     app = opened(model=name, open="zoom", text=TYPED, at="1.2", plan=str(plan))
     assert not app.exception
-    assert app.button_group(key="section-see").value == "zoom"
+    assert app.selectbox(key="section").value == "zoom"
     weights = models.run(models.load(name), TYPED, plan).weights["self"][1, 2]
     (chart,) = charts(app)
     assert (values(chart) == weights.astype(numpy.float64)).all()

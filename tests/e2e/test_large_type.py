@@ -258,7 +258,7 @@ def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[...
     choice.click()
     page.wait_for_function("new URLSearchParams(location.search).get('teach') === '1'")
     expect(page.locator("html[data-large]")).to_have_count(1)
-    expect(page.locator(".st-key-sections input")).to_be_visible()  # one line instead of the names of all sections
+    expect(page.locator(".st-key-sections input")).to_be_visible()
     assert letter.evaluate(large) >= 1.4 * usual
     page.get_by_role("link", name="Compare").click()
     page.get_by_role("table").first.wait_for()
@@ -277,7 +277,7 @@ def test_a_section_is_chosen_in_large_type(visit: Callable[..., Page]):
     page.get_by_role("option", name="By layer").click()
     page.wait_for_function("location.search.includes('open=layers')")
     page.locator('[data-part="lens"]').wait_for()
-    expect(page.locator(".st-key-sections input")).to_have_value("By layer")
+    expect(page.locator(".st-key-sections input")).to_have_value("Explain: By layer")
 
 
 def test_large_type_stays_when_a_lesson_is_left(visit: Callable[..., Page]):

@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 from app import texts
 from app.panels.answer.writers import head_name
 from app.panels.choice.labels import model_label
-from app.state.lab_state import SECTIONS
+from app.panels.page.sections import name_of
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
 from app.state.pages.selection import Selection
@@ -110,7 +110,7 @@ def do(page: Page, step: Step) -> None:
         page.get_by_role("tab", name=_("Mask F")).click()
     if "open" in what:
         page.locator(".st-key-sections input").click()
-        page.get_by_role("option", name=_(SECTIONS[what["open"]]), exact=True).click()
+        page.get_by_role("option", name=name_of(what["open"]), exact=True).click()
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
             page.get_by_test_id("stButtonGroup").get_by_role("button", name=model_label(name), exact=True).click()

@@ -1,4 +1,4 @@
-"""The sections of Explore in three named groups, and the tips of sections and of compared models.
+"""The list of Explore's sections, and the tips of sections and of compared models.
 
     pytest tests/e2e/test_sections.py
 """
@@ -12,8 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app import texts
 from app.panels.choice.labels import model_label
-from app.state.lab_state import SECTION_GROUPS, SECTIONS
-from app.texts import _
+from app.panels.page.sections import name_of
 from models import catalogue
 from tests.e2e.app_page import query
 
@@ -23,86 +22,90 @@ EXPLORE = {"page": "explore", "model": "stories-selective"}
 SIZES = [(390, 844), (1024, 768), (1280, 800), (1920, 1080)]
 
 
-def section(page: Page, key: str) -> Locator:
-    return page.get_by_role("radio", name=_(SECTIONS.get(key, "Head")), exact=True)
+def chosen_section(page: Page) -> Locator:
+    """Returns the closed list, whose value is the section on the page."""
+    return page.locator(".st-key-sections input")
 
 
-def test_one_of_three_groups_has_the_chosen_section(visit: Callable[..., Page]):
+def open_section(page: Page, key: str) -> None:
+    """Chooses a section in the list."""
+    chosen_section(page).scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # a list that opens while the page scrolls would close again
+    chosen_section(page).click()
+    page.get_by_role("option", name=name_of(key), exact=True).click()
+
+
+def test_the_list_has_the_section_of_the_link_and_of_the_last_choice(visit: Callable[..., Page]):
     page = visit(**EXPLORE, open="memory")
-    groups = page.locator(".st-key-sections").get_by_role("radiogroup")
-    expect(groups).to_have_count(len(SECTION_GROUPS))
-    chosen = page.locator(".st-key-sections [role='radio'][aria-checked='true']")
-    expect(chosen).to_have_text("Forgetting")
+    expect(chosen_section(page)).to_have_value("Experiment: Forgetting")
     for key in ("layers", "entropy", "head", "pair"):
-        section(page, key).click()
-        expect(chosen).to_have_count(1)
-        expect(chosen).to_have_text(section(page, key).inner_text())
+        open_section(page, key)
+        expect(chosen_section(page)).to_have_value(name_of(key))
         page.wait_for_function("key => (new URLSearchParams(location.search).get('open') ?? 'head') === key", arg=key)
     page.go_back()
-    expect(chosen).to_have_text("Forgetting")
+    expect(chosen_section(page)).to_have_value("Experiment: Forgetting")
 
 
-def test_tab_reaches_the_groups_and_arrows_their_sections(visit: Callable[..., Page]):
+def test_a_section_is_chosen_with_the_keyboard(visit: Callable[..., Page]):
     page = visit(**EXPLORE)
-    section(page, "head").focus()
-    page.keyboard.press("ArrowRight")
-    expect(section(page, "zoom")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(section(page, "layers")).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    expect(section(page, "writers")).to_be_focused()
-    expect(page.get_by_role("tooltip")).to_contain_text(texts.glossary()["contributions"][1])
+    chosen_section(page).focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option")).to_have_count(11)
+    for _step in range(5):
+        page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Contributions to the answer")).to_be_visible()
     assert query(page)["open"] == "writers"
 
 
+def test_each_section_in_the_list_has_a_tip_beside_the_list(visit: Callable[..., Page]):
+    page = visit(**EXPLORE)
+    chosen_section(page).click()
+    option = page.get_by_role("option", name="Explain: Contributions", exact=True)
+    option.hover()
+    tip = page.locator(".attention-lab-tip")  # an open list hides the rest of the page from screen readers
+    expect(tip).to_contain_text(texts.glossary()["contributions"][1])
+    option_box, tip_box = option.bounding_box(), tip.bounding_box()
+    assert option_box and tip_box and tip_box["x"] >= option_box["x"] + option_box["width"]
+    option.click()
+    expect(page.get_by_role("heading", name="Contributions to the answer")).to_be_visible()
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_every_section_is_whole_on_the_screen(visit: Callable[..., Page], size: tuple[int, int], language: str):
+def test_the_choice_of_the_section_is_one_short_line(visit: Callable[..., Page], size: tuple[int, int], language: str):
     page = visit(**EXPLORE, open="card", lang=language)
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    options = page.locator(".st-key-sections").get_by_role("radio")
+    expect(chosen_section(page)).to_have_value("See: Model card" if language == "en" else "观察：模型卡片")
+    place = page.locator(".st-key-sections").bounding_box()
+    assert place and place["height"] <= 45 and place["width"] <= 340
+    chosen_section(page).scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    chosen_section(page).click()
+    options = page.get_by_role("option")
     expect(options).to_have_count(11)
-    column = page.locator(".st-key-sections").bounding_box()
-    assert column and column["height"] <= (165 if size[0] == 390 else 100)
-    for option in options.all():
-        box = option.bounding_box()
-        assert box and box["x"] >= column["x"] and box["x"] + box["width"] <= column["x"] + column["width"] + 1
+    if size[0] > 390:
+        for option in (options.first, options.last):  # without scrolling in the list
+            expect(option).to_be_in_viewport(ratio=1)
 
 
-def test_a_choice_does_not_move_the_sections(visit: Callable[..., Page]):
+def test_a_choice_does_not_move_the_list(visit: Callable[..., Page]):
     page = visit(**EXPLORE)
     before = page.locator(".st-key-sections").bounding_box()
     for key in ("layers", "pair", "card"):
-        section(page, key).click()
-        expect(section(page, key)).to_be_checked()
+        open_section(page, key)
+        expect(chosen_section(page)).to_have_value(name_of(key))
         assert page.locator(".st-key-sections").bounding_box() == before
 
 
 @pytest.mark.parametrize(("teach", "phone"), [("0", False), ("0", True), ("1", False)])
-def test_a_lesson_has_one_list_of_all_sections(visit: Callable[..., Page], teach: str, phone: bool):
+def test_a_lesson_has_the_same_list(visit: Callable[..., Page], teach: str, phone: bool):
     page = visit(lesson="writers.1", teach=teach, phone=phone)
-    rows = page.locator(".st-key-sections").get_by_role("radiogroup")
-    choice = page.locator(".st-key-sections input")
-    expect(choice).to_have_value("Head")
-    expect(rows).to_have_count(0)
-    choice.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)  # a list that opens while the page scrolls would close again
-    choice.click()
-    options = page.get_by_role("option")
-    expect(options).to_have_count(10)
-    options.get_by_text("By layer", exact=True).click()
+    expect(chosen_section(page)).to_have_value("See: Head")
+    open_section(page, "layers")
     page.wait_for_function("location.search.includes('open=layers')")
     page.locator('[data-part="lens"]').wait_for()
-    expect(choice).to_have_value("By layer")
-
-
-def test_the_sections_are_in_rows_again_outside_lessons(visit: Callable[..., Page]):
-    page = visit(lesson="writers.1")
-    expect(page.locator(".st-key-sections input")).to_be_visible()
-    page.get_by_role("button", name="Leave").click()
-    expect(page.locator(".st-key-sections").get_by_role("radiogroup")).to_have_count(len(SECTION_GROUPS))
+    expect(chosen_section(page)).to_have_value("Explain: By layer")
 
 
 def test_each_compared_model_is_explained(visit: Callable[..., Page]):

@@ -26,7 +26,6 @@ from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
 GROUPS = {"see": N_("See"), "explain": N_("Explain"), "experiment": N_("Experiment")}
-ALL = "all"  # in place of a group: all sections in one list
 LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
         "why": why.part}  # sections that the events route can update
 
@@ -54,10 +53,9 @@ def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
 
 
 def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
-    """Displays the choice of the section: one row per group, so that a newcomer sees what can be done.
+    """Displays the choice of the section: one list, in which each section follows the name of its group.
 
-    Inside a lesson and in large type, the choice is one list of all sections: beside the lesson's text or in large
-    letters, the names of all sections would fill the screen.
+    The list is closed, so that the words of the map are near the top of the screen.
 
     Args:
         lab: the page's model.
@@ -72,25 +70,21 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        if state.teach or state.lesson is not None:
-            key = session.SECTION.format(group=ALL)
-            st.session_state[key] = section or HEAD
-            st.selectbox(_("Panel"), [name for names in SECTION_GROUPS.values() for name in names if name in offered],
-                         format_func=_name_of, key=key, on_change=events.on_section, args=(ALL,),
-                         label_visibility="collapsed", filter_mode=None)
-            return section
-        for group, names in SECTION_GROUPS.items():
-            key = session.SECTION.format(group=group)
-            members = [name for name in names if name in offered]
-            st.session_state[key] = (section or HEAD) if (section or HEAD) in members else None
-            if members:  # style.css sets the name of the group before its sections
-                st.segmented_control(_(GROUPS[group]), members, format_func=_name_of, key=key,
-                                     on_change=events.on_section, args=(group,), required=True)
+        st.session_state[session.SECTION] = section or HEAD
+        st.selectbox(_("Panel"), [name for names in SECTION_GROUPS.values() for name in names if name in offered],
+                     format_func=name_of, key=session.SECTION, on_change=events.on_section,
+                     label_visibility="collapsed", filter_mode=None)
     return section
 
 
-def _name_of(section: str) -> str:
-    return _(NAMES[section])
+def name_of(section: str) -> str:
+    """Returns the name of a section in the list, after the name of its group.
+
+    Args:
+        section: a key of NAMES.
+    """
+    group = next(group for group, names in SECTION_GROUPS.items() if section in names)
+    return _("{group}: {section}", group=_(GROUPS[group]), section=_(NAMES[section]))
 
 
 def part(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part | None:

@@ -196,13 +196,9 @@ def on_length(event: dict[str, Any]) -> None:
 
 
 @session.exclusive
-def on_section(group: str) -> None:
-    """Handles the choice of the section that replaces the large map.
-
-    Args:
-        group: the end of the widget's key, see session.SECTION.
-    """
-    section = widget(session.SECTION.format(group=group), str)
+def on_section() -> None:
+    """Handles the choice of the section that replaces the large map."""
+    section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
 
