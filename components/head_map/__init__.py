@@ -19,7 +19,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              is_constant: bool = False, patched: bool = False, gate: float = 1.0, changed: bool = False,
              base: ndarray | None = None, causal: bool = True, has_sink: bool = False, is_distribution: bool = True,
              template: Sequence[int] = (), parts: Mapping[int, str] | None = None, model: str = "",
-             remarks: Sequence[str] = (), explains: bool = False, on_event: OnEvent | None = None) -> Content:
+             remarks: Sequence[str] = (), explains: bool = False,
+             compares: bool | None = None, on_event: OnEvent | None = None) -> Content:
     """Displays the attention map of a head. Rows of the matrix are queries, columns are keys.
 
     Args:
@@ -59,6 +60,8 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         model: title of the model, for downloads.
         remarks: sentences below the map; names of controls between asterisks become bold.
         explains: True if a click on a cell of the matrix opens the parts of its score.
+        compares: False to offer only the views `used` and `mask`, and no choice if the head has no mask: without a
+            change there is no second pattern to compare. None: all views in every case, above the note.
         on_event: called with {type: view, view, sequence} when another view is chosen. For `form`, `mean` and
             `shading`, the events have the same format. A click on a cell sends {type: cell, row, column, sequence}.
 
@@ -113,4 +116,6 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         header["parts"] = {str(place): raw for place, raw in parts.items()}
     if explains:
         header["explains"] = True
+    if compares is not None:
+        header["compares"] = compares
     return header, arrays

@@ -13,7 +13,7 @@ import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
 import { _, N_ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
+import { isTouch, make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { addTip } from '../widgets/tip.js';
 import { mapOffer, VIEWS } from './download.js';
@@ -30,10 +30,11 @@ const WEIGHTS = {
   difference: N_('Difference between constant and computed weights, {name}: move with the arrow keys'),
   change: N_('Change of the weights by the plan, {name}: move with the arrow keys'),
 };
+const ALWAYS = ['used', 'mask']; // views that an unchanged head has too
 const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
 
 /** Returns the description of the view, which is shown under the tabs. */
-const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
+const noteOf = (view, mean, { constant, gate, changed, base, used }, compares) => {
   if (mean !== 'head') return _('The pattern after your changes, averaged over several heads.');
   if (view === 'live') return _('The pattern that this head computes from your text.');
   if (view === 'constant') return _('The mean pattern over many texts, the same for every text.');
@@ -48,7 +49,7 @@ const noteOf = (view, mean, { constant, gate, changed, base, used }) => {
     });
   if (constant) return _('The pattern after your changes to this head.');
   if (changed && base !== used) return _('This head is unchanged, but your changes elsewhere change its pattern.');
-  return _('The current pattern. This head is unchanged, so the tab Computed shows the same.');
+  return compares ? _('The current pattern. This head is unchanged, so the tab Computed shows the same.') : '';
 };
 
 function create(state) {
@@ -122,13 +123,32 @@ function tabList(state, name, label) {
   return list;
 }
 
+function howTo(words) {
+  if (!words) return _('Rows are queries, columns are keys.');
+  return isTouch()
+    ? _('Tap a word to see which words it attends to.')
+    : _('Point at a word to see which words it attends to.');
+}
+
+/**
+ * Puts the note in the place of the tabs while these are hidden, and below the picture if they are shown: the tabs that
+ * come with the first change of a head move no word. A map that always has its tabs has the note under them.
+ */
+function placeNote({ note, tabs, panel }, { compares }) {
+  note.classList.toggle('instead', tabs.hidden);
+  const place = tabs.hidden || compares === undefined ? tabs : panel;
+  if (note.previousSibling !== place) place.after(note);
+}
+
 /** Returns the visitor's last choice of `name`, even if Python has not handled it yet. */
 const chosen = (state, name) => state.waiting().findLast(({ type }) => type === name)?.[name] ?? state.data[name];
 
 function update(state, data) {
   data.own ??= !data.columns; // in self-attention queries and keys are the same tokens
   if (data.own) data.columns = data.sink ? [...data.rows, _('sink')] : data.rows;
-  const views = availableViews(data);
+  // the tabs stay while one of them has the focus
+  const compares = data.compares !== false || state.tabs.matches(':focus-within');
+  const views = availableViews(data).filter(view => compares || ALWAYS.includes(view));
   const known = view => views.includes(view) && (view !== 'change' || data.base);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
   const isMean = form === 'words' && mean !== 'head'; // a mean is available only for the patterns after the plan
@@ -147,7 +167,9 @@ function update(state, data) {
     isMean ? _('The mean is computed from the patterns after your changes') : '',
   );
   const words = form === 'words';
-  setStarredText(state.note, noteOf(state.view, words ? mean : 'head', data));
+  state.tabs.hidden = views.length < 2;
+  setStarredText(state.note, noteOf(state.view, words ? mean : 'head', data, compares) || howTo(words));
+  placeNote(state, data);
   showRemarks(state.remarks, data.remarks);
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;

@@ -360,6 +360,13 @@ def test_large_type_offers_sections_only_in_steps_that_use_one():
     assert replace(taken, lesson=Place("roles", 3)).offers_sections
 
 
+def test_large_type_offers_other_views_only_in_steps_that_use_one():
+    def compares(**state: str) -> bool:
+        return sent(opened(lesson="gates.1", plan="self-3.3g0", **state), "head_map")[0]["compares"]
+
+    assert not compares(teach="1") and compares() and compares(teach="1", view="change")
+
+
 def test_only_the_next_lesson_has_a_filled_button():
     app = opened(page="lessons")
 

@@ -153,7 +153,8 @@ def test_scale_of_log_n(visit):
     page.get_by_label("Base length").fill("64")
     page.get_by_label("Base length").press("Enter")
     page.wait_for_function("location.search.includes('scale-logn64')")
-    page.get_by_text("Entropy", exact=True).click()
+    page.locator(".st-key-sections input").click()
+    page.get_by_role("option", name="See: Entropy").click()
     expect(page.get_by_text("Entropy against n")).to_be_visible()
 
 
@@ -188,7 +189,7 @@ def test_a_click_while_the_continuation_streams(visit):
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=60_000)
     text = page.get_by_text(re.compile(r"^…")).first.inner_text()
     assert len(text.split()) > 12
-    expect(page.get_by_text("Entropy", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-sections input")).to_have_value("See: Head")
 
 
 def test_what_is_written_does_not_push_the_page_about(visit):
@@ -264,8 +265,36 @@ def test_phone_width_shows_everything_without_sideways_scrolling(visit):
     assert all(box.bounding_box()["x"] + box.bounding_box()["width"] <= 390 for box in boxes)
 
 
+@pytest.mark.parametrize("state", [{"model": "stories-softmax"}, {"model": "stories-softmax", "lesson": "gates.1"},
+                                   {"model": "stories-selective"}], ids=["softmax", "lesson", "selective"])
+def test_the_first_change_brings_the_views_and_moves_no_word(visit, state):
+    page = visit(page="explore", **state)
+    views = page.get_by_role("tablist", name="View of the head")
+    mask = ["Mask F"] if state["model"] == "stories-selective" else []
+    expect(views.get_by_role("tab")).to_have_text(["Used", *mask] if mask else [])
+    word = page.locator(".word").first
+    word.wait_for()
+    top = word.bounding_box()["y"]
+    page.get_by_role("button", name="Prune", exact=True).click()
+    expect(views.get_by_role("tab")).to_have_text(["Used", "Computed", "Change", "Constant", "Difference", *mask])
+    assert abs(word.bounding_box()["y"] - top) <= 1
+    expect(page.get_by_text("This head is pruned: its output is multiplied by 0.")).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(views.get_by_role("tab")).to_have_count(len(["Used", *mask]) if mask else 0)
+
+
+def test_a_link_with_a_view_has_the_tabs(visit):
+    page = visit(page="explore", model="stories-softmax", view="difference")
+    used, difference = (page.get_by_role("tab", name=name, exact=True) for name in ("Used", "Difference"))
+    expect(difference).to_have_attribute("aria-selected", "true")
+    used.click()
+    expect(used).to_be_focused()  # the tabs stay while one of them has the focus
+    page.wait_for_function("!location.search.includes('view=')")
+    expect(difference).to_be_visible()
+
+
 def test_main_work_fits_one_screen(visit):
-    page = visit(**SELECTIVE)
+    page = visit(plan="self-1.1c", **SELECTIVE)
     for part in (page.get_by_role("grid"), page.get_by_role("slider", name="Gate"),
                  page.get_by_role("tab", name="Difference")):
         box = part.bounding_box()

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app import texts
+from app.state.lab_state import DEFAULT_MODEL
 from app.views.teaching import start
 from models import HeadPlan
 from tests.e2e.test_explore import cell, query, type_text
@@ -66,7 +67,7 @@ def test_a_link_opens_in_its_language(visit):
     expect(page.get_by_role("link", name="结果", exact=True)).to_have_attribute("aria-current", "page")
     expect(page).to_have_title("结果 · Attention Lab")
     page.get_by_role("link", name="探索", exact=True).click()
-    expect(page.get_by_role("tab", name="计算所得", exact=True)).to_be_visible()
+    expect(page.get_by_role("tab", name="实际使用", exact=True)).to_be_visible()
 
 
 def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: Browser, address: str):
@@ -83,7 +84,7 @@ def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: B
 
 
 def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
-    page = visit()
+    page = visit(model=DEFAULT_MODEL, plan="self-1.1c")
     tip = page.get_by_role("tooltip")
     page.get_by_role("button", name="Prune", exact=True).hover()
     expect(tip).to_contain_text(meaning("prune"))

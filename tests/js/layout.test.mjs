@@ -7,8 +7,8 @@ import {
   labelSize,
   mapLayout,
   mapStep,
-  tileSide,
   optionTipPosition,
+  tileSide,
   tipPosition,
 } from '../../components/core/attention/layout.js';
 

@@ -55,6 +55,9 @@ def grid_part(lab: Lab, state: LabState, trace: AnyTrace, key: str = "heads", ba
 def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key: str = "map") -> Part:
     """Returns the large attention map of the selected head.
 
+    On Explore the views of other patterns are offered once a head is changed or a link has chosen such a view, and
+    in the large type of a lesson only in the second case, because the step's words need the room.
+
     Args:
         lab: the model.
         state: the visitor's state.
@@ -69,11 +72,14 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     changed = before is not trace
     base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if changed else None
+    in_class = state.teach and state.lesson is not None
+    compares = (changed and not in_class) or state.view not in ("used", "mask")
     return head_map.part(
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed,
         remarks=[*remarks(lab, state), *mask_remarks(state, trace, layer)],
         explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
-        shading=state.shading, on_event=head_events.on_map,
+        shading=state.shading, compares=compares if state.page == FIRST_PAGE else None,
+        on_event=head_events.on_map,
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _output(trace, state)))
 
 
