@@ -128,6 +128,8 @@ function update(state, data) {
   setAttribute(state.rows, 'aria-label', title);
   state.rows.hidden = !predicts;
   state.pager.hidden = total < 2;
+  state.pager.parentNode.classList.toggle('single', total === 1 && Boolean(shown));
+  setAttribute(state.answer.lastChild, 'data-title', title);
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.back, 'aria-disabled', state.index <= 0);
@@ -144,6 +146,7 @@ function update(state, data) {
 }
 
 function showKey({ key }, { changed, hint }) {
+  key.classList.toggle('about', changed || !hint);
   const swatch = className => make('i', { className });
   key.replaceChildren(
     ...(changed

@@ -76,6 +76,19 @@ def test_the_buttons_of_a_step_and_their_effect_are_on_one_screen(place: str, si
         expect(element).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("size", PROJECTORS, ids=str)
+@pytest.mark.parametrize("place", ["gates.1", "gates.3", "constant.4"])
+def test_the_answer_and_three_rivals_are_on_the_screen_of_a_step(place: str, size: tuple[int, int], lang: str,
+                                                                 visit: Callable[..., Page]):
+    page = in_large_type(visit, Place.parse(place), size, lang)
+    effect = page.locator('[data-part="effect"]')
+    for element in (effect.locator(".answer bdi"), *(effect.locator(".row").nth(i) for i in range(4))):
+        expect(element).to_be_in_viewport(ratio=0.99)
+    expect(page.locator(".peek")).to_be_hidden()  # nothing covers the words at the foot
+    expect(page.get_by_role("tab", name="Difference" if lang == "en" else "差值")).to_have_count(0)
+
+
 @pytest.mark.parametrize("size", PROJECTORS, ids=str)
 def test_the_whole_matrix_is_on_one_screen_with_the_lesson(size: tuple[int, int], visit: Callable[..., Page]):
     page = in_large_type(visit, Place("constant", 1), size)
