@@ -7,6 +7,9 @@ export const splitStarred = text =>
     .map((piece, index) => ({ text: piece, isName: index % 2 === 1 }))
     .filter(piece => piece.text);
 
+/** Returns a task: the names of keys, which are between square brackets, are for devices with a keyboard. */
+export const taskText = (task, hasKeys) => task.replace(/\[([^\]]*)\]/g, hasKeys ? '$1' : '');
+
 /**
  * Returns a question's choices as {text, mark}. The mark is `right` or `wrong` when the answer is shown, `wrong` after
  * a wrong attempt, `chosen` until Python has handled the choice, else empty.

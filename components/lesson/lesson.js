@@ -1,9 +1,9 @@
 // Displays a step of a lesson. Elements are reused for the next step; the focus moves to the new step's heading.
 
-import { choiceMarks, lessonAnswer, lessonKey } from '../core/lesson_text.js';
+import { choiceMarks, lessonAnswer, lessonKey, taskText } from '../core/lesson_text.js';
 import { _, stateQuery } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
+import { isTouch, make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
@@ -141,7 +141,7 @@ function update(state, data) {
   showSteps(state, steps, place);
   setText(state.heading, data.heading);
   setStarredText(state.text, data.text);
-  setStarredText(state.what, data.task);
+  setStarredText(state.what, taskText(data.task, !isTouch()));
   state.task.classList.toggle('done', data.done);
   setText(state.counter, data.count ? _('{n} of {wanted} heads', { n: data.count[0], wanted: data.count[1] }) : '');
   state.pageButton.hidden = !data.pageButton;

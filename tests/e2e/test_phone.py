@@ -5,6 +5,7 @@ pytest tests/e2e/test_phone.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -94,6 +95,25 @@ def test_the_picture_of_a_lesson_follows_the_heads(visit: Callable[..., Page]):
     grid, picture, answer = (box(page.locator(its)) for its in (".board", ".plot", ".answer"))
     assert grid["bottom"] < picture["y"] < answer["y"]
     assert picture["y"] - grid["bottom"] < 400  # the heads and the beginning of the picture are on one screen
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_gate_of_a_step_is_in_reach_and_no_key_is_named(visit: Callable[..., Page], language: str):
+    page = visit(phone=True, lesson="gates.1", lang=language)
+    task = page.locator('[data-part="lesson"] .task')
+    for element in (task, page.get_by_role("gridcell").first, page.get_by_role("slider"), page.locator(".peek"),
+                    *page.locator('[data-part="heads"] .buttons button').all()):
+        expect(element).to_be_in_viewport(ratio=0.99)
+    assert box(page.locator(".gate"))["bottom"] <= box(page.locator(".peek"))["y"]
+    expect(task).not_to_contain_text("−")
+    page.get_by_role("slider").fill("0")
+    expect(page.locator(".peek")).to_contain_text("toys")
+    expect(task).to_have_class(re.compile("done"))
+    page.get_by_role("gridcell").last.scroll_into_view_if_needed()
+    page.mouse.wheel(0, 500)
+    page.wait_for_timeout(300)
+    last = box(page.get_by_role("gridcell").last)  # the controls follow the heads and cover none of them
+    assert last["bottom"] <= box(page.locator('[data-part="heads"] .scope'))["y"]
 
 
 LABELS = """() => {

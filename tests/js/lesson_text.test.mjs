@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { choiceMarks, lessonAnswer, lessonKey, splitStarred } from '../../components/core/lesson_text.js';
+import { choiceMarks, lessonAnswer, lessonKey, splitStarred, taskText } from '../../components/core/lesson_text.js';
 
 test('text between stars is the name of a control', () => {
   assert.deepEqual(splitStarred('Press *Prune*, then *P*.'), [
@@ -13,6 +13,11 @@ test('text between stars is the name of a control', () => {
     { text: '.', isName: false },
   ]);
   assert.deepEqual(splitStarred('*R*'), [{ text: 'R', isName: true }]);
+});
+
+test('a task names keys only where there is a keyboard', () => {
+  assert.equal(taskText('Prune it[ (P)]. Undo it[ (Z)].', true), 'Prune it (P). Undo it (Z).');
+  assert.equal(taskText('Prune it[ (P)]. Undo it[ (Z)].', false), 'Prune it. Undo it.');
 });
 
 const question = { choices: ['1', '2', '3'], chosen: null, right: null };

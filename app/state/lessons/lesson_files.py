@@ -86,7 +86,7 @@ class Step:
     Attributes:
         title: the title, in a few words.
         text: the explanation.
-        task: the instruction for the visitor.
+        task: the instruction for the visitor. Names of keys are between square brackets: touch screens omit them.
         opens: the initial state, as fields of a link.
         question: the question; None if the step has no question.
         done: the condition that completes the step.

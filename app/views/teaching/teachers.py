@@ -5,6 +5,7 @@ Questions, answers and tasks are read from the lessons, so that the page always 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -87,7 +88,7 @@ def _step(place: Place, base: str) -> None:
     step, this_lesson = step_at(place), lesson(place.lesson)
     link = f"{base}?lesson={place}&teach=1" + ("" if _english() else f"&lang={session.history().present.language}")
     lines = [f"**{plain(_(this_lesson.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
-             _("Task: {task}", task=_(step.task))]
+             _("Task: {task}", task=re.sub(r"[\[\]]", "", _(step.task)))]  # brackets around keys
     if step.question is not None:
         choices = ", ".join(f"({letter}) {_(choice)}" for letter, choice in zip(CHOICES, step.question.choices,
                                                                                  strict=False))
