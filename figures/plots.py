@@ -104,9 +104,12 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
     text: dict[str, Any] = {"align": "left", "baseline": "top", "fontSize": 12.5, "lineBreak": "\n",
                             "lineHeight": TEXT_LINE, "dy": 4, "cursor": "pointer"}
     if form == "narrow":
-        layers.append(rows.mark_text(**text).encode(x=alt.value(MARK), y=top, text="lines:N", opacity=opacity))
+        layers.append(rows.mark_text(**text | {"fontWeight": 600}).encode(x=alt.value(MARK), y=top, text="word:N",
+                                                                          opacity=opacity))
+        layers.append(rows.mark_text(**text | {"dy": 4 + TEXT_LINE}).encode(x=alt.value(MARK), y=top, text="lines:N",
+                                                                            opacity=opacity))
     rest = f"(width - {MARK + WORD})"
-    columns = [("verdict", "verdict", f"{MARK}"), *(
+    columns = [("verdict", "verdict_lines", f"{MARK}"), *(
         (field, f"{field}_lines", f"{MARK + WORD} + {start} * {rest}") for field, start in STARTS.items())]
     for field, lines, left in columns if form == "wide" else ():
         place = {"x": alt.value(alt.ExprRef(left))}
@@ -116,7 +119,7 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
             **place, y=alt.value(0), text="title:N"))
     layers.append(alt.Chart(alt.NamedData(name="heads0")).mark_text(
         align="left", baseline="middle", fontSize=13, fontWeight=600, limit=alt.ExprRef("width")).encode(
-        x=alt.value(0), y=middle, text="text:N" if form == "wide" else "short:N"))
+        x=alt.value(0), y=middle, text="text:N"))
     return alt.layer(*layers).properties(width=1000, height=height)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.markdown import linked, literal, plain, translated
 from app.panels.page import frame
@@ -42,15 +43,15 @@ from models.studies.claims.statement import UNVERIFIED
 Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), ONCE: ("green", ":material/looks_one:"),
-    FADES: ("orange", ":material/trending_down:"), PART: ("orange", ":material/contrast:"),
-    BUILT: ("gray", ":material/functions:"),
-    UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+    PART: ("orange", ":material/contrast:"), FADES: ("orange", ":material/trending_down:"),
+    FAILS: ("red", ":material/cancel:"), BUILT: ("gray", ":material/functions:"),
+    OPEN: ("gray", ":material/schedule:"), UNSURE: ("blue", ":material/balance:")}
 
 # verdict -> mark in the picture of all statements; the shapes resemble the icons of BADGES
 CROSS = "M-.8,-.8L.8,.8M.8,-.8L-.8,.8"
 LOOKS = {HOLDS: Look(2, "circle", True), ONCE: Look(2, "circle", False), FADES: Look(1, "triangle-down", True),
-         PART: Look(1, "triangle-down", False), BUILT: Look("faint", "square", True), UNSURE: Look(0, "diamond", False),
-         FAILS: Look(6, CROSS, False), OPEN: Look("faint", "square", False)}
+         PART: Look(1, "triangle-down", False), FAILS: Look(6, CROSS, False), BUILT: Look("faint", "square", True),
+         OPEN: Look("faint", "square", False), UNSURE: Look(0, "diamond", False)}
 
 
 def page() -> None:
@@ -86,10 +87,14 @@ def _claims() -> None:
     _summary(statements)
     specs = _specs(claim.key, stamp)
     earlier: list[Statement] = []
+    place = st.container()
     for statement in statements:
         serving.give_way()
+        if statement.verdict.word == UNSURE and not any(other.verdict.word == UNSURE for other in earlier):
+            place = _folded([other for other in statements if other.verdict.word == UNSURE], is_open=not earlier)
         above = next((other for other in earlier if other.table == statement.table and other.table), None)
-        _statement(statement, specs.get(statement.key), above, is_first=not earlier)
+        with place:
+            _statement(statement, specs.get(statement.key), above, is_first=not earlier)
         earlier.append(statement)
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("Methods")):
@@ -100,23 +105,42 @@ def _short_title(claim: Claim) -> str:
     return re.split("[:：]", _(claim.title))[0]
 
 
+def _folded(statements: Sequence[Statement], is_open: bool = False) -> DeltaGenerator:
+    """Returns the closed group of the inconclusive statements; its title has their number."""
+    return st.expander(_("{verdict}: {count}", verdict=_(UNSURE), count=len(statements)), expanded=is_open,
+                       icon=BADGES[UNSURE][1])
+
+
 def _overview(stamp: int) -> None:
-    """Displays the picture of all statements; a click on a statement shows its details."""
-    if any(claim.statements for claim in _claims_by_key(stamp).values()):
-        spec, title = _overview_spec(stamp)
-        figure(key="overview", spec=spec, title=title, models=["results"], what="statements",
-               about=[_("A verdict is about these models and this training, not about the paper.")],
-               on_event=events.on_statement)
+    """Displays the picture of all statements in two parts; a click on a statement shows its details.
+
+    The second part has the inconclusive statements, which are half of all. It is folded.
+    """
+    statements = [statement for claim in _claims_by_key(stamp).values() for statement in claim.statements]
+    unsure = [statement for statement in statements if statement.verdict.word == UNSURE]
+    if len(unsure) < len(statements):
+        _picture("overview", False, stamp)
+    if unsure:
+        with _folded(unsure):
+            _picture("overview unsure", True, stamp)
 
 
-@caches.remembered(2, worded=True)
-def _overview_spec(stamp: int) -> tuple[Spec, str]:
-    """Returns the specification and the title of the picture of all statements."""
-    rows = [{"claim": _(claim.title), "short": _short_title(claim), "key": statement.key, "text": _(statement.text),
+def _picture(key: str, is_unsure: bool, stamp: int) -> None:
+    spec, title = _overview_spec(stamp, is_unsure)
+    figure(key=key, spec=spec, title=title, models=["results"], what="statements",
+           about=[_("A verdict is about these models and this training, not about the paper.")],
+           on_event=events.on_statement)
+
+
+@caches.remembered(4, worded=True)
+def _overview_spec(stamp: int, is_unsure: bool) -> tuple[Spec, str]:
+    """Returns the specification and the title of the picture of the inconclusive statements, or of all others."""
+    rows = [{"short": _short_title(claim), "key": statement.key, "text": _(statement.text),
              "source": _(statement.sourced), "ours": _unbroken(_(statement.ours)), "verdict": _(statement.verdict.word),
              "meaning": _("{verdict}: {meaning}", verdict=_(statement.verdict.word),
                           meaning=_(WORDS[statement.verdict.word]))}
-            for claim in _claims_by_key(stamp).values() for statement in _ordered(claim)]
+            for word in BADGES for claim in _claims_by_key(stamp).values() for statement in claim.statements
+            if statement.verdict.word == word and (word == UNSURE) == is_unsure]
     title = ngettext("The verdict on {n} statement", "The verdicts on {n} statements", len(rows))
     words = {"text": _("statement"), "source": _("source"), "ours": _("here"), "verdict": _("verdict")}
     looks = {_(word): look for word, look in LOOKS.items()}

@@ -4,6 +4,7 @@ import { onHeadKey } from '../heads/heads.js';
 import { revealElement } from './reveal.js';
 import { keySelector, mainElement, watchTables } from './streamlit.js';
 
+const STATEMENT = 'claim-'; // begins the key of a statement of the page Results (app/views/results.py)
 const FOLDED = 'about-'; // begins the key of a folded section of the page About (app/views/about.py)
 
 /** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
@@ -55,5 +56,6 @@ let opening = null; // ends the wait for the section of an earlier address
 function openSection() {
   const anchor = location.hash.slice(1);
   opening?.abort();
-  if (anchor) opening = revealElement(anchor, `${keySelector(FOLDED + CSS.escape(anchor))}:has(details)`);
+  const about = `${keySelector(FOLDED + CSS.escape(anchor))}:has(details)`;
+  if (anchor) opening = revealElement(anchor, `:is(${about}, [class*="${keySelector(STATEMENT).slice(1)}"])`);
 }

@@ -6,7 +6,7 @@ const PATIENCE = 15_000; // time in ms after which an element that has not appea
 const GROWTH = 1000; // time in ms in which opened details reach their size, and in which Streamlit may draw them again
 
 /**
- * Scrolls to the element with an id, opens the first details beside it and moves the focus there. Waits until both are
+ * Scrolls to the element with an id, opens the first details beside it and the group around them, and moves the focus there. Waits until both are
  * on the page, because Streamlit draws a heading before the details below it, and repeats this if Streamlit replaces
  * the details soon afterwards. Returns an AbortController that ends the wait.
  * @param {string} id
@@ -16,10 +16,18 @@ const GROWTH = 1000; // time in ms in which opened details reach their size, and
 export function revealElement(id, section = '') {
   const waiting = new AbortController();
   let shown = null;
+  let group = null;
   const show = () => {
     const element = document.getElementById(id);
     if (!element || (section && !element.closest(section))) return;
     const [box = element] = keyedElement(element) ?? [];
+    const around = box.parentElement?.closest('details'); // a folded group of sections
+    if (around && !around.open) {
+      // a closed group cannot have the focus; `show` runs again when it is open
+      if (around !== group) around.querySelector('summary')?.click();
+      group = around;
+      return;
+    }
     const details = box.querySelector('details');
     if (!details || details === shown) return;
     if (!shown) setTimeout(() => waiting.abort(), GROWTH);
@@ -28,9 +36,9 @@ export function revealElement(id, section = '') {
     const scroll = () => element.scrollIntoView({ block: 'start' });
     if (!details.open) {
       summary?.click();
-      if (section) {
+      if (section || group) {
         const growing = new ResizeObserver(scroll); // only an open section may be long enough to scroll to its start
-        growing.observe(details);
+        for (const part of [details, group]) if (part) growing.observe(part);
         setTimeout(() => growing.disconnect(), GROWTH);
       }
     }
@@ -43,7 +51,7 @@ export function revealElement(id, section = '') {
     observer.disconnect();
     clearTimeout(timer);
   });
-  observer.observe(document.body, { childList: true, subtree: true });
+  observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ['open'] });
   show();
   return waiting;
 }

@@ -21,6 +21,7 @@ _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint
 ROW, SPACE = 21, 8  # height in px of a row of one line, and of a gap
 NARROW = 1150  # width of the page in px below which the picture has no columns of numbers
 CHARACTERS = 46  # in a line of the narrow picture; a Chinese character counts twice
+WORD_CHARACTERS = 20  # in a line of the column of verdicts
 COLUMNS = {"text": 45, "source": 44, "ours": 44}  # column of the wide picture -> characters in a line
 
 
@@ -29,12 +30,13 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
                theme: Theme = "light") -> Parts:
     """Returns a picture of all statements, one row each: the mark of the verdict, the source's number and ours.
 
-    Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the picture
+    Rows with the same verdict are below its title. In every row the mark is beside the verdict's word, on narrow pages
+    too. Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the picture
     has the marks and the statements alone. A click on a row selects its `key`, see usermeta.picks in components/figure.
 
     Args:
-        rows: claim (title), short (its title for narrow pages), key, text, source, ours, verdict and meaning (of the
-            verdict, for the tooltip) of each statement, in the reader's language and in the order of the picture.
+        rows: short (short title of the claim), key, text, source, ours, verdict and meaning (of the
+            verdict, for the tooltip) of each statement, in the reader's language, ordered by verdict.
         title: title of the picture.
         looks: verdict in the reader's language -> its mark, in the order of the legend.
         words: text, source, ours and verdict -> title of this column in the reader's language.
@@ -46,18 +48,20 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
     heads: list[dict[str, Any]] = []
     wide, narrow = ROW, 0  # the wide picture begins with the titles of its columns
     for row in rows:
-        if not heads or heads[-1]["text"] != row["claim"]:
-            heads.append({"text": row["claim"], "short": row["short"], "wide_middle": wide + SPACE + ROW / 2,
+        if not heads or heads[-1]["text"] != labels[row["verdict"]]:
+            heads.append({"text": labels[row["verdict"]], "wide_middle": wide + SPACE + ROW / 2,
                           "narrow_middle": narrow + SPACE + ROW / 2})
             wide, narrow = wide + SPACE + ROW, narrow + SPACE + ROW
         lines = _lines(row["text"])
-        columns = {field: _lines(row[field], most) for field, most in COLUMNS.items()}
-        height = TEXT_LINE * len(lines) + SPACE
+        columns = {field: _lines(row[field], most) for field, most in COLUMNS.items()} | {
+            "verdict": [row["verdict"], *_lines(row["short"], WORD_CHARACTERS)]}
+        height = TEXT_LINE * (1 + len(lines)) + SPACE  # the first line has the verdict's word
         wide_height = TEXT_LINE * (max(map(len, columns.values())) - 1) + ROW
         placed.append({**row, "label": labels[row["verdict"]], "lines": "\n".join(lines),
+                       "word": f"{row['verdict']} · {row['short']}",
                        **{f"{field}_lines": "\n".join(parts) for field, parts in columns.items()},
                        "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + wide_height,
-                       "narrow_top": narrow, "narrow_middle": narrow + height / 2, "narrow_bottom": narrow + height})
+                       "narrow_top": narrow, "narrow_middle": narrow + ROW / 2, "narrow_bottom": narrow + height})
         wide, narrow = wide + wide_height, narrow + height
     look_by_label = {label: looks[word] for word, label in labels.items()}
     hints = [(field if field != "verdict" else "meaning", word) for field, word in words.items()]

@@ -102,14 +102,36 @@ def test_claims_have_the_keys_that_links_name():
 
 
 def test_the_picture_has_every_statement_with_its_numbers_and_its_verdict():
-    header = next(header for header, _ in all_sent(opened(), "figure") if header["what"] == "statements")
-    shown = header["spec"]["datasets"]["rows0"]
+    pictures = [header for header, _ in all_sent(opened(), "figure") if header["what"] == "statements"]
+    shown = [row for header in pictures for row in header["spec"]["datasets"]["rows0"]]
     assert {row["key"]: (row["text"], row["source"], level(row["ours"]), row["verdict"]) for row in shown} == {
         its.key: (its.text, its.sourced, level(its.ours), its.verdict.word) for claim in read()
         for its in claim.statements}
     assert {row["verdict"] for row in shown} <= set(results.LOOKS)
     assert len({(look.shape, look.is_filled) for look in results.LOOKS.values()}) == len(results.LOOKS)
-    assert str(len(shown)) in header["title"]
+    assert all(str(len(header["spec"]["datasets"]["rows0"])) in header["title"] for header in pictures)
+
+
+def test_the_statements_that_hold_are_first_and_the_inconclusive_ones_are_folded():
+    app = opened()
+    first, folded = ([row["verdict"] for row in header["spec"]["datasets"]["rows0"]]
+                     for header, _ in all_sent(app, "figure") if header["what"] == "statements")
+    assert first[0] == HOLDS and first == sorted(first, key=[HOLDS, ONCE, PART, FADES, FAILS, BUILT, OPEN].index)
+    assert set(folded) == {UNSURE}
+    groups = [its for its in app.expander if its.label.startswith(f"{UNSURE}: ")]
+    assert groups[0].label == f"{UNSURE}: {len(folded)}" and not groups[0].proto.expanded
+    # the statements of the claim: the inconclusive ones are in one group, which is closed too
+    claim = read()[0]
+    count = sum(statement.verdict.word == UNSURE for statement in claim.statements)
+    assert groups[1].label == f"{UNSURE}: {count}" and not groups[1].proto.expanded
+    assert len(groups[1].subheader) == count
+
+
+def test_a_claim_with_only_inconclusive_statements_opens_their_group(monkeypatch):
+    claim = next(claim for claim in read() if {its.verdict.word for its in claim.statements} == {UNSURE})
+    monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed([claim]))
+    groups = [its for its in opened().expander if its.label.startswith(f"{UNSURE}: ")]
+    assert [its.proto.expanded for its in groups] == [False, True]
 
 
 def test_a_statement_of_the_picture_opens_its_claim():

@@ -5,30 +5,43 @@ pytest tests/e2e/test_all_statements.py
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from models.studies.claims import KEYS, Statement, read
+from models.studies.claims import KEYS, UNSURE, Statement, read
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_explore import query
 
 pytestmark = pytest.mark.browser
 
 CLAIMS = {claim.key: claim.statements for claim in read()}
-FIRST, OTHER = CLAIMS[KEYS[0]][-1], CLAIMS[KEYS[-1]][-1]
-ALL = sum(map(len, CLAIMS.values()))
+FIRST, OTHER = (next(its for its in CLAIMS[key] if its.verdict.word != UNSURE) for key in (KEYS[0], KEYS[-1]))
+FOLDED = next(its for its in CLAIMS[KEYS[-1]] if its.verdict.word == UNSURE)
+INCONCLUSIVE = sum(its.verdict.word == UNSURE for statements in CLAIMS.values() for its in statements)
+ALL = sum(map(len, CLAIMS.values())) - INCONCLUSIVE  # in the first picture; the others are folded
 
 
-def picture(page: Page) -> Locator:
-    """Returns the drawn picture, which is the first chart of the page."""
-    plot = page.locator('[data-part="figure"] .plot').first
+def picture(page: Page, is_folded: bool = False) -> Locator:
+    """Returns the drawn picture, which is the first chart of the page, or that of the inconclusive statements."""
+    plot = page.locator('[data-part="figure"] .plot').nth(1 if is_folded else 0)
     plot.locator("svg").wait_for(timeout=60_000)
     return plot
 
 
+def unfold(page: Page) -> None:
+    """Opens the group of the inconclusive statements below the picture, which is closed at first."""
+    picture(page)
+    title = page.locator("summary").filter(has_text=re.compile(f"[:：] ?{INCONCLUSIVE}$")).first
+    expect(page.locator("details").filter(has=title).first).not_to_have_attribute("open", "")
+    title.click()
+
+
 def row(page: Page, statement: Statement) -> Locator:
     """Returns the text of a statement in the picture, whose end can be cut off."""
-    return picture(page).locator("svg text").filter(has_text=statement.text[:24]).first
+    shown = picture(page, statement.verdict.word == UNSURE)
+    return shown.locator("svg text").filter(has_text=statement.text[:24]).first
 
 
 def expect_details(page: Page, statement: Statement) -> None:
@@ -36,7 +49,7 @@ def expect_details(page: Page, statement: Statement) -> None:
     heading = page.locator(f"#{statement.key}")
     expect(heading).to_be_in_viewport()
     box = page.locator(f'[class*="st-key-claim-"][class*="-{statement.key}"]')
-    expect(box.locator("details")).to_have_attribute("open", "")
+    expect(box.locator("details").first).to_have_attribute("open", "")
     expect(box.locator("summary")).to_be_focused()
 
 
@@ -52,6 +65,22 @@ def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool)
     row(page, FIRST).click(force=phone)
     expect_details(page, FIRST)
     assert "claim" not in query(page)  # the first claim is the default
+
+
+def test_a_click_on_an_inconclusive_statement_opens_its_group(visit):
+    page = visit(page="results", wait=False)
+    unfold(page)
+    row(page, FOLDED).click(force=True)  # the row's rectangle has the gap between two lines of text
+    expect_details(page, FOLDED)
+    assert query(page)["claim"] == KEYS[-1]
+
+
+@pytest.mark.parametrize("statement", [FOLDED, OTHER], ids=["folded", "open"])
+def test_a_link_to_one_statement_opens_it(visit, address: str, statement: Statement):
+    page = visit(page="results", wait=False)
+    page.goto(f"{address}/?page=results&claim={KEYS[-1]}#{statement.key}")
+    page.locator(f"#{statement.key}").wait_for(timeout=60_000)
+    expect_details(page, statement)
 
 
 # Returns the faults of the picture: pairs of overlapping texts, cut texts, and right edges of texts beyond the picture.
@@ -74,11 +103,13 @@ FAULTS = """plot => {
 def test_no_text_and_no_number_of_the_picture_is_cut(visit, width: int, language: str):
     page = visit(page="results", wait=False, phone=width == 390, lang=language)
     page.set_viewport_size({"width": width, "height": 800})
-    plot = picture(page)
-    page.wait_for_timeout(500)
-    count, faults = plot.evaluate(FAULTS)
-    assert not faults
-    assert count > (4 if width >= 1280 else 1) * ALL  # the wide picture has both numbers and the verdict's word
+    unfold(page)
+    for plot, least in ((picture(page), ALL), (picture(page, is_folded=True), INCONCLUSIVE)):
+        page.wait_for_timeout(500)
+        count, faults = plot.evaluate(FAULTS)
+        assert not faults
+        # the wide picture has the verdict's word, the statement and both numbers, the narrow one word and statement
+        assert count > (4 if width >= 1280 else 2) * least
 
 
 def test_the_table_of_the_picture_leads_to_a_statement_by_keyboard(visit):

@@ -61,10 +61,10 @@ STATED = [stated("Alpha", "a-x", "Short.", "holds"),
 
 
 @pytest.mark.parametrize("form", ["wide", "narrow"])
-def test_each_statement_has_a_row_below_the_title_of_its_claim(form: str):
+def test_each_statement_has_a_row_below_the_title_of_its_verdict(form: str):
     spec = claims.statements(STATED, "All", LOOKS, WORDS).to_dict()
     heads, its = spec["datasets"]["heads0"], rows(spec)
-    assert [head["text"] for head in heads] == ["Alpha", "Beta"]
+    assert [head["text"] for head in heads] == ["holds (2)", "fails (1)"]
     assert [row["key"] for row in its] == ["a-x", "a-y", "b-x"]
     places = [heads[0], its[0], its[1], heads[1], its[2]]
     middles = [place[f"{form}_middle"] for place in places]
@@ -75,6 +75,17 @@ def test_each_statement_has_a_row_below_the_title_of_its_claim(form: str):
     assert its[1][f"{form}_top"] == bottoms[0] and its[2][f"{form}_top"] > bottoms[1]
     narrow = claims.statements.spec(STATED, "All", LOOKS, WORDS)["usermeta"]["narrow"]["frame"]
     assert {"wide": spec, "narrow": narrow}[form]["height"] == bottoms[-1]
+
+
+def test_the_mark_is_beside_the_word_of_the_verdict_in_both_forms():
+    spec = claims.statements(STATED, "All", LOOKS, WORDS).to_dict()
+    its = rows(spec)
+    assert [row["word"] for row in its] == ["holds · A", "holds · A", "fails · B"]
+    assert [row["verdict_lines"] for row in its] == ["holds\nA", "holds\nA", "fails\nB"]
+    for row in its:  # the middle of the first line, which has the word
+        assert all(row[f"{form}_middle"] - row[f"{form}_top"] == claims.ROW / 2 for form in ("wide", "narrow"))
+    narrow = claims.statements.spec(STATED, "All", LOOKS, WORDS)["usermeta"]["narrow"]["frame"]
+    assert "word" in json.dumps(narrow) and "verdict_lines" in json.dumps(spec)
 
 
 def test_verdicts_differ_in_shape_and_the_legend_counts_them():
