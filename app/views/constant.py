@@ -302,16 +302,29 @@ def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _verdict(study: Study, count: int) -> str:
+    """Returns the headline. It rests on the tasks whose mean drop exceeds its standard deviation over the probes."""
     drops = study.drops(LEARNED, count)
     mean = study.mean_drop(LEARNED, count)
     if not study.drops(LEARNED, 0):
         return _("No task is counted for this model: its probes score as well with all heads pruned.")
     if mean is None or not drops:
         return _("Not all tasks have been measured for this number of heads.")
-    key = max(drops, key=drops.__getitem__)
-    return _("**{n} of {heads} heads constant**: mean relative drop {mean:.1%} (paper, all heads constant: 8%), "
-             "largest drop {most:.1%}, in “{task}” (paper: at most 20%).", n=count, heads=study.heads, mean=mean,
-             most=drops[key], task=_(study.tasks[key].title))
+    clear = {key: drop for key, drop in drops.items() if _is_clear(study.tasks[key], drop, count, study.heads)}
+    values = {"n": count, "heads": study.heads, "model": study.title, "tasks": len(drops)}
+    if not clear:
+        return _("**{n} of {heads} heads constant** in {model}: no score changes by more than its spread over the "
+                 "probes ({tasks} tasks). Paper, all heads constant: mean drop 8%, at most 20%.", **values)
+    key = max(clear, key=clear.__getitem__)
+    return _("**{n} of {heads} heads constant** in {model}: the score changes by more than its spread in {clear} of "
+             "{tasks} tasks; mean relative drop there {mean:.1%}, largest {most:.1%}, in “{task}”. Paper, all heads "
+             "constant: mean 8%, at most 20%.", mean=fmean(clear.values()), most=clear[key], clear=len(clear),
+             task=_(study.tasks[key].title), **values)
+
+
+def _is_clear(task: Task, drop: float, count: int, heads: int) -> bool:
+    """Returns True if a task's drop exceeds its standard deviation over the seeds of the probe."""
+    seeds = task.drops(LEARNED, count, heads)
+    return len(seeds) > 1 and abs(drop) > deviation(seeds)
 
 
 def _score(scores: tuple[float, ...]) -> str:

@@ -31,8 +31,9 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
     """Returns a picture of all statements, one row each: the mark of the verdict, the source's number and ours.
 
     Rows with the same verdict are below its title. In every row the mark is beside the verdict's word, on narrow pages
-    too. Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the picture
-    has the marks and the statements alone. A click on a row selects its `key`, see usermeta.picks in components/figure.
+    too. Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the
+    picture has the marks and the statements alone. A click on a row selects its `key`, see usermeta.picks in
+    components/figure.
 
     Args:
         rows: short (short title of the claim), key, text, source, ours, verdict and meaning (of the

@@ -77,7 +77,8 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     verdict, rows = at_slider(app)
-    assert verdict.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
+    assert verdict.startswith("**32 of 32 heads constant** in masked-softmax: the score changes by more than its "
+                              "spread in 7 of 7 tasks; mean relative drop there 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
     assert "All tasks are counted in the mean." in words(app)
@@ -103,9 +104,34 @@ def test_one_model_is_not_compared(measured: Path):
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
     app = opened(**LINK, fix="1.pos")
-    assert at_slider(app)[0].startswith("**16 of 32 heads constant**: mean relative drop 1.2%")
+    assert at_slider(app)[0].startswith("**16 of 32 heads constant** in masked-softmax: ")
     app = opened(**LINK, fix="2.pos")
     assert at_slider(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
+
+
+def test_the_headline_leaves_out_tasks_within_their_spread(measured: Path):
+    path = measured / "masked-softmax.papa.json"
+    found = json.loads(path.read_text())
+    first, second, *_others = found["tasks"].values()
+    first["scores"]["learned 32 0"] = {"0": {"score": 0.80}, "1": {"score": 0.41}}  # one probe lost half, one nothing
+    second["scores"]["learned 32 0"] = {"0": {"score": 0.72}, "1": {"score": 0.729}}  # both lost a tenth
+    path.write_text(json.dumps(found))
+    headline = at_slider(opened(**LINK, fix="4.pos"))[0]
+    assert "in 6 of 7 tasks" in headline and "largest 10.0%" in headline
+    assert f"mean relative drop there {(5 * 0.0497 + 0.1) / 6:.1%}" in headline
+    for task in found["tasks"].values():
+        task["scores"]["learned 32 0"] = {"0": {"score": 0.80}, "1": {"score": 0.41}}
+    path.write_text(json.dumps(found))
+    assert "no score changes by more than its spread" in at_slider(opened(**LINK, fix="4.pos"))[0]
+
+
+def test_the_header_names_only_a_model_whose_numbers_the_page_shows(measured: Path):
+    assert all_sent(opened(**LINK), "chooser")
+    for other in (LINK | {"model": "stories-softmax"}, LINK | {"fix": "4.pos.all-Other-v2"}):
+        app = opened(**other)
+        assert not app.exception and not all_sent(app, "chooser")
+        model = {"stories-softmax": "masked-softmax", "masked-softmax": "all-Other-v2"}[other["model"]]
+        assert f"heads constant** in {model}: " in at_slider(app)[0]
 
 
 def test_the_slider_has_no_place_without_a_measurement(measured: Path):
@@ -138,7 +164,8 @@ def test_tasks_that_do_not_count_are_named(measured: Path):
     path.write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
     assert "Tasks that are not counted in the mean: Parts of speech." in words(app) and at_slider(app)[1][0][3] == "–"
-    assert "mean relative drop 5.0%" in at_slider(app)[0] and "set after the first scores were known" in words(app)
+    assert "mean relative drop there 5.0%" in at_slider(app)[0]
+    assert "set after the first scores were known" in words(app)
     for its in found["tasks"].values():
         its["constant_answer"] = 0.9
     path.write_text(json.dumps(found))
@@ -175,9 +202,10 @@ def test_the_typed_text_is_read(measured: Path):
 
 def test_results_of_another_model_are_marked(measured: Path):
     app = opened(**LINK, fix="4.pos.all-Other-v2")
-    assert not app.exception and "relative drop 15.0%" in at_slider(app)[0] and "These numbers are of" in words(app)
+    assert not app.exception and "relative drop there 15.0%" in at_slider(app)[0]
+    assert "These numbers are of" in words(app)
     app = opened(page="constant", model="stories-softmax")
-    assert not app.exception and "not of the model that is chosen above" in words(app)
+    assert not app.exception and "not of the model of the other pages" in words(app)
 
 
 def test_a_text_box_is_shown_only_with_measurements(measured: Path):

@@ -30,8 +30,7 @@ def elsewhere(study: Study) -> str:
         return _("The weights of {study} are not released, so your text cannot be run through it.",
                  study=literal(study.title))
     if study.name in catalogue.names():
-        return _("These numbers are of {study}, not of the model that is chosen above.",
-                 study=literal(study.title))
+        return _("These numbers are of {study}, not of the model of the other pages.", study=literal(study.title))
     return _("These numbers are of {study}. Open that model on the page *Your model* to see its labels for your text.",
              study=literal(study.title))
 

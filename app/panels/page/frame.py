@@ -35,7 +35,8 @@ class Direct(NamedTuple):
         limit: (model, plan) -> maximum number of tokens on the page; None for the model's limit.
         later: returns a key of the content of the page's Streamlit elements, for example of a plotly chart. If the key
             changes, the route sends the payloads at once, and then Streamlit generates the page.
-        has_box: returns True if the page uses the input text with this model; None: always.
+        has_box: returns True if the page uses the input text with this model; None: always. Without a text box the page
+            shows another model, so the header does not name this one.
     """
 
     depends: Callable[[Lab, Reading, LabState], Hashable]
@@ -101,7 +102,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
         reading = _read(lab, state, direct)
         with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the components are created again
             lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
-        header.draw(reading.prompt.read_chars)
+        header.draw(reading.prompt.read_chars, _has_box(direct, lab, state))
         try:
             # Each of these three has a fixed place, so that an element of one never moves the elements of another: the
             # browser refuses an element whose place is beyond the places that exist (“Bad delta path index”).
@@ -154,7 +155,8 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | No
         return None
     box = text.parts(lab, reading, state, problems) if _has_box(page, lab, state) else []
     content = [*lesson.parts(lab, reading, state), *box, *page.parts(lab, reading, state)]
-    return Answer([*header.parts(now, state, reading.prompt.read_chars), *content], page.late(lab, reading, state),
+    return Answer([*header.parts(now, state, reading.prompt.read_chars, _has_box(page, lab, state)),
+                   *content], page.late(lab, reading, state),
                   former.later != keys.later)
 
 

@@ -22,15 +22,16 @@ from components.toolbar import toolbar
 WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose header has no choice of the model
 
 
-def draw(read_chars: int = MAX_LINK_TEXT) -> None:
+def draw(read_chars: int = MAX_LINK_TEXT, has_model: bool = True) -> None:
     """Displays the header. Call this inside the fragment, because the links in the header contain the present state.
 
     Args:
         read_chars: number of characters of a long text that the model reads; the links contain only these characters.
+        has_model: as in `parts`.
     """
     now = visit.current()
     now.is_embedded = bool(st.context.is_embedded)
-    components = {part.key: part for part in parts(now, now.history.present, read_chars)}
+    components = {part.key: part for part in parts(now, now.history.present, read_chars, has_model)}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if not now.is_embedded:
             st.markdown("# Attention Lab", width="content")
@@ -42,13 +43,14 @@ def draw(read_chars: int = MAX_LINK_TEXT) -> None:
             mount(components["toolbar"])
 
 
-def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[Part]:
+def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_model: bool = True) -> list[Part]:
     """Returns the components of the header, and stores the state's address as an address of this session.
 
     Args:
         now: the visitor's session.
         state: the visitor's state.
         read_chars: as in `draw`.
+        has_model: False for a page that shows another model than the chosen one; its header has no choice of the model.
     """
     query, past = query_of(state, read_chars), now.history
     result = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
@@ -64,7 +66,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                   section="lessons" if is_part_of_lessons(state) else "",
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))
-    if state.page not in WITHOUT_MODEL:
+    if state.page not in WITHOUT_MODEL and has_model:
         result.append(choosing.part(state.model))
     return result
 
