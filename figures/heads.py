@@ -16,6 +16,9 @@ _SYMBOLS = {"triangle-up": "triangle-up", "triangle-down": "triangle-down", "cir
 _PLAIN = {"marker": {"opacity": 1}}  # plotly does not dim unselected points; rings mark the selected points
 _PICKED, _SELECTED = "#7471d8", "#82828c"  # colours of rings; contrast of 3 or more on light and dark ground
 _LABEL = 0.055, 0.05  # width and height of a name, as shares of the plot
+# plotly's name of a place of the selected head's name -> its distance from the mark, as shares of the plot
+_PLACES = {"top center": (0.0, 0.065), "bottom center": (0.0, -0.065), "middle right": (0.055, 0.0),
+           "middle left": (-0.055, 0.0)}
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
                  theme: Theme | None = "light") -> Any:
     """Returns one measure of every head against another, as a plotly figure with zoom, box and lasso.
 
-    The value `customdata` of a mark is the index in `points`; rings and names have no `customdata`. Heads that stand
-    apart have their name beside the mark; the tooltip names every head.
+    The value `customdata` of a mark is the index in `points`; rings and names have no `customdata`. The selected head
+    and heads that are apart have their name beside the mark; the tooltip names every head.
 
     Args:
         points: the heads; layers differ in colour and shape.
@@ -64,10 +67,14 @@ def head_scatter(points: Sequence[HeadPoint], across: str, up: str, selected: in
             marker={"size": 10, "opacity": 1, "line": {"width": 1.5},
                     "symbol": [f"{symbol}-open" if points[i].modified else symbol for i in indices]},
             selected=_PLAIN, unselected=_PLAIN)
-    named = _named(points)
+    named = _named(points, selected)
+    # the selected head's name is bold and outside its ring
     figure.add_scatter(x=[points[i].x for i in named], y=[points[i].y for i in named], mode="markers+text",
-                       text=[points[i].name for i in named], textposition="top center", textfont={"size": 11},
-                       hoverinfo="skip", showlegend=False, cliponaxis=False, marker={"size": 16, "opacity": 0},
+                       text=[f"<b>{points[i].name}</b>" if i == selected else points[i].name for i in named],
+                       textposition=[*named.values()],
+                       textfont={"size": [13 if i == selected else 11 for i in named]}, hoverinfo="skip",
+                       showlegend=False, cliponaxis=False,
+                       marker={"size": [26 if i == selected else 16 for i in named], "opacity": 0},
                        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}})
     for which, size, ring in ((list(picked), 17, _PICKED), ([selected], 23, _SELECTED)):
         figure.add_scatter(x=[points[i].x for i in which], y=[points[i].y for i in which], mode="markers",
@@ -139,20 +146,33 @@ def _range(values: Sequence[float]) -> list[float]:
     return [min(known) - margin, max(known) + margin]
 
 
-def _named(points: Sequence[HeadPoint]) -> list[int]:
-    """Returns the indices of the points with room for their name above the mark, those far from the middle first."""
+def _named(points: Sequence[HeadPoint], selected: int) -> dict[int, str]:
+    """Returns index -> place of the name, for the selected point and the points with room for their name.
+
+    The selected point comes first, and its name is at the place of _PLACES where it covers the fewest marks. The other
+    names are above their marks; those far from the middle come first.
+    """
     ranges = [_range([point.x for point in points]), _range([point.y for point in points])]
     at = [tuple((value - low) / (high - low) for value, (low, high) in zip((point.x, point.y), ranges, strict=True))
           for point in points]
     known = [i for i, (x, y) in enumerate(at) if x == x and y == y]
     taken: list[tuple[float, float]] = []  # centres of the names
-    found = []
+    found: dict[int, str] = {}
+
+    def covered(x: float, y: float, own: int) -> int:
+        near = [at[j] for j in known if j != own] + taken
+        return sum(abs(x - other) <= _LABEL[0] and abs(y - height) <= _LABEL[1] for other, height in near)
+
+    if selected in known:
+        x, y = at[selected]
+        place = min(_PLACES, key=lambda name: covered(x + _PLACES[name][0], y + _PLACES[name][1], selected))
+        taken.append((x + _PLACES[place][0], y + _PLACES[place][1]))
+        found[selected] = place
     for i in sorted(known, key=lambda i: -abs(at[i][0] - 0.5) - abs(at[i][1] - 0.5)):
         x, y = at[i][0], at[i][1] + _LABEL[1]
-        near = [at[j] for j in known if j != i] + taken
-        if all(abs(x - other) > _LABEL[0] or abs(y - height) > _LABEL[1] for other, height in near):
+        if i != selected and not covered(x, y, i):
             taken.append((x, y))
-            found.append(i)
+            found[i] = "top center"
     return found
 
 

@@ -249,3 +249,12 @@ def test_roles_and_their_sentences(visit):
     tile = page.get_by_role("gridcell", name=re.compile("verb → object")).first
     tile.click()
     expect(page.get_by_text(re.compile("the best fixed distance")).first).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_meaning_of_the_marks_below_the_tiles_is_in_view(visit, language: str):
+    page = visit(page="heads", model="stories-selective", lang=language)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    key = page.get_by_text(re.compile("S↑ .*O↓ ")).first
+    expect(key).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name=re.compile("^(Prune|剪枝)$")).first).to_be_in_viewport(ratio=1)
