@@ -39,6 +39,8 @@ from models.analysis.pruning_orders import RANDOM, follows, left_of
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
+RISE = 1.1  # ratio of perplexities up to which the sentence above the charts counts heads
+
 
 def page() -> None:
     frame.under_header(_draw, direct=DIRECT)
@@ -127,6 +129,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                 if key == "heads":
                     roles.explain_badges(lab, measures.over_a_corpus(lab))
     with middle:
+        if (found := _finding(pruning.over_texts(lab, chosen), chosen)) and not state.lesson:
+            st.markdown(found)
         if "pruning chart" in components:
             mount(components["pruning chart"])
             _caption(lab, before, chosen)
@@ -275,6 +279,19 @@ def _measured(measured: dict[str, Any]) -> str:
     return note if "bleu" not in measured else " ".join([
         note, _("BLEU: {sentences} test sentences, beam {beam}.", sentences=measured["sentences"],
                 beam=measured["bleu"]["beam"])])
+
+
+def _finding(measured: dict[str, Any], chosen: Choice) -> str:
+    """Returns a sentence with the number of heads that each order prunes before perplexity rises by 10%."""
+    counts = pruning.prunable(measured, RISE) if measured else {}
+    if not counts:
+        return ""
+    first = chosen.name if chosen.name in counts else next(iter(counts))
+    lead = _("By *{order}*, **{n} of {count}** heads can be pruned before perplexity rises by 10%.",
+             order=_(ORDERS[first]), n=counts[first], count=len(chosen.order))
+    others = [_("*{order}* {n}", order=_(ORDERS[name]), n=count) for name, count in counts.items()
+              if name != first]
+    return " ".join([lead, *([_("In other orders: {orders}.", orders=", ".join(others))] if others else [])])
 
 
 def _numbers(measured: dict[str, Any], chosen: Choice) -> list[str]:

@@ -21,7 +21,7 @@ _SERIES: dict[str, tuple[str, int | str, int]] = {
     "confidence": (N_("confidence"), 1, 2), "random": (N_("random order"), "faint", 1),
     "text": (N_("loss when pruned alone, on this text"), 3, 1),
     TRAINED_ON: (N_("learned gates, weights fine-tuned"), 4, 3),
-    MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 6, 2)}
+    MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 7, 3)}
 _ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler pruning orders
 MOST_TICKS = 10  # upper bound of the ticks on an axis of whole numbers
 

@@ -17,6 +17,7 @@ import models
 from app.panels.measured import pruning
 from app.state import session, visit
 from app.state.pages.pruning_view import ORDERS, PruningView
+from figures.curves.pruning import _SERIES
 from models import HeadPlan
 from models.analysis import pruning_orders
 from models.studies import store
@@ -105,6 +106,29 @@ def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any
         assert not app.exception
         counts.append(["Not measured yet" in caption.value for caption in app.caption].count(True))
     assert counts == [0, 1]
+
+
+def test_one_sentence_counts_the_heads_that_can_be_pruned(measured: dict[str, dict[str, Any]]):
+    """Perplexity rises by 10% when the loss rises by ln 1.1 = 0.0953 nats."""
+    curves = measured["pruning"]["scopes"]["all"]["curves"]
+    lead = "By *Loss when pruned alone*, **1 of 32** heads can be pruned before perplexity rises by 10%."
+    # the loss rises by 0.0625 per head, and in random order by 0.25 per four heads
+    assert f"{lead} In other orders: *Random order* 0." in displayed(opened(page="pruning", model=NAME, text=TYPED))
+    curves["alone"] = [[n, 4 + (32 - n) / 100, 0.01] for n in range(33)]
+    curves["alone"][27][1] = 4.2  # above the limit: fewer heads do not count, although some are below it again
+    assert "**4 of 32** heads" in displayed(opened(page="pruning", model=NAME, text=TYPED))
+    del curves["alone"][32]  # an unfinished study
+    text = displayed(opened(page="pruning", model=NAME, text=TYPED))
+    assert "By *Random order*, **0 of 32** heads" in text and "In other orders" not in text
+    curves["alone"].append([32, 4.0, 0.01])
+    assert "before perplexity rises" not in displayed(opened(page="pruning", model="assignment-softmax"))
+
+
+def test_no_two_curves_share_a_colour_or_a_dash_that_could_be_confused():
+    looks = {name: look[1:] for name, look in _SERIES.items()}
+    assert looks["confidence"][0] != looks["seconds"][0] and looks["confidence"][1] != looks["seconds"][1]
+    assert looks["seconds"][1] != looks["multiplications"][1]
+    assert len(set(looks.values())) == len(looks)
 
 
 def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -188,6 +189,28 @@ def curves(measured: dict[str, Any]) -> dict[str, Curve]:
         MULTIPLICATIONS: [[cost["left"],
                            cost["multiplications"] / whole["multiplications"]] for cost in measured["costs"]],
         TIME: [[cost["left"], cost["seconds"] / whole["seconds"]] for cost in measured["costs"]]}
+
+
+def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
+    """Returns how many heads each order prunes before the perplexity on held-out texts rises by a factor.
+
+    Args:
+        measured: the result of `over_texts`.
+        factor: perplexity with fewer heads divided by perplexity with all heads, above 1.
+
+    Returns:
+        Pruning order -> number of heads. It is the largest number at which this order was measured, such that neither
+        this number nor a smaller one exceeds the factor.
+    """
+    found = {}
+    for order, points in measured["curves"].items():
+        rows = sorted(([point[0], point[1]] for point in points), reverse=True)
+        if not rows or rows[0][0] != max(cost["left"] for cost in measured["costs"]):
+            continue  # an unfinished study has no loss with all heads
+        most, bound = rows[0][0], rows[0][1] + math.log(factor)
+        beyond = next((place for place, (_left, loss) in enumerate(rows) if loss > bound), len(rows))
+        found[order] = most - rows[beyond - 1][0]
+    return found
 
 
 def is_computed(lab: Lab, before: AnyTrace, chosen: Choice) -> bool:
