@@ -128,7 +128,7 @@ def _content(lab: Lab, reading: Reading, state: LabState) -> PageContent:
     curves_by_model, damaged = {}, []
     for name in state.models:
         try:
-            curves_by_model[name] = curves_of(name)
+            curves_by_model[name] = _wanted(name, state)
         except CheckpointError as error:
             damaged.append(str(error))
     lengths = sorted({n for curves in curves_by_model.values() for curve in curves for n in curve.by_length})
@@ -136,6 +136,15 @@ def _content(lab: Lab, reading: Reading, state: LabState) -> PageContent:
     points, unread = _points(state, reading.shown) if lengths else ([], [])
     return PageContent(curves_by_model, damaged, lengths, state.length if state.length in lengths else nearest, points,
                        unread)
+
+
+def _wanted(name: str, state: LabState) -> tuple[Curve, ...]:
+    """Returns the curve of a model as trained, and that of the scale which the visitor chose for its heads.
+
+    A lesson shows the curves of all scales, because its text compares them.
+    """
+    shown = (TRAINED, state.for_model(name).plan.scale.policy)
+    return tuple(curve for curve in curves_of(name) if state.lesson or curve.policy in shown)
 
 
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
@@ -224,8 +233,8 @@ def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
              "{captured:,} tokens. The models were trained at {trained} tokens. Bars: ± one standard error over "
              "texts, and the standard deviation over seeds where several were trained. Rings: the text in the box, "
              "with your changes; a ring at the edge of a chart is outside its range. Thin lines: a model with another "
-             "scale than in training. Click a name in the legend to see its line alone; click in a chart to choose "
-             "the length.",
+             "scale than in training, if you choose one on the page Explore. Click a name in the legend to see its "
+             "line alone; click in a chart to choose the length.",
              predictions=_predictions(curves), captured=CAPTURED,
              trained=", ".join(map(str, trained)))
 

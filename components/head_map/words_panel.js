@@ -76,7 +76,7 @@ export function createWordsPanel(state, readout, legend) {
     show() {
       const { data, dark, view } = state;
       now = tinted(state);
-      scopes.show(data);
+      scopes.show(data, view !== 'mask'); // F is the same for all heads of a layer
       words.show(rowsOf(data), titles(), data.at ?? data.rows.length - 1, {
         marked: new Set(data.template ?? []),
         notes: tokenNotes(data),
@@ -109,7 +109,10 @@ function tokenNotes({ template = [], parts = {} }) {
 
 const titles = () => [_('Words that attend'), _('Words attended to')];
 
-/** Creates the choice of head, mean of its layer, or mean of all heads: {element, show(data)}. */
+/**
+ * Creates the choice of head, mean of its layer, or mean of all heads: {element, show(data, isOffered)}. Where it is not
+ * offered its room stays, so that the words do not move.
+ */
 function scopeButtons(state) {
   const choose = mean => {
     if (mean === state.mean) return;
@@ -134,7 +137,8 @@ function scopeButtons(state) {
   });
   return {
     element,
-    show({ layer, head }) {
+    show({ layer, head }, isOffered) {
+      element.style.visibility = isOffered ? '' : 'hidden';
       const names = [
         _('Head {head}', { head: head + 1 }),
         _('Mean of layer {layer}', { layer: layer + 1 }),

@@ -218,10 +218,21 @@ def test_length_draws_the_measurements():
     slider, _ = sent(app, "dial")[0]
     assert slider["at"] == 193 and "193 tokens" in slider["texts"][slider["positions"].index(193)]
     charts = [header for header, _ in sent(app, "figure")]
-    readings = sum(len(curves_of(name)) for name in PAIR.values())
-    assert [len(panels(header["spec"])) for header in charts] == [4, readings]
+    assert [len(panels(header["spec"])) for header in charts] == [4, len(PAIR)]
     assert charts[0]["at"] == 193
     assert "193" in charts[1]["title"]
+
+
+def test_length_shows_another_scale_only_where_it_was_chosen():
+    def shown(**link: str) -> list[str]:
+        (header,) = (header for header, _ in sent(opened("length", **link), "figure") if header["what"] == "length")
+        return list(dict.fromkeys(row["series"] for row in header["spec"]["datasets"]["rows0"]))
+
+    alone = {"model": "stories-selective"}
+    assert len(curves_of("stories-selective")) == 2
+    assert shown(**alone) == ["selective"]
+    assert shown(**alone, plan="scale-logn9") == ["selective", "selective, log n"]
+    assert shown(**alone, lesson="lengths.1") == ["selective", "selective, log n"]
 
 
 def test_a_letter_on_length_moves_the_rings_without_the_script():

@@ -195,3 +195,13 @@ def test_the_heads_of_all_models_begin_at_one_height_below_their_scores(visit, w
         assert box["y"] + box["height"] <= top + 1
     if width <= 1100:
         assert tops[2] > tops[0] + 100
+
+
+def test_mask_f_has_no_choice_of_heads_because_it_is_one_mask_per_layer(visit):
+    page = visit(model="stories-selective", view="mask")
+    expect(page.locator(".words .word").first).to_be_visible()
+    expect(page.locator(".scopes")).to_be_hidden()
+    place = page.locator(".words .word").first.bounding_box()
+    page.get_by_role("tab", name="Computed").click()
+    expect(page.locator(".scopes")).to_be_visible()
+    assert page.locator(".words .word").first.bounding_box()["x"] == place["x"]
