@@ -75,12 +75,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(key="heads-work"):  # for peek.js: one line while the panel is off screen
         left, right = st.columns([38, 62], gap="medium")
     with left:
-        is_small = state.lesson is not None or state.teach  # the screen of a lesson has no room above the tiles
-        if not is_small:
+        with st.container():  # also without roles, so that the tiles have a fixed place
             roles.explain_badges(lab, corpus_measures, state.heads.role)
         mount(components["heads"])
-        if is_small:
-            roles.explain_badges(lab, corpus_measures, state.heads.role)
         effect.draw(lab, state, before, after)
         roles.draw(lab, corpus_measures, state)
     with right:

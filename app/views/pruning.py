@@ -129,8 +129,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                 if key == "heads":
                     roles.explain_badges(lab, measures.over_a_corpus(lab))
     with middle:
-        if (found := _finding(pruning.over_texts(lab, chosen), chosen)) and not state.lesson:
-            st.markdown(found)
+        with st.container():  # also without a sentence, so that the chart has a fixed place
+            if (found := _finding(pruning.over_texts(lab, chosen), chosen)) and not state.lesson:
+                st.markdown(found)
         if "pruning chart" in components:
             mount(components["pruning chart"])
             _caption(lab, before, chosen)

@@ -36,6 +36,13 @@ def unfold(page: Page) -> None:
     title = page.locator("summary").filter(has_text=re.compile(f"[:：] ?{INCONCLUSIVE}$")).first
     expect(page.locator("details").filter(has=title).first).not_to_have_attribute("open", "")
     title.click()
+    picture(page, is_folded=True)
+    page.wait_for_function("""() => {  // the group has its full height, so that no row moves
+        const now = document.querySelector('[data-testid=stMain]').scrollHeight;
+        const before = globalThis.heightBefore;
+        globalThis.heightBefore = now;
+        return now === before;
+    }""", polling=400)
 
 
 def row(page: Page, statement: Statement) -> Locator:
@@ -70,7 +77,6 @@ def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool)
 def test_a_click_on_an_inconclusive_statement_opens_its_group(visit):
     page = visit(page="results", wait=False)
     unfold(page)
-    row(page, FOLDED).scroll_into_view_if_needed()  # waits until the group has its full height
     row(page, FOLDED).click(force=True)  # the row's rectangle has the gap between two lines of text
     expect_details(page, FOLDED)
     assert query(page)["claim"] == KEYS[-1]

@@ -38,8 +38,10 @@ def choose(first: str) -> None:
     if state.lesson or state.teach:  # in one line, because the screen of a lesson has no room for groups
         _group(0, label, others, compared)
         return
-    st.caption(label)
-    with st.container(horizontal=True, vertical_alignment="center", key=session.COMPARED):
+    with st.container():  # one element, as in a lesson
+        st.caption(label)
+        groups = st.container(horizontal=True, vertical_alignment="center", key=session.COMPARED)
+    with groups:
         for index, (source, names) in enumerate(by_source(others).items()):
             _group(index, source, names, compared)
 
