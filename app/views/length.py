@@ -233,7 +233,7 @@ def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
              "{captured:,} tokens. The models were trained at {trained} tokens. Bars: ± one standard error over "
              "texts, and the standard deviation over seeds where several were trained. Rings: the text in the box, "
              "with your changes; a ring at the edge of a chart is outside its range. Thin lines: a model with another "
-             "scale than in training, if you choose one on the page Explore. Click a name in the legend to see its "
+             "scale than in training, if you chose one for all heads. Click a name in the legend to see its "
              "line alone; click in a chart to choose the length.",
              predictions=_predictions(curves), captured=CAPTURED,
              trained=", ".join(map(str, trained)))

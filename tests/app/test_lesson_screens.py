@@ -82,7 +82,7 @@ def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
     (number, *_) = NUMBER.findall(fact["says"])
     least = float(number.rstrip("%")) / 100 if "more than" in fact["says"] else None
     links = [step.opens, {**step.opens, **step.does}, {**step.opens, **fact.get("with", {})}]
-    screens = [screen(tuple(sorted({"page": "explore", **link}.items()))) for link in links]
+    screens = [screen(tuple(sorted({"page": "explore", **link, "lesson": str(place)}.items()))) for link in links]
     shown = [any(least < value <= 1 for value in found[1]) if least else is_shown(number.replace(" ", ""), *found)
              for found in screens]
     assert any(shown), f"{place}: no screen shows {number}"
