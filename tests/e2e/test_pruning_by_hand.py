@@ -257,4 +257,3 @@ def test_the_meaning_of_the_marks_below_the_tiles_is_in_view(visit, language: st
     page.set_viewport_size({"width": 1280, "height": 800})
     key = page.get_by_text(re.compile("S↑ .*O↓ ")).first
     expect(key).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("button", name=re.compile("^(Prune|剪枝)$")).first).to_be_in_viewport(ratio=1)
