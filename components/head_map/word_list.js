@@ -1,6 +1,6 @@
 // The text as flowing words: the word under the pointer is framed, the words that it attends to are tinted.
 
-import { contrastColour, cssColour, emptyStep, isLinear } from '../core/attention/scales.js';
+import { contrastColour, cssColour, emptyStep, fadedStep } from '../core/attention/scales.js';
 import {
   flowsLeftward,
   isSpecialToken,
@@ -167,8 +167,7 @@ export function createWordList(onPoint) {
     paint({ dark, scale, steps, numbers, opacity, unseen }) {
       const now = at();
       spans.forEach((word, index) => {
-        // a linear scale squares the step
-        const step = Math.round((steps.get(index) ?? 0) * (isLinear(scale) ? Math.sqrt(opacity) : opacity));
+        const step = fadedStep(steps.get(index) ?? 0, opacity, scale);
         const key = `${dark} ${scale} ${step}`;
         if (word.key !== key) {
           word.key = key;

@@ -46,12 +46,13 @@ export function createWordsPanel(state, readout, legend) {
       steps: new Map(pruned ? [] : row.map((value, j) => [first + j, wordStep(what, value)])),
       numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
     };
-    panel.shown = { ...tint, rows: rowsOf(data), titles: titles(), at: index, first };
+    const opacity = gateOpacity(gate);
+    panel.shown = { ...tint, opacity, rows: rowsOf(data), titles: titles(), at: index, first };
     panel.shown.values = row;
     words.paint({
       ...tint,
       dark,
-      opacity: gateOpacity(gate),
+      opacity,
       unseen: place => own && index < n && place < n && data.causal && place > index,
     });
     if (!now) return readout.say(_('All of these heads are pruned: their output is 0.'), '');

@@ -264,7 +264,9 @@ def test_a_translators_effect_is_shown_where_it_is_largest():
     link = {"model": "translation-softmax", "text": "I am here."}
     heads = [("cross", layer, head) for layer in range(3) for head in range(8)]
     pruned = str(models.HeadPlan().with_heads(heads, gate=0.0))
-    assert sent(opened("explore", **link), "effect")[0][0]["index"] == -1
+    unchanged, _ = sent(opened("explore", **link), "effect")[0]
+    words = [prediction["rows"][0]["label"] for prediction in unchanged["predictions"]]
+    assert words[unchanged["index"]].strip() == "hier" and words[-1] == "end"
     header, _ = sent(opened("explore", **link, plan=pruned), "effect")[0]
     moved = [its["kl"] for its in header["predictions"]]
     assert header["index"] == numpy.argmax(moved) and moved[header["index"]] > 1

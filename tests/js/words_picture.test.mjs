@@ -33,6 +33,12 @@ test('the picture has every word, its tint, its number and the frame of the curr
   boxes.slice(1).forEach((box, i) => assert.ok(box.x >= boxes[i].x + boxes[i].width));
 });
 
+test('a gate below 1 fades the tint as on the page', () => {
+  const fill = more => wordsPicture(words(more)).nodes.find(([tag]) => tag === 'rect')[1].fill;
+  assert.equal(fill({ opacity: 0.5 }), hexColour(false, 'sequential', 100));
+  assert.equal(fill({}), hexColour(false, 'sequential', 200));
+});
+
 test('a long text has several lines, two sequences have titles', () => {
   const long = wordsPicture(words({ rows: [Array.from({ length: 80 }, () => ' word')] }));
   assert.ok(long.height > 4 * 52);

@@ -71,9 +71,9 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
         if not state.offers_sections:
             return ""
         st.session_state[session.SECTION] = section or HEAD
-        st.selectbox(_("Panel"), [name for names in SECTION_GROUPS.values() for name in names if name in offered],
-                     format_func=name_of, key=session.SECTION, on_change=events.on_section,
-                     label_visibility="collapsed", filter_mode=None)
+        labels = {name: name_of(name) for names in SECTION_GROUPS.values() for name in names if name in offered}
+        st.selectbox(_("Panel"), labels, format_func=labels.__getitem__, key=session.SECTION,
+                     on_change=events.on_section, label_visibility="collapsed", filter_mode=None)
     return section
 
 

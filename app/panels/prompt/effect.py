@@ -75,12 +75,15 @@ def shown_index(state: LabState, before: AnyTrace, after: AnyTrace) -> int:
         after: the trace under the plan.
 
     Returns:
-        The index of the chosen prediction. If none is chosen, the index of the last prediction. For a translation under
-        a plan, the index of the prediction with the largest KL divergence, because the last prediction is the end of
-        the sentence.
+        The index of the chosen prediction. If none is chosen, the index of the last prediction. The last prediction of
+        a translation is only the end of the sentence: under a plan, the index is that of the prediction with the
+        largest KL divergence, and outside lessons without a plan that of the longest token that begins a word.
     """
     if 0 <= state.prediction < len(before.outputs):
         return state.prediction
-    if after is before or not before.outputs or before.outputs[LAST].row == TEXT:
+    if not before.outputs or before.outputs[LAST].row == TEXT or (after is before and state.lesson is not None):
         return LAST
+    if after is before:
+        words = [output.names[output.top()[0]] for output in before.outputs]
+        return max(range(len(words)), key=lambda index: (words[index].startswith(" "), len(words[index])))
     return int(numpy.argmax([divergence(old, new) for old, new in zip(before.outputs, after.outputs, strict=True)]))

@@ -28,6 +28,9 @@ export const isLinear = scale => scale.endsWith(LINEAR);
 /** Returns the step that has the page's background colour. */
 export const emptyStep = scale => (coloursOf(scale) === 'diverging' ? 128 : 0);
 
+/** Returns the step of a word's tint if the head's gate fades it to an opacity; a linear scale squares the step. */
+export const fadedStep = (step, opacity, scale) => Math.round(step * (isLinear(scale) ? Math.sqrt(opacity) : opacity));
+
 /** Returns the position of a step on the colours of a scale, 0 to 1. */
 function position(step, scale) {
   const part = step / (STEPS - 1);

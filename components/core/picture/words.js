@@ -1,6 +1,6 @@
 // The downloads of the form Words: a picture of the text with tinted words and their numbers, and a table.
 
-import { contrastColour, emptyStep, hexColour } from '../attention/scales.js';
+import { contrastColour, emptyStep, fadedStep, hexColour } from '../attention/scales.js';
 import { flowsLeftward, wordGaps } from '../attention/words.js';
 import { tokenText } from '../format.js';
 import { PAPER, textWidth } from './svg.js';
@@ -16,10 +16,10 @@ const round = value => Math.round(10 * value) / 10;
 /**
  * Returns the picture of a text.
  * @param {{rows: string[][], titles: string[], steps: Map<number, number>, numbers: Map<number, string>, scale: string,
- *   at: number}} words `rows` are one or two token sequences, whose words are numbered
- *   consecutively; `at` is the framed word
+ *   at: number, opacity?: number}} words `rows` are one or two token sequences, whose words are numbered
+ *   consecutively; `at` is the framed word, and `opacity` that of the tint, for a head whose gate is below 1
  */
-export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
+export function wordsPicture({ rows, titles, steps, numbers, scale, at, opacity = 1 }) {
   const nodes = [];
   let [y, first] = [4, 0];
   rows.forEach((tokens, row) => {
@@ -44,7 +44,7 @@ export function wordsPicture({ rows, titles, steps, numbers, scale, at }) {
   return { width: WIDTH, height: y, nodes };
 
   function wordNodes({ x, y: top, width, text }, index) {
-    const step = steps.get(index);
+    const step = steps.has(index) ? fadedStep(steps.get(index), opacity, scale) : undefined;
     const bare = step === undefined || step === emptyStep(scale);
     const fill = bare ? 'none' : hexColour(false, scale, step);
     const frame = index === at ? { stroke: PAPER.ink, 'stroke-width': 2 } : {};
