@@ -83,6 +83,21 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page]):
         assert first == second == third
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("teach", "least"), [("0", 16), ("1", 18)])
+def test_the_header_has_larger_letters_on_a_wide_screen(visit: Callable[..., Page], teach: str, least: int, lang: str):
+    page = visit(page="explore", teach=teach, lang=lang)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_timeout(500)
+    parts = [*page.locator("nav a").all(), page.locator(".st-key-model .title")]
+    for part in parts:
+        size = part.evaluate("its => parseFloat(getComputedStyle(its).fontSize) * its.currentCSSZoom")
+        assert size >= least - 0.05
+    tops = {round(box["y"] + box["height"] / 2) for box in (its.bounding_box() for its in parts[:-1]) if box}
+    assert len(tops) == 1  # in one line
+    assert page.locator(".st-key-header").evaluate("its => its.scrollWidth - its.clientWidth") <= 1
+
+
 @pytest.mark.parametrize("teach", ["0", "1"])
 def test_the_names_of_the_pages_are_apart(visit: Callable[..., Page], teach: str):
     page = visit(page="explore", teach=teach)
