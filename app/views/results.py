@@ -119,6 +119,9 @@ def _overview(stamp: int) -> None:
     statements = [statement for claim in _claims_by_key(stamp).values() for statement in claim.statements]
     unsure = [statement for statement in statements if statement.verdict.word == UNSURE]
     if len(unsure) < len(statements):
+        if unsure:
+            st.caption(_("{unsure} of {total} statements are inconclusive. They are in a list below the picture, which "
+                         "is closed at first.", unsure=len(unsure), total=len(statements)))
         _picture("overview", False, stamp)
     if unsure:
         with _folded(unsure):

@@ -8,7 +8,7 @@ const { revealElement } = await import('../../components/runtime/reveal.js');
 
 mock.timers.enable({ apis: ['setTimeout'] });
 
-let heading, details, onMutation, scrolls;
+let heading, details, group, onMutation, onGrowth, onUser, scrolls;
 
 /** Returns closed details; a click on their summary opens or closes them. */
 function createDetails() {
@@ -18,17 +18,37 @@ function createDetails() {
   return made;
 }
 
-/** Draws the heading, and the details unless there are none yet. */
+/** Draws the heading, and the details unless there are none yet, inside `group` if there is one. */
 function draw(newDetails = null) {
   details = newDetails;
-  const box = { classList: ['st-key-claim'], querySelector: () => details };
+  const box = {
+    classList: ['st-key-claim'],
+    querySelector: () => details,
+    parentElement: { closest: () => group },
+  };
   heading = { closest: () => box, scrollIntoView: () => scrolls++ };
   onMutation?.();
 }
 
 beforeEach(() => {
   mock.timers.tick(60_000); // ends the wait of the test before
-  [heading, details, onMutation, scrolls] = [null, null, null, 0];
+  [heading, details, group, onMutation, onGrowth, onUser, scrolls] = [null, null, null, null, null, null, 0];
+  globalThis.window = {
+    addEventListener: (type, act, { signal }) => {
+      if (type === 'wheel') onUser = () => signal.aborted || act();
+    },
+  };
+  globalThis.ResizeObserver = class {
+    constructor(act) {
+      this.act = act;
+    }
+    observe() {
+      onGrowth = this.act;
+    }
+    disconnect() {
+      onGrowth = null;
+    }
+  };
   globalThis.document = { body: {}, getElementById: () => heading };
   globalThis.MutationObserver = class {
     constructor(act) {
@@ -78,4 +98,25 @@ test('an element that does not appear within 15 s, or whose wait was ended, is n
     assert.equal(details.open, false);
     heading = null;
   }
+});
+
+test('a closed group around the details is opened first', () => {
+  group = createDetails();
+  draw(createDetails());
+  revealElement('a');
+  assert.deepEqual([group.open, details.open], [true, false]); // details in a closed group cannot have the focus
+  onMutation();
+  assert.deepEqual([group.open, details.open, details.focused, scrolls], [true, true, 1, 1]);
+});
+
+test('the page follows a group that grows, until the user scrolls', () => {
+  group = createDetails();
+  draw(createDetails());
+  revealElement('a');
+  onUser(); // nothing has been shown: the wait goes on
+  onMutation();
+  onGrowth();
+  assert.equal(scrolls, 2);
+  onUser();
+  assert.deepEqual([onGrowth, onMutation], [null, null]);
 });
