@@ -312,12 +312,14 @@ def _verdict(study: Study, count: int) -> str:
     clear = {key: drop for key, drop in drops.items() if _is_clear(study.tasks[key], drop, count, study.heads)}
     values = {"n": count, "heads": study.heads, "model": study.title, "tasks": len(drops)}
     if not clear:
-        return _("**{n} of {heads} heads constant** in {model}: no score changes by more than its spread over the "
-                 "probes ({tasks} tasks). Paper, all heads constant: mean drop 8%, at most 20%.", **values)
+        return _("**{n} of {heads} heads constant** in {model}: in no task does the relative drop differ from 0 by "
+                 "more than its standard deviation over the probes ({tasks} tasks). Paper, all heads constant: mean "
+                 "drop 8%, at most 20%.", **values)
     key = max(clear, key=clear.__getitem__)
-    return _("**{n} of {heads} heads constant** in {model}: the score changes by more than its spread in {clear} of "
-             "{tasks} tasks; mean relative drop there {mean:.1%}, largest {most:.1%}, in “{task}”. Paper, all heads "
-             "constant: mean 8%, at most 20%.", mean=fmean(clear.values()), most=clear[key], clear=len(clear),
+    return _("**{n} of {heads} heads constant** in {model}: the relative drop differs from 0 by more than its standard "
+             "deviation over the probes in {clear} of {tasks} tasks; mean relative drop there {mean:.1%}, largest "
+             "{most:.1%}, in “{task}”. Paper, all heads constant: mean 8%, at most 20%.",
+             mean=fmean(clear.values()), most=clear[key], clear=len(clear),
              task=_(study.tasks[key].title), **values)
 
 

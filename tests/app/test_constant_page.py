@@ -77,8 +77,9 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     verdict, rows = at_slider(app)
-    assert verdict.startswith("**32 of 32 heads constant** in masked-softmax: the score changes by more than its "
-                              "spread in 7 of 7 tasks; mean relative drop there 5.0%")
+    assert verdict.startswith("**32 of 32 heads constant** in masked-softmax: the relative drop differs from 0 by "
+                              "more than its standard deviation over the probes in 7 of 7 tasks; mean relative "
+                              "drop there 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
     assert "All tasks are counted in the mean." in words(app)
@@ -122,7 +123,7 @@ def test_the_headline_leaves_out_tasks_within_their_spread(measured: Path):
     for task in found["tasks"].values():
         task["scores"]["learned 32 0"] = {"0": {"score": 0.80}, "1": {"score": 0.41}}
     path.write_text(json.dumps(found))
-    assert "no score changes by more than its spread" in at_slider(opened(**LINK, fix="4.pos"))[0]
+    assert "in no task does the relative drop differ from 0" in at_slider(opened(**LINK, fix="4.pos"))[0]
 
 
 def test_the_header_names_only_a_model_whose_numbers_the_page_shows(measured: Path):
