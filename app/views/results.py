@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -248,7 +249,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         figure(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
                what="results", about=[what], alt=_(statement.chart.alt))
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
+        st.download_button(_("Table as CSV"), partial(as_csv, statement), file_name=f"{statement.key}.csv",
                            mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
                            icon=":material/download:")
         with st.popover(_("Measure again")):

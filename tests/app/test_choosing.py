@@ -212,7 +212,9 @@ def test_a_card_opens_its_model(monkeypatch):
 def test_the_label_names_the_model_that_a_fourth_would_replace():
     def label(*names: str) -> str:
         beside = " ".join(f"assignment-{name}" for name in names)
-        return opened(page="compare", model="assignment-softmax", **{"with": beside}).get("button_group")[0].label
+        captions = opened(page="compare", model="assignment-softmax", **{"with": beside}).caption
+        (text,) = [caption.value for caption in captions if caption.value.startswith("Compare softmax")]
+        return text
 
     assert label("random", "log-n") == "Compare softmax with up to 3 models:"
     assert label("random", "log-n", "selective") == (

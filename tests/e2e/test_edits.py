@@ -144,21 +144,30 @@ WATCH = f"""() => {{ {ROOT}
 
 
 def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(visit):
-    page = visit(case="one", slow="0.5")
-    page.get_by_label("Text", exact=True).wait_for()
-    page.evaluate(WATCH)
-    page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
-    # eight events, because Streamlit drops an answer that is ready when the next event arrives
     moves = [*["ArrowRight"] * 3, "ArrowDown", *["ArrowLeft"] * 3, "ArrowDown"]
-    for move, pause in zip(moves, (350, 450, 250, 550, 350, 150, 450, 300), strict=True):
-        page.keyboard.press("p")
-        page.keyboard.press(move)
-        page.wait_for_timeout(pause)
     newest = f"some words: {len(moves)}"
-    expect(part(page, "effect").locator("h2")).to_have_text(newest)
-    expect(part(page, "effect").locator(".values")).to_have_attribute("aria-busy", "false")
-    seen = [json.loads(entry) for entry in page.evaluate("seen")]
-    assert {title for busy, title, _ in seen if not busy} == {"some words: 0", newest}, seen
+
+    def seen_during_eight_events() -> list[list]:
+        page = visit(case="one", slow="0.5")
+        page.get_by_label("Text", exact=True).wait_for()
+        page.evaluate(WATCH)
+        page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
+        for move, pause in zip(moves, (350, 450, 250, 550, 350, 150, 450, 300), strict=True):
+            page.keyboard.press("p")
+            page.keyboard.press(move)
+            page.wait_for_timeout(pause)
+        expect(part(page, "effect").locator("h2")).to_have_text(newest)
+        expect(part(page, "effect").locator(".values")).to_have_attribute("aria-busy", "false")
+        seen = [json.loads(entry) for entry in page.evaluate("seen")]
+        assert {title for busy, title, _ in seen if not busy} == {"some words: 0", newest}, seen
+        return seen
+
+    # Streamlit drops an answer that is ready when the next event arrives; sometimes these are all late answers
+    seen: list[list] = []
+    for _attempt in range(3):
+        seen += seen_during_eight_events()
+        if any(busy and title not in ("some words: 0", newest) for busy, title, _ in seen):
+            break
     assert any(busy and title not in ("some words: 0", newest) for busy, title, _ in seen), seen
 
 

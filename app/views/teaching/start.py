@@ -93,9 +93,8 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     For a plan from a link that the page does not offer, the texts only report whether the prediction is right.
     """
     verdict = _("✓ right") if is_right else _("✗ wrong")
-    looks = _("Above: where *x=?* looks in layer 2. Below: where the values look in layer 1. "
-              "Dotted: before.") if plan else \
-        _("Arcs above: where *x=?* looks in layer 2 (mean of its heads). Below: where the values look in layer 1.")
+    looks = _("Arcs: where *x=?* looks in layer 2 (above) and the values in layer 1 (below). Dotted: before.") if plan \
+        else _("Arcs: where *x=?* looks in layer 2 (above) and the values in layer 1 (below), mean of heads.")
     head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on its content. "
              "This model has twelve heads, four in each of three *layers*. The layers compute one after the other.")
     if not plan:
