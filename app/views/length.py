@@ -139,7 +139,7 @@ def _content(lab: Lab, reading: Reading, state: LabState) -> PageContent:
 
 
 def _wanted(name: str, state: LabState) -> tuple[Curve, ...]:
-    """Returns the curve of a model as trained, and that of the scale which the visitor chose for its heads.
+    """Returns the curve of a model at the trained scale, and the curve at the scale that the visitor chose.
 
     A lesson shows the curves of all scales, because its text compares them.
     """

@@ -8,7 +8,7 @@ import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const LEAST = 0.02; // weights below this value have no arc
-const ABOVE = 92; // height in px of the arcs of layer 2, above the line
+const ABOVE = 92; // height in px of the space above the words, for the arcs of layer 2
 const BELOW = 34; // of those of layer 1, below the line
 
 function create(state) {

@@ -21,7 +21,7 @@ export function listenToPage() {
   if (isFirst) openSection();
 }
 
-const places = new Map(); // hash of an address -> px from its section to the top of the screen when it was left
+const places = new Map(); // hash of an address -> px from the top of the screen to its section when the user left it
 
 /** Returns the px from the top of the screen down to the section of a hash, or to the start of the page without one. */
 function topOf(hash) {

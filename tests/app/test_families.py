@@ -119,7 +119,7 @@ def test_a_choice_in_one_group_keeps_the_choices_in_others(monkeypatch):
     on_compared("compared-4", ["stories-selective", "stories-selective-512"])
     assert history.present.compared == ("stories-log-n", "stories-dense", "stories-selective")
     monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: ["no such model", "stories-gated"])
-    on_compared("compared-4", ["stories-selective", "stories-selective-512"])  # forged: models of another group
+    on_compared("compared-4", ["stories-selective", "stories-selective-512"])  # forged: not offered
     assert history.present.compared == ("stories-log-n", "stories-dense")
 
 
@@ -148,7 +148,7 @@ def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
     monkeypatch.setattr("app.state.handlers.events.history", lambda: history)
     names = ["stories-dense", "stories-log-n", "stories-random", "stories-selective"]  # the order of models on the page
     monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: names)
-    on_compared()
+    on_compared("compared-0", names)
     assert history.present.compared == ("stories-dense", "stories-random", "stories-selective")
 
 

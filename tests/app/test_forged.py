@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
+from models import catalogue
 from models.generate.sampling import Sampling
 from tests.app.visitors import visiting
 
@@ -30,7 +32,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 # widget key -> callback that Streamlit calls when the widget changes
 WIDGETS: dict[str, Callable[[], object]] = {
     session.EXAMPLE: events.on_example,
-    session.COMPARED: events.on_compared,
+    session.COMPARED: partial(events.on_compared, session.COMPARED, catalogue.family("stories-softmax")),
     session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling,

@@ -41,3 +41,9 @@ def test_a_page_begins_at_the_same_place_with_and_without_a_text_box():
     boxed = [place_of(opened(model=model, page="explore"), "heads")[:3] for model in (
         "stories-softmax", "masked-softmax", "translation-softmax")]
     assert len(set(boxed)) == 1
+
+
+def test_the_list_of_sections_names_the_group_of_each():
+    options = opened(model="stories-selective").selectbox(key="section").options
+    assert options[:2] == ["See: Head", "See: Zoom"]
+    assert [option.split(": ")[0] for option in options] == ["See"] * 5 + ["Explain"] * 3 + ["Experiment"] * 3

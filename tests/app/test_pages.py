@@ -270,12 +270,6 @@ def test_every_section_is_in_one_group_and_links_choose_it():
         assert app.selectbox(key="section").value == name
 
 
-def test_the_list_of_sections_names_the_group_of_each():
-    options = opened(model="stories-selective").selectbox(key="section").options
-    assert options[:2] == ["See: Head", "See: Zoom"]
-    assert [option.split(": ")[0] for option in options] == ["See"] * 5 + ["Explain"] * 3 + ["Experiment"] * 3
-
-
 def test_going_back_brings_the_whole_text_back(monkeypatch):
     long = "x=1; y=2; x=?;" * 400
     app = opened(model="assignment-selective", text="k=4; k=?")

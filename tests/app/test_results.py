@@ -118,7 +118,7 @@ def test_the_statements_that_hold_are_first_and_the_inconclusive_ones_are_folded
                      for header, _ in all_sent(app, "figure") if header["what"] == "statements")
     assert first[0] == HOLDS and first == sorted(first, key=[HOLDS, ONCE, PART, FADES, FAILS, BUILT, OPEN].index)
     assert set(folded) == {UNSURE}
-    # what is folded is said above the picture
+    # a sentence above the picture has the number of folded statements
     assert any(caption.value.startswith(f"{len(folded)} of {len(first) + len(folded)} statements are {UNSURE}")
                for caption in app.caption)
     groups = [its for its in app.expander if its.label.startswith(f"{UNSURE}: ")]

@@ -77,7 +77,7 @@ def test_a_click_on_a_row_shows_the_details_of_its_statement(visit, phone: bool)
 def test_a_click_on_an_inconclusive_statement_opens_its_group(visit):
     page = visit(page="results", wait=False)
     unfold(page)
-    row(page, FOLDED).click(force=True)  # the row's rectangle has the gap between two lines of text
+    row(page, FOLDED).click(force=True)  # its center is between two lines of text
     expect_details(page, FOLDED)
     assert query(page)["claim"] == KEYS[-1]
 

@@ -283,16 +283,6 @@ def test_the_first_change_brings_the_views_and_moves_no_word(visit, state):
     expect(views.get_by_role("tab")).to_have_count(len(["Used", *mask]) if mask else 0)
 
 
-def test_a_link_with_a_view_has_the_tabs(visit):
-    page = visit(page="explore", model="stories-softmax", view="difference")
-    used, difference = (page.get_by_role("tab", name=name, exact=True) for name in ("Used", "Difference"))
-    expect(difference).to_have_attribute("aria-selected", "true")
-    used.click()
-    expect(used).to_be_focused()  # the tabs stay while one of them has the focus
-    page.wait_for_function("!location.search.includes('view=')")
-    expect(difference).to_be_visible()
-
-
 def test_main_work_fits_one_screen(visit):
     page = visit(plan="self-1.1c", **SELECTIVE)
     for part in (page.get_by_role("grid"), page.get_by_role("slider", name="Gate"),

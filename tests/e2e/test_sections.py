@@ -85,7 +85,7 @@ def test_the_choice_of_the_section_is_one_short_line(visit: Callable[..., Page],
     options = page.get_by_role("option")
     expect(options).to_have_count(11)
     if size[0] > 390:
-        for option in (options.first, options.last):  # without scrolling in the list
+        for option in (options.first, options.last):  # the open list needs no scrolling
             expect(option).to_be_in_viewport(ratio=1)
 
 
@@ -138,3 +138,13 @@ def test_every_chip_of_a_family_has_a_sentence(visit: Callable[..., Page]):
         assert page.get_by_role("tooltip").inner_text().strip().endswith("。")
         page.mouse.move(0, 0)
         expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
+def test_a_link_with_a_view_has_the_tabs(visit):
+    page = visit(page="explore", model="stories-softmax", view="difference")
+    used, difference = (page.get_by_role("tab", name=name, exact=True) for name in ("Used", "Difference"))
+    expect(difference).to_have_attribute("aria-selected", "true")
+    used.click()
+    expect(used).to_be_focused()  # the tabs stay while one of them has the focus
+    page.wait_for_function("!location.search.includes('view=')")
+    expect(difference).to_be_visible()

@@ -43,7 +43,7 @@ def test_the_selected_head_has_its_name_in_a_crowd_too():
         figure = figures.head_scatter([*crowd, *others], "confidence", "loss", selected)
         (trace,) = (trace for trace in figure.data if trace.mode == "markers+text")
         assert trace.text[0] == f"<b>{[*crowd, *others][selected].name}</b>" and trace.textposition[0] == place
-    above = HeadPoint("3.1", "layer 3", 0.5, 0.56)  # where the name would be
+    above = HeadPoint("3.1", "layer 3", 0.5, 0.56)  # covers the place above the selected mark
     figure = figures.head_scatter([*crowd, *others, above], "confidence", "loss", 3)
     (trace,) = (trace for trace in figure.data if trace.mode == "markers+text")
     assert trace.text[0] == "<b>1.3</b>" and trace.textposition[0] == "bottom center"

@@ -82,7 +82,7 @@ def test_the_mark_is_beside_the_word_of_the_verdict_in_both_forms():
     its = rows(spec)
     assert [row["word"] for row in its] == ["holds · A", "holds · A", "fails · B"]
     assert [row["verdict_lines"] for row in its] == ["holds\nA", "holds\nA", "fails\nB"]
-    for row in its:  # the middle of the first line, which has the word
+    for row in its:  # the mark is beside the first line, the verdict
         assert all(row[f"{form}_middle"] - row[f"{form}_top"] == claims.ROW / 2 for form in ("wide", "narrow"))
     narrow = claims.statements.spec(STATED, "All", LOOKS, WORDS)["usermeta"]["narrow"]["frame"]
     assert "word" in json.dumps(narrow) and "verdict_lines" in json.dumps(spec)

@@ -156,18 +156,17 @@ def on_example() -> None:
 
 
 @session.exclusive
-def on_compared(key: str = session.COMPARED, offered: Sequence[str] | None = None) -> None:
-    """Compares the models that are chosen in one widget, and those that were chosen in other widgets.
+def on_compared(key: str, offered: Sequence[str]) -> None:
+    """Handles the choice of compared models in one widget. Models that other widgets offer stay as they are.
 
     Args:
         key: key of the widget.
-        offered: the widget's models; default: the family of the page's model.
+        offered: names of the widget's models.
     """
     present = history().present
     family = catalogue.family(present.model)
-    here = family if offered is None else offered
-    chosen = [name for name in widget(key, list, present.compared) if name in family and name in here]
-    chosen += [name for name in present.compared if name not in here]
+    chosen = [name for name in widget(key, list, present.compared) if name in family and name in offered]
+    chosen += [name for name in present.compared if name not in offered]
     # the models in the order in which they were chosen, because a fourth model replaces the first one
     order = [name for name in present.compared if name in chosen]
     order += [name for name in chosen if name not in order]
