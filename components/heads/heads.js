@@ -113,6 +113,7 @@ function update(state, data) {
   const lead = _('Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention.');
   setText(state.lead, data.led ? lead : '');
   showSearch(state, data.find);
+  state.take.refresh();
   state.controls.element.hidden = Boolean(data.bare);
   state.root.classList.toggle('bare', Boolean(data.bare));
   if (state.fresh) for (const other of mounted) other.besideChanged?.();

@@ -93,7 +93,7 @@ const NAMES = {
 };
 
 /**
- * Creates a button with a menu of file formats: {element, close(), rename(name)}.
+ * Creates a button with a menu of file formats: {element, close(), refresh(), rename(name)}.
  * @param {() => {title: string, about: string[], models: string[], what: string,
  *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
  *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},

@@ -23,9 +23,10 @@ function kindOf(checked, on) {
 }
 
 /**
- * Creates {element, button, close(), rename(name)}: a button and its menu, with the usual keys of a menu.
+ * Creates {element, button, close(), refresh(), rename(name)}: a button and its menu, with the usual keys of a menu.
+ * `refresh()` shows the current entries if the menu is open; the owner calls it when entries may have changed.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () =>
- *   void, checked?: boolean, on?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens. Entries
+ *   void, checked?: boolean, on?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens or is refreshed. Entries
  *   with `checked` are radio items, entries with `on` are check boxes. A disabled entry can be focused and read, but a click has no effect
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
@@ -68,8 +69,23 @@ export function createMenu({ icon, text, name = text, className = '', entries })
       },
     });
 
+  let shown = ''; // the entries in the menu, without their functions
+  const fill = offered => {
+    shown = JSON.stringify(offered);
+    menu.replaceChildren(...offered.map(item));
+  };
+
+  const refresh = () => {
+    if (menu.hidden) return;
+    const offered = entries();
+    if (JSON.stringify(offered) === shown) return; // entries that stay are not replaced under the pointer
+    const at = Array.from(menu.children).indexOf(menu.getRootNode().activeElement);
+    fill(offered);
+    /** @type {HTMLElement | undefined} */ (menu.children[Math.min(at, offered.length - 1)])?.focus();
+  };
+
   const open = last => {
-    menu.replaceChildren(...entries().map(item));
+    fill(entries());
     menu.classList.remove('leftwards');
     menu.hidden = false;
     // The menu opens to the left if it would leave the screen.
@@ -101,5 +117,5 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     event.stopPropagation();
   });
   const rename = name => [button, menu].forEach(one => setAttribute(one, 'aria-label', name));
-  return { element, button, rename, close: () => close(false) };
+  return { element, button, rename, refresh, close: () => close(false) };
 }

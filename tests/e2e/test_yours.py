@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import models
 from tests.browser import serve
@@ -190,8 +190,13 @@ def test_a_pruned_model_is_downloaded_and_opens_in_plain_transformers(visit, tmp
     logits = model(**tokenizer(TEXTS[0], return_tensors="pt")).logits[0, -1]
     torch.testing.assert_close(logits.softmax(-1), torch.tensor(trace.output.distribution), rtol=1e-4, atol=1e-6)
     named(page, "layer 2, head 1, live").click()
+    late: list[Route] = []
+    page.route("**/events", lambda route: late.append(route))
     page.locator('.scale input[value="logn"]').check()
     menu.click()
     entry = page.get_by_role("menuitem", name=re.compile("for transformers"))
-    expect(entry).to_be_disabled()
+    expect(entry).to_be_enabled()  # the answer is not here yet
+    assert late
+    page.unroute("**/events")  # the requests go on
+    expect(entry).to_be_disabled()  # the open menu follows the answer
     expect(entry).to_contain_text("a scale by log n cannot be saved")
