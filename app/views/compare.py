@@ -177,7 +177,7 @@ def _name(one: Compared) -> None:
 
 def _entropies(compared: Sequence[Compared]) -> None:
     rows = {one.lab.name: entropies(one) for one in compared}
-    last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
+    last = "; ".join(f"{model_label(name)} {values[-1]:.2f}" for name, values in rows.items())
     st.markdown(_("**Entropy of each row** of the selected head after your changes: {heads}.",
                   heads=literal("; ".join(where(one) for one in compared))), help=tip("entropy"))
     causal = heads.selected(compared[0].lab, compared[0].state)[0].causal

@@ -223,15 +223,15 @@ def _choose(studies: dict[str, Study], study: Study, task: str, reads: bool) -> 
     st.session_state[session.STUDY], st.session_state[session.CONSTANT_TASK] = study.name, task
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Measured model"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
-                     filter_mode=None, format_func=lambda name: studies[name].title)
+                     filter_mode=None, format_func=lambda name: constant_text.title_of(studies[name]))
         if reads:
             st.selectbox(_("Task for the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                          filter_mode=None, format_func=lambda key: _(study.tasks[key].title), width=220)
         else:  # the model is named beside the choice, because the box above shows another model
             st.caption(constant_text.elsewhere(study))
             if study.name in catalogue.names():
-                st.button(_("Label a text with {model}", model=literal(study.title)), key="label", type="primary",
-                          on_click=take_model, args=(study.name,))
+                st.button(_("Label a text with {model}", model=literal(constant_text.title_of(study))), key="label",
+                          type="primary", on_click=take_model, args=(study.name,))
 
 
 # The browser stores the measurements for all numbers of heads, and switches between them without the server.
@@ -241,7 +241,7 @@ GROUP = "constant"
 
 def _slider(study: Study, count: int) -> Part:
     return dial.part(key="constant dial", group=GROUP, positions=study.measured_counts, at=count, term="constant",
-                     label=_("Modified heads, of {heads}", heads=study.heads),
+                     label=_("Constant heads, of {heads}", heads=study.heads),
                      texts=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
 
@@ -310,7 +310,7 @@ def _verdict(study: Study, count: int) -> str:
     if mean is None or not drops:
         return _("Not all tasks have been measured for this number of heads.")
     clear = {key: drop for key, drop in drops.items() if _is_clear(study.tasks[key], drop, count, study.heads)}
-    values = {"n": count, "heads": study.heads, "model": study.title, "tasks": len(drops)}
+    values = {"n": count, "heads": study.heads, "model": constant_text.title_of(study), "tasks": len(drops)}
     if not clear:
         return _("**{n} of {heads} heads constant** in {model}: in no task does the relative drop differ from 0 by "
                  "more than its standard deviation over the probes ({tasks} tasks). Paper, all heads constant: mean "

@@ -23,7 +23,7 @@ from app.state import session
 from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.heads_view import MEASURES, SOURCES
-from app.texts import _, number, tip
+from app.texts import N_, _, number, tip
 from components.figure import figure, spec_of
 from components.mounting import Part, mount
 from figures.heads import HeadPoint, head_points, head_scatter
@@ -34,6 +34,13 @@ from models.plan import Address
 
 # Streamlit replaces these names by chartCategoricalColors of .streamlit/config.toml in the page's theme.
 PAGE_COLOURS = [f"#{number:06d}" for number in range(1, 9)]
+
+
+# measure -> its term in the glossary
+TERMS = {"confidence": "confidence", "relevance": "relevance", "loss": "loss_increase", "open": "open"}
+# measure -> title of its axis, with the unit or the meaning of the numbers
+AXES = {"confidence": N_("Confidence, largest weight of a query"), "relevance": N_("Relevance, share of its layer"),
+        "loss": N_("Loss increase when pruned alone, nats"), "open": N_("P(gate open)")}
 
 
 def page() -> None:
@@ -113,8 +120,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
                              required=True, format_func=lambda measure: _(SOURCES[measure]),
                              label_visibility="collapsed",
                              on_change=head_events.on_heads_view)
-        explained = "\n".join(f"- **{_(MEASURES[measure])}**: {tip(measure)}" for measure in ("confidence", "relevance",
-                                                                                              "open"))
+        explained = "\n".join(f"- **{_(MEASURES[measure])}**: {tip(term)}" for measure, term in TERMS.items())
         for key, label in ((session.MEASURE_X, _("Horizontal axis")), (session.MEASURE_Y, _("Vertical axis"))):
             st.selectbox(label, [*MEASURES], key=key, format_func=lambda measure: _(MEASURES[measure]), width=228,
                          filter_mode=None, on_change=head_events.on_heads_view, help=explained)
@@ -138,7 +144,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     points = tuple(HeadPoint(name, group, round(one, 6), round(other, 6), address in state.plan.heads)
                    for name, group, one, other, address in zip(
                        names, groups, values[x].tolist(), values[y].tolist(), addresses, strict=True))
-    axes, chosen = (_title(x), _title(y)), addresses.index((at.kind, at.layer, at.head))
+    axes, chosen = (_(AXES[x]), _(AXES[y])), addresses.index((at.kind, at.layer, at.head))
     title = _("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x]))
     chart = head_scatter(points, *axes, chosen, picked_indices, theme=None)
     chart.update_layout(template="streamlit", colorway=PAGE_COLOURS)
@@ -188,15 +194,10 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
             for i, (kind, layer, head) in enumerate(addresses)]
 
 
-def _title(measure: str) -> str:
-    """Returns the title of a measure's axis, with the unit of the measure if there is one."""
-    return _("{measure}, nats", measure=_(MEASURES[measure])) if measure == "loss" else _(MEASURES[measure])
-
-
 def _origin(lab: Lab, measured: dict[str, Any], source: str) -> None:
     if source == "corpus":
-        st.caption(_("Confidence, relevance and roles: {n} sentences of an English treebank. Loss: validation texts "
-                     "of the model's task. To measure again: {command}", n=measured["sentences"],
+        st.caption(_("Confidence, relevance and roles: {n} sentences of an English treebank. Loss increase: validation "
+                     "texts of the model's task. To measure again: {command}", n=measured["sentences"],
                      command=f"`{measured['command']}`"))
     elif not numpy.all([kind.attention.is_distribution or kind.attention.has_sink for kind in lab.kinds]):
         st.caption(_("Confidence: rows of relu² are divided by their sum first."))

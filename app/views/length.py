@@ -205,7 +205,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                   "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
                   "imported model has no held-out texts here."))
     elif missing:
-        st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
+        st.info(_("Not measured yet: {names}.", names=literal(", ".join(map(model_label, missing)))))
     if not content.curves:
         return
     with st.container(key="lengths"):  # style.css puts the heads below the charts on a narrow screen
@@ -218,7 +218,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.caption(plain(_about(content.curves, _trained(content.curves))))
         for name, limit in content.unread:
             st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
-                         model=literal(name), limit=limit))
+                         model=literal(model_label(name)), limit=limit))
     with right:
         mount(heads)
 

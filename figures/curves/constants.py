@@ -27,6 +27,11 @@ def _points(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[Point]:
             for x, y, spread in curves.get(way, ())]
 
 
+def _across(ways: Sequence[str]) -> str:
+    """Returns the title of the horizontal axis."""
+    return message("constant or pruned heads") if "removed" in ways else message("constant heads")
+
+
 def _measured(*curves: Mapping[str, Curve]) -> list[str]:
     """Returns the probe modes that have points in at least one panel."""
     return [way for way in WAYS if any(curve.get(way) for curve in curves)]
@@ -48,7 +53,7 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
     panel = Panel(title, _points(curves, ways), percent=True, rules=[
         Rule(message("paper: average drop with all heads constant"), y=average), Rule(message("paper: largest drop"),
                                                                                       y=most)])
-    return line_parts(_series(ways), [panel], Layout(message("heads changed"), height=250, chooses=True, at=count),
+    return line_parts(_series(ways), [panel], Layout(_across(ways), height=250, chooses=True, at=count),
                       title, theme)
 
 
@@ -64,7 +69,7 @@ def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
     """
     ways = _measured(*(curves for _title, curves in panels))
     return line_parts(_series(ways), [Panel(title, _points(curves, ways)) for title, curves in panels],
-                      Layout(message("heads changed"), columns=3, width=230, height=150, least=230, chooses=True,
+                      Layout(_across(ways), columns=3, width=230, height=150, least=230, chooses=True,
                              at=count), message("Scores by task"), theme)
 
 

@@ -17,9 +17,9 @@ Curve = Sequence[Sequence[float | None]]  # rows [remaining heads, value] or [re
 # the cost of a pass.
 TRAINED_ON, MULTIPLICATIONS, TIME = "trained on", "multiplications", "seconds"
 _SERIES: dict[str, tuple[str, int | str, int]] = {
-    "learned": (N_("learned gates"), 2, 0), "alone": (N_("loss when pruned alone"), 0, 0),
+    "learned": (N_("learned gates"), 2, 0), "alone": (N_("single-head loss increase"), 0, 0),
     "confidence": (N_("confidence"), 1, 2), "random": (N_("random order"), "faint", 1),
-    "text": (N_("loss when pruned alone, on this text"), 3, 1),
+    "text": (N_("single-head loss increase, on this text"), 3, 1),
     TRAINED_ON: (N_("learned gates, weights fine-tuned"), 4, 3),
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 7, 3)}
 _ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler pruning orders

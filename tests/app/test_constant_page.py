@@ -77,8 +77,8 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     verdict, rows = at_slider(app)
-    assert verdict.startswith("**32 of 32 heads constant** in masked-softmax: the relative drop differs from 0 by "
-                              "more than its standard deviation over the probes in 7 of 7 tasks; mean relative "
+    assert verdict.startswith("**32 of 32 heads constant** in Softmax (Hidden word): the relative drop differs from 0 "
+                              "by more than its standard deviation over the probes in 7 of 7 tasks; mean relative "
                               "drop there 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
     assert rows[0][-2:] == ["0.400", "0.010"]  # the two controls: all heads pruned, constant answer
@@ -105,7 +105,7 @@ def test_one_model_is_not_compared(measured: Path):
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
     app = opened(**LINK, fix="1.pos")
-    assert at_slider(app)[0].startswith("**16 of 32 heads constant** in masked-softmax: ")
+    assert at_slider(app)[0].startswith("**16 of 32 heads constant** in Softmax (Hidden word): ")
     app = opened(**LINK, fix="2.pos")
     assert at_slider(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
 
@@ -131,7 +131,7 @@ def test_the_header_names_only_a_model_whose_numbers_the_page_shows(measured: Pa
     for other in (LINK | {"model": "stories-softmax"}, LINK | {"fix": "4.pos.all-Other-v2"}):
         app = opened(**other)
         assert not app.exception and not all_sent(app, "chooser")
-        model = {"stories-softmax": "masked-softmax", "masked-softmax": "all-Other-v2"}[other["model"]]
+        model = {"stories-softmax": "Softmax (Hidden word)", "masked-softmax": "all-Other-v2"}[other["model"]]
         assert f"heads constant** in {model}: " in at_slider(app)[0]
 
 
@@ -233,13 +233,13 @@ def test_moments_are_points_beside_the_models(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     spec, = (header["spec"] for header, _ in all_sent(app, "figure") if header["what"] == "constant-loss")
-    assert {*looks(spec)} == {"masked-small", "masked-softmax", "all-Other-v2"}
+    assert {*looks(spec)} == {"masked-small", "Softmax (Hidden word)", "all-Other-v2"}
     assert [(row["x"], row["note"]) for row in rows(spec, series="masked-small")] == [
         (0.4, "after 100 steps"), (0.6, "after 300 steps")]
     assert "rank correlation over the last checkpoints of 3 trainings" in words(app)
     assert "python -m models.studies.transfer.encoders" in words(app)
     study, = (its for its in app.selectbox if its.label == "Measured model")
-    assert set(study.options) == {"masked-softmax", "all-Other-v2"}
+    assert set(study.options) == {"Softmax (Hidden word)", "all-Other-v2"}
     app = opened(**LINK, fix="4.pos.masked-small-100")
     assert not app.exception and "Measured in" in words(app)
 

@@ -52,6 +52,9 @@ def test_confidence_and_loss_difference_of_each_head_on_the_input_text():
         assert drawn[index][0] == pytest.approx(weights.max(-1).mean(), abs=1e-5)
         pruned = models.run(lab, TYPED, models.HeadPlan().gate("self", *head, 0.0))
         assert drawn[index][1] == pytest.approx(pruned.loss - trace.loss, abs=1e-4)
+    (chart,) = app.get("plotly_chart")
+    axis = json.loads(chart.proto.spec)["layout"]["yaxis"]["title"]["text"]
+    assert "increase" in axis and axis.endswith("nats")  # a difference, with its unit
 
 
 def traces(app: AppTest) -> list[dict[str, Any]]:

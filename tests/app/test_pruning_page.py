@@ -111,7 +111,7 @@ def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any
 def test_one_sentence_counts_the_heads_that_can_be_pruned(measured: dict[str, dict[str, Any]]):
     """Perplexity rises by 10% when the loss rises by ln 1.1 = 0.0953 nats."""
     curves = measured["pruning"]["scopes"]["all"]["curves"]
-    lead = "By *Loss when pruned alone*, **1 of 32** heads can be pruned before perplexity rises by 10%."
+    lead = "By *Single-head loss increase*, **1 of 32** heads can be pruned before perplexity rises by 10%."
     # the loss rises by 0.0625 per head, and in random order by 0.25 per four heads
     assert f"{lead} In other orders: *Random order* 0." in displayed(opened(page="pruning", model=NAME, text=TYPED))
     curves["alone"] = [[n, 4 + (32 - n) / 100, 0.01] for n in range(33)]
@@ -177,7 +177,7 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     assert not app.exception and "**16** of 32 heads" in displayed(app)
     text = dials(app)["numbers"]["texts"][16]
     assert "nats" not in text and "ms" in text
-    assert len(table(sent(app, "figure")[0]["spec"])["loss when pruned alone"]) == 5
+    assert len(table(sent(app, "figure")[0]["spec"])["single-head loss increase"]) == 5
 
 
 def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[str, Any]]):

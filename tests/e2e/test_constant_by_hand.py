@@ -20,7 +20,7 @@ LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on t
 def test_the_slider_the_text_and_the_link(visit):
     page = visit(wait=False, **LINK)
     expect(page.get_by_text("0 of 32 heads constant", exact=True)).to_be_visible(timeout=30_000)
-    slider = page.get_by_role("slider", name=re.compile("Modified heads"))
+    slider = page.get_by_role("slider", name=re.compile("Constant heads"))
     slider.focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")

@@ -27,7 +27,7 @@ def choose(first: str) -> None:
     """
     others = [name for name in catalogue.family(first) if name != first]
     if not others:
-        st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
+        st.info(_("No other model reads the same texts as {model}.", model=literal(model_label(first))))
         return
     state = session.history().present
     compared = state.compared

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.markdown import plain
 from app.panels.choice.labels import model_label
+from app.panels.measured.constant_text import title_of
 from app.server import caches
 from app.texts import _, number
 from components.dial import table
@@ -59,9 +60,10 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
                  command=_commands(RANKED))]
     if len(ranked.points) < 2:
         return None, "", caption[0]
-    points = [(study.training, quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
+    points = [(_name(study), quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
               for study, quality, drop in ranked.points]
-    alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
+    alt = "; ".join(f"{title_of(study)}: {quality:.3f}, {number(drop, '.1%')}"
+                    for study, quality, drop in ranked.points)
     if ranked.trainings >= results.MODELS:
         caption = [] if math.isnan(ranked.rank) else [_(
             "Spearman's rank correlation over the last checkpoints of {n} trainings: {rank:.2f}. {chance:.1%} of "
@@ -70,12 +72,17 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     if any(study.moment for study, *_numbers in ranked.points):
         caption.append(_("A line joins the checkpoints of one training. masked-small, masked-middle and masked-large "
                          "(2, 4 and 5 layers) were trained only for this chart: {command}", command=f"`{ENCODERS}`"))
-    styles = {name: series.style(name) for name, *_numbers in points}
+    styles = {_name(study): series.style(study.training) for study, *_numbers in ranked.points}
     return spec_of(loss_by_score.spec(points, styles)), alt, " ".join(caption)
 
 
 def _commands(commands: Sequence[str]) -> str:
     return "; ".join(f"`{command}`" for command in commands)
+
+
+def _name(study: Study) -> str:
+    """Returns the name that the checkpoints of one training share; the title of any other model."""
+    return study.training if study.moment else title_of(study)
 
 
 def _moment(study: Study) -> str:

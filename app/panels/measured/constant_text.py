@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from app.markdown import literal
-from app.panels.choice.labels import model_label
+from app.panels.choice.labels import full_label, model_label
 from app.server import caches, limits, serving
 from app.texts import _, ngettext
 from components.dial import paragraph, table
@@ -28,11 +28,16 @@ def elsewhere(study: Study) -> str:
     """Returns the reason why the probes of a study cannot label the input text on this page."""
     if study.moment:
         return _("The weights of {study} are not released, so your text cannot be run through it.",
-                 study=literal(study.title))
+                 study=literal(title_of(study)))
     if study.name in catalogue.names():
-        return _("These numbers are of {study}, not of the model of the other pages.", study=literal(study.title))
+        return _("These numbers are of {study}, not of the model of the other pages.", study=literal(title_of(study)))
     return _("These numbers are of {study}. Open that model on the page *Your model* to see its labels for your text.",
-             study=literal(study.title))
+             study=literal(title_of(study)))
+
+
+def title_of(study: Study) -> str:
+    """Returns the measured model in the visitor's language; the study's own title for a model that is not released."""
+    return full_label(study.name) if study.name in catalogue.names() else study.title
 
 
 def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.texts import N_
 
-MEASURES = {"confidence": N_("Confidence"), "relevance": N_("Relevance"), "loss": N_("Loss when pruned alone"),
+MEASURES = {"confidence": N_("Confidence"), "relevance": N_("Relevance"), "loss": N_("Loss increase"),
             "open": N_("P(gate open)")}
 SOURCES = {"corpus": N_("Over a corpus"), "text": N_("On this text")}
 _ROLE = re.compile(r"position [+-]\d{1,3}|(?:nsubj|obj|amod|advmod) (?:up|down)|rare", re.ASCII)

@@ -11,8 +11,8 @@ from models.plan import KINDS
 ALL = "all"  # the scope that contains the heads of all attention blocks
 TEXT = "text"  # the pruning order by the loss on the input text when each head alone is pruned
 BEST = ""  # the first order of ORDERS that is available for the model
-ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Loss when pruned alone"), CONFIDENCE: N_("Confidence"),
-          TEXT: N_("Loss when pruned alone, on this text"), RANDOM: N_("Random order")}
+ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Single-head loss increase"), CONFIDENCE: N_("Confidence"),
+          TEXT: N_("Single-head loss increase, on this text"), RANDOM: N_("Random order")}
 
 
 @dataclass(frozen=True)
