@@ -1,5 +1,6 @@
 // The heads of one attention block as a table of tiles, layers down and heads across.
 
+import { gateOpacity } from '../core/attention/pattern.js';
 import { colourTable, scaleName, tileSteps } from '../core/attention/scales.js';
 import { inScope, stateName } from '../core/head_state.js';
 import { sameBytes } from '../core/payload.js';
@@ -153,6 +154,7 @@ export function createHeadGrid({ kind, title, layers, heads }) {
           cell.classList.toggle('awaited', all || touched);
           setText(badge, `${constant ? 'C' : ''}${patched ? 'P' : ''}`);
           cell.style.setProperty('--gate', gate);
+          cell.style.setProperty('--opacity', gateOpacity(gate));
         }),
       );
       for (const button of buttons) {

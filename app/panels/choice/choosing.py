@@ -15,9 +15,7 @@ from components.mounting import Part
 from models import catalogue
 from models.info import ModelInfo
 from models.labs import foreign
-from models.labs.foreign import ForeignError
 from models.labs.foreign.errors import HUB
-from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.tasks import TASKS
 
@@ -65,13 +63,7 @@ def entries(names: Sequence[str]) -> list[ModelInfo]:
     Returns:
         The entries; models that cannot be read are omitted.
     """
-    result = []
-    for name in names:
-        try:
-            result.append(catalogue.find(name))
-        except (ValueError, CheckpointError, ForeignError):
-            continue
-    return result
+    return [entry for name in names if (entry := catalogue.describe(name))]
 
 
 def groups(models: Sequence[ModelInfo]) -> list[dict[str, Any]]:
