@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.content.heads import AnyTrace, usable
@@ -105,8 +106,17 @@ def mean_loss(trace: AnyTrace) -> float | None:
 
 
 def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
-    rows = [{"id": int(i), "label": before.names[i], "before": float(before.distribution[i]),
-             "after": float(after.distribution[i]), "right": i == before.target}
-            for i in lab.task.compared_tokens(before, after)]
-    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after),
+    tokens = lab.task.compared_tokens(before, after)
+    rows: list[dict[str, Any]] = [
+        {"id": int(i), "label": before.names[i], "before": float(before.distribution[i]),
+         "after": float(after.distribution[i]), "right": i == before.target} for i in tokens]
+    if after is not before:
+        for row, *ranks in zip(rows, _ranks(before, tokens), _ranks(after, tokens), strict=True):
+            row["ranks"] = ranks
+    return {"title": _(lab.task.headline(before, spelt([token])[0])), "rows": rows, "kl": divergence(before, after),
             "known": before.target >= 0}
+
+
+def _ranks(output: Output, tokens: Sequence[int]) -> list[int]:
+    """Returns the ranks of tokens among all tokens, from 1 for the most probable."""
+    return (1 + (output.distribution[None] > output.distribution[list(tokens), None]).sum(-1)).tolist()

@@ -8,6 +8,7 @@ const SAME = 0.0005; // smallest change, in nats or another unit, that counts as
 const RANGE = 2; // the strongest colour stands for a change of at least this many nats
 const LEAST = 0.01; // the same for other units than nats
 const SMALLEST = 0.001; // smallest probability whose rank is shown; a smaller value is displayed as <0.1%
+const LAST_RANK = 99; // a lower rank is shown as “new”
 
 /** Returns the percentage that formatPercent displays, as a number, so that displayed differences match the values. */
 const shownPercent = value => {
@@ -25,7 +26,7 @@ const shownChange = (old, now) => {
 /** Returns a row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 export const effectRow = ({ label, before, after, right }, changed) => ({
   label: truncate(tokenText(label), 24) + (right ? ' ✓' : ''),
-  title: right ? _('{token}: the right answer', { token: tokenText(label) }) : tokenText(label),
+  title: right ? _('{token}: the right answer', { token: quoteToken(label) }) : tokenText(label),
   right: Boolean(right),
   before: 100 * before,
   after: 100 * after,
@@ -60,12 +61,15 @@ export function factLine({ name, term, before, after, unit = '' }, changed, judg
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 }
 
-/** Returns the line that names the prediction with the largest KL divergence; `index` is that prediction. */
-const furthest = (predictions, known, distance) => {
+/**
+ * Returns the line that names the prediction with the largest KL divergence; `index` is that prediction. `nothing` is
+ * the text as long as no divergence is known.
+ */
+const furthest = (predictions, known, distance, nothing) => {
   const most = predictions.reduce((best, { kl }, index) => (kl > predictions[best].kl ? index : best), 0);
   const { title, kl } = predictions[most];
   const line = { name: _('Largest KL divergence'), verdict: null };
-  if (!known || kl < SAME) return { ...line, text: known ? distance(kl) : '–' };
+  if (!known || kl < SAME) return { ...line, text: known ? distance(kl) : nothing };
   return { ...line, text: `${truncate(title, 40)}, ${distance(kl)}`, index: most };
 };
 
@@ -84,7 +88,7 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
     text: known ? distance(shown.kl) : nothing,
     verdict: null,
   };
-  const lines = predictions.length > 1 ? [moved, furthest(predictions, known, distance)] : [moved];
+  const lines = predictions.length > 1 ? [moved, furthest(predictions, known, distance, nothing)] : [moved];
   if (before === null || after === null) return lines;
   const loss = { name: _('Loss on the text'), term: 'loss', before, after, unit };
   return [...lines, factLine(loss, changed, true)];
@@ -92,29 +96,32 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
 
-/** The value of `was` for a token that had no rank before the change. */
-export const NEW = 'new';
+/** Returns the text for the rank before the change, from 1: `was 2nd`. */
+function formerRank(rank) {
+  if (rank > LAST_RANK) return _('new');
+  const ending = Math.floor(rank / 10) === 1 ? 0 : rank % 10;
+  if (ending === 1) return _('was {rank}st', { rank });
+  if (ending === 2) return _('was {rank}nd', { rank });
+  if (ending === 3) return _('was {rank}rd', { rank });
+  return _('was {rank}th', { rank });
+}
 
-/** Returns a row's old rank if the rank has changed; NEW if the token was not among the most probable tokens. */
-function oldRank(row, rows, least) {
-  if (Math.max(row.before, row.after) < SMALLEST) return '';
-  const [old, now] = ['before', 'after'].map(when => 1 + rows.filter(other => other[when] > row[when]).length);
-  // Tokens that are not displayed have a probability of at most `least`, before and after the change.
-  if (row.before < least) return row.before < least / 4 ? NEW : ''; // otherwise the old rank is not known
-  return old === now ? '' : String(old);
+/** Returns a row's former rank as {was, title}, if the rank has changed; texts are empty otherwise. */
+function oldRank({ before, after, ranks: [old, now] = [0, 0] }) {
+  if (old === now || Math.max(before, after) < SMALLEST) return { was: '', title: '' };
+  return { was: formerRank(old), title: _('rank before the change: {rank}', { rank: old }) };
 }
 
 /**
- * Returns the rows in the order of the new probabilities. `index` is the row's place in the given order; `was` is the
- * row's rank before the change, if the rank has changed.
- * @param {{label: string, before: number, after: number, right: boolean}[]} rows the tokens with the largest
- *   probability before or after
+ * Returns the rows in the order of the new probabilities. `index` is the row's place in the given order; `was` is a text
+ * with the row's rank before the change, if the rank has changed, and `title` its long form.
+ * @param {{label: string, before: number, after: number, ranks?: [number, number], right: boolean}[]} rows the tokens
+ *   with the largest probability before or after; `ranks` are their ranks among all tokens, before and after
  */
 export function rankedRows(rows, changed) {
-  if (!changed) return rows.map((row, index) => ({ ...row, index, was: '' }));
-  const least = Math.min(...rows.map(({ before, after }) => Math.max(before, after)));
+  if (!changed) return rows.map((row, index) => ({ ...row, index, was: '', title: '' }));
   return rows
-    .map((row, index) => ({ ...row, index, was: oldRank(row, rows, least) }))
+    .map((row, index) => ({ ...row, index, ...oldRank(row) }))
     .sort((one, other) => other.after - one.after);
 }
 

@@ -45,7 +45,8 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
         predictions: one per predicted position, in the order of the text; the panel shows one at a time. Each has
             title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), known (True if the right
             answer is known), and at most 10 rows for the tokens with the highest probability before or after. A row
-            has label, before, after (probabilities) and right (True for the right answer).
+            has label, before, after (probabilities), right (True for the right answer), and, under a plan, ranks: the
+            token's rank among all tokens, before and after, from 1.
         index: the prediction to show, counted from 0; an index out of range shows the last prediction.
         loss_before: mean loss of the text in nats, of the unmodified model; None if unknown.
         loss_after: mean loss of the text in nats, under the plan; None if unknown.

@@ -6,7 +6,6 @@ import {
   effectAnswer,
   effectRow,
   factLines,
-  NEW,
   rankedRows,
   stripLegend,
   stripSentence,
@@ -199,9 +198,8 @@ function showRows(state, list, changed, verdict) {
     const [was, name, bars, numbers, points] = row.children;
     const line = effectRow(entry, changed);
     row.classList.toggle('right', line.right);
-    const isNew = entry.was === NEW;
-    setText(was, isNew ? _('new') : entry.was && _('was {rank}.', { rank: entry.was }));
-    was.title = isNew ? _('not among the most probable before the change') : entry.was && _('rank before the change');
+    setText(was, entry.was);
+    was.title = entry.title;
     setText(name, line.label);
     name.title = line.title;
     bars.children[0].style.width = `${line.before}%`;

@@ -140,7 +140,7 @@ class HidesWords:
     def headline(self, output: Output, token: str) -> str:
         """Returns the title of a prediction, with the masked word if it is known."""
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return message("Hidden: {answer}", answer=answer) if answer else message("Hidden token")
+        return message("Hidden: “{answer}”", answer=answer) if answer else message("Hidden token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         """Returns the token at a position as in Reader."""

@@ -113,7 +113,7 @@ class PairReader(Reader):
 
     @override
     def headline(self, output: Output, token: str) -> str:
-        return message("After {token}", token=token.strip())
+        return message("After “{token}”", token=token.strip())
 
 
 class PairCorpus(Corpus):

@@ -112,6 +112,16 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
     assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # the second call returns the same cached layer
 
 
+def test_a_row_of_the_effect_has_its_ranks_among_all_tokens(empty):
+    lab = models.load(MODEL)
+    before, after = compute.traces_of(lab, compute.read(lab, "She sat down on the"), HeadPlan().gate("self", 3, 2, 0.0))
+    (shown,) = effect.predictions(lab, before, after)
+    orders = [list(numpy.argsort(-trace.output.distribution, kind="stable")) for trace in (before, after)]
+    assert [row["ranks"] for row in shown["rows"]] == [[order.index(row["id"]) + 1 for order in orders]
+                                                       for row in shown["rows"]]
+    assert any(row["ranks"][0] != row["ranks"][1] for row in shown["rows"])
+
+
 @pytest.mark.parametrize("section", ["entropy", ""])
 def test_explore_shows_a_sketch_as_it_shows_a_trace(section: str, empty, monkeypatch):
     link = {"model": MODEL, "text": LONG, "plan": str(PLAN), "at": "1.2", "open": section, "find": "previous"}

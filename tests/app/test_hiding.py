@@ -85,7 +85,7 @@ def test_hiding_a_second_word_before_the_first_shows_the_second():
         hide(app.session_state["visit"], word)
         app.run()
         effect = sent(app, "effect")[0]
-        assert effect["predictions"][effect["index"]]["title"] == f"Hidden: {word}"
+        assert effect["predictions"][effect["index"]]["title"] == f"Hidden: “{word}”"
     assert [word for word, hidden in sent(app, "hiding")[0]["words"] if hidden] == ["time", "house"]
     hide(app.session_state["visit"], "time", hidden=False)
     assert app.session_state["visit"].history.present.text == "There was a time in the [house]."

@@ -121,7 +121,7 @@ def test_a_word_is_hidden_by_a_click_and_guessed(visit):
     expect(page.get_by_text("Nothing is hidden yet", exact=False)).to_be_visible()
     page.get_by_role("button", name="cat", exact=True).click()
     expect(page.get_by_label("Text", exact=True)).to_have_value("The [cat] sat on the mat.")
-    expect(page.get_by_role("heading", name=re.compile("Hidden: cat"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Hidden: “cat”"))).to_be_visible()
     page.get_by_role("button", name="cat", exact=True).click()
     expect(page.get_by_label("Text", exact=True)).to_have_value("The cat sat on the mat.")
 

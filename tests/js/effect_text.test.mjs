@@ -81,25 +81,30 @@ test('the large answer: right, made wrong by the plan, wrong without it, or chan
   assert.equal(effectAnswer({ rows: [] }, true), null);
 });
 
-test('rows are ordered by the new probability and show the old rank', () => {
-  const rows = shares([
-    ['a', 0.5, 0.1],
-    ['b', 0.3, 0.2],
-    ['c', 0.1, 0.05],
-    ['d', 0.01, 0.6],
-    ['e', 0.00001, 0.00002],
-  ]);
-  const order = changed => rankedRows(rows, changed).map(({ label, was }) => label + was);
-  assert.deepEqual(order(false), ['a', 'b', 'c', 'd', 'e']);
-  assert.deepEqual(order(true), ['d4', 'b', 'a1', 'c3', 'e']);
+test('rows are ordered by the new probability, and every row whose rank changed shows the old rank', () => {
+  const rows = [
+    { label: 'a', before: 0.5, after: 0.1, ranks: [1, 3] },
+    { label: 'b', before: 0.3, after: 0.2, ranks: [2, 2] },
+    { label: 'c', before: 0.1, after: 0.05, ranks: [3, 5] },
+    { label: 'd', before: 0.01, after: 0.6, ranks: [22, 1] },
+    { label: 'e', before: 0.00001, after: 0.00002, ranks: [40, 30] }, // displayed as <0.1% before and after
+    { label: 'f', before: 0.0002, after: 0.002, ranks: [100, 8] },
+  ];
+  const order = changed => rankedRows(rows, changed).map(({ label, was }) => [label, was].filter(Boolean).join(' '));
+  assert.deepEqual(order(false), ['a', 'b', 'c', 'd', 'e', 'f']);
+  assert.deepEqual(order(true), ['d was 22nd', 'b', 'a was 1st', 'c was 3rd', 'f new', 'e']);
   assert.deepEqual(
     rankedRows(rows, true).map(({ index }) => index),
-    [3, 1, 0, 2, 4],
+    [3, 1, 0, 2, 5, 4],
   );
-  // The old rank of d is unknown, because a token outside the rows may have had a higher probability than d.
+  assert.equal(rankedRows(rows, true)[4].title, 'rank before the change: 100');
+  const ordinals = [4, 10, 11, 12, 13, 21, 31, 99].map(
+    old => rankedRows([{ ...rows[0], ranks: [old, 1] }], true)[0].was,
+  );
+  const endings = ['4th', '10th', '11th', '12th', '13th', '21st', '31st', '99th'];
   assert.deepEqual(
-    rankedRows(rows.slice(0, 4), true).map(({ label, was }) => label + was),
-    ['dnew', 'b', 'a1', 'c3'],
+    ordinals,
+    endings.map(rank => `was ${rank}`),
   );
 });
 
@@ -148,7 +153,7 @@ test('of several predictions the one with the largest KL divergence is named', (
     [MOVES, '0.000 nats', undefined],
     [FURTHEST, 'After hat, 1.500 nats', undefined],
   ]);
-  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [FURTHEST, '–', undefined]);
+  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [FURTHEST, 'nothing is changed yet', undefined]);
   const still = predictions.map(its => ({ ...its, kl: 0 }));
   assert.deepEqual(texts({ predictions: still }, still[0])[1], [FURTHEST, '0.000 nats', undefined]);
   assert.equal(texts({ predictions: [predictions[1]] }, predictions[1]).length, 1);

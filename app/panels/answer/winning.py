@@ -111,7 +111,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace, won: Won) -> None:
         st.button(label, key="apply winning", on_click=head_events.set_plan, args=(plan, index))
     spec = winning_heads_curve.spec(sorted((size, margin) for size, (margin, _plan) in won.plans.items()),
                                     won.nearest, constant)
-    title = _("Margin of {token} by the number of changed heads", token=_word(output, won.token, quoted=False))
+    title = _("Margin of “{token}” by the number of changed heads", token=_word(output, won.token, quoted=False))
     figure(key="winning", spec=spec_of(spec), models=[lab.name], what="winning-heads", title=title, alt=title)
 
 

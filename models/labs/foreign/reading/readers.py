@@ -353,7 +353,7 @@ class Seq2SeqReader(TextReader):
         return {TEXT: prompt.tokens, TARGET: tuple(texts.written_pieces(self.tokenizer, written, self.pieces))}
 
     def headline(self, output: Output, token: str) -> str:
-        return message("After {token}", token=token.strip()) if token.strip() else message("Next token")
+        return message("After “{token}”", token=token.strip()) if token.strip() else message("Next token")
 
     @property
     def target_vocabulary(self) -> int:
