@@ -10,8 +10,8 @@ export const VIEWS = {
   used: N_('Used'),
   live: N_('Computed'),
   constant: N_('Constant'),
-  difference: N_('Difference'),
-  change: N_('Change'),
+  difference: N_('C − computed'),
+  change: N_('After − before'),
   mask: N_('Mask F'),
 };
 

@@ -21,6 +21,7 @@ import { createDownloadMenu } from '../widgets/download_menu.js';
 import { createHeadControls } from './controls.js';
 import { gridOffer } from './download.js';
 import { createHeadGrid } from './grid.js';
+import { createUncovering } from './uncover.js';
 
 const HEIGHT = { usual: 400, tall: 600 }; // largest height of all tiles in px
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
@@ -56,6 +57,7 @@ function create(state) {
     result,
     board,
     controls,
+    uncovering: createUncovering(controls.element),
     take,
     numbers: board,
     shape: '',
@@ -148,6 +150,7 @@ function showGrids(state) {
   const { kind, layer, head } = now.selection;
   const chosen = grids[data.grids.findIndex(grid => grid.kind === kind)]?.tiles[layer]?.[head]?.cell;
   const stop = focused?.closest?.('.grid') ? focused : chosen;
+  state.uncovering.show(chosen, [kind, layer, head].join());
   if (stop && stop === state.stop) return;
   for (const other of board.querySelectorAll('[tabindex="0"]')) if (other !== stop) other.tabIndex = -1;
   if (stop) stop.tabIndex = 0;
@@ -290,4 +293,9 @@ export function gridsBeside(map) {
   return inOrder.filter(({ act }) => act)[index]?.data ?? null;
 }
 
-export const heads = defineComponent({ create, update, parts: ['numbers'], destroy: ({ take }) => take.close() });
+function destroy({ take, uncovering }) {
+  take.close();
+  uncovering.stop();
+}
+
+export const heads = defineComponent({ create, update, parts: ['numbers'], destroy });

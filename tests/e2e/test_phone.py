@@ -116,6 +116,19 @@ def test_the_gate_of_a_step_is_in_reach_and_no_key_is_named(visit: Callable[...,
     assert last["bottom"] <= box(page.locator('[data-part="heads"] .scope'))["y"]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_selected_head_of_a_step_is_not_behind_the_buttons(visit: Callable[..., Page], language: str):
+    page = visit(phone=True, lesson="gates.1", lang=language)
+    page.wait_for_function("""() => {
+        const root = [...document.querySelectorAll('*')].find(one => one.shadowRoot?.querySelector('.tile.chosen'))
+        const [tile, controls] = ['.tile.chosen', '.controls'].map(
+            name => root?.shadowRoot.querySelector(name).getBoundingClientRect())
+        return tile && tile.bottom <= controls.top
+    }""")
+    for element in (page.locator(".tile.chosen"), page.locator('[data-part="lesson"] .task')):
+        expect(element).to_be_in_viewport(ratio=0.99)
+
+
 LABELS = """() => {
     const root = [...document.querySelectorAll('*')]
         .map(e => e.shadowRoot?.querySelector('[data-part="head_map"]')).find(Boolean);

@@ -142,7 +142,7 @@ def test_every_chip_of_a_family_has_a_sentence(visit: Callable[..., Page]):
 
 def test_a_link_with_a_view_has_the_tabs(visit):
     page = visit(page="explore", model="stories-softmax", view="difference")
-    used, difference = (page.get_by_role("tab", name=name, exact=True) for name in ("Used", "Difference"))
+    used, difference = (page.locator(f"[role=tab][data-name={name}]") for name in ("used", "difference"))
     expect(difference).to_have_attribute("aria-selected", "true")
     used.click()
     expect(used).to_be_focused()  # the tabs stay while one of them has the focus

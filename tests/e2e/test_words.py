@@ -103,7 +103,7 @@ def test_the_tint_of_the_views_constant_difference_and_used(visit):
     live, constant = (weights("one", "self", c)[0, 0] for c in (False, True))
     page.get_by_role("tab", name="Constant").click()
     expect_tints(page, constant[4])
-    page.get_by_role("tab", name="Difference").click()
+    page.locator("[role=tab][data-name=difference]").click()
     expect_tints(page, constant[4] - live[4], scale="diverging")
     assert "constant minus computed weights, in percentage points" in readout(page)
     page.get_by_role("tab", name="Used").click()
