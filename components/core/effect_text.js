@@ -120,9 +120,7 @@ function oldRank({ before, after, ranks: [old, now] = [0, 0] }) {
  */
 export function rankedRows(rows, changed) {
   if (!changed) return rows.map((row, index) => ({ ...row, index, was: '', title: '' }));
-  return rows
-    .map((row, index) => ({ ...row, index, ...oldRank(row) }))
-    .sort((one, other) => other.after - one.after);
+  return rows.map((row, index) => ({ ...row, index, ...oldRank(row) })).sort((one, other) => other.after - one.after);
 }
 
 /**

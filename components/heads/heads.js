@@ -23,7 +23,8 @@ import { gridOffer } from './download.js';
 import { createHeadGrid } from './grid.js';
 import { createUncovering } from './uncover.js';
 
-const HEIGHT = { usual: 400, tall: 600 }; // largest height of all tiles in px
+const HEIGHT = { usual: 400, tall: 600 }; // largest height of all tiles in px, in a window of usual height
+const OTHERS = 560; // px of a window above and below the tiles: header, text, titles of the grids, controls
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
@@ -37,9 +38,12 @@ function create(state) {
   find.onchange = () => state.send({ type: 'find', find: find.value });
   const result = make('span', { className: 'result', attributes: { role: 'status' } });
   const search = make('div', { className: 'search' }, find, result);
-  state.root.append(lead, search, board, controls.element);
+  state.root.append(lead, board, controls.element);
   const take = createDownloadMenu(() => gridOffer(state), _('Download: all heads'));
-  controls.element.append(take.element);
+  // what is rarely used comes last
+  controls.element.append(make('div', { className: 'tools' }, search, take.element));
+  const onResize = () => fitTiles(state);
+  window.addEventListener('resize', onResize);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
     if (!target || state.boxed) return;
@@ -61,6 +65,7 @@ function create(state) {
     take,
     numbers: board,
     shape: '',
+    onResize,
     marked: () => showGrids(state),
     act: (key, where) => act(state, key, where),
   };
@@ -121,12 +126,17 @@ function update(state, data) {
   if (state.fresh) for (const other of mounted) other.besideChanged?.();
 }
 
-function build(state, { grids, tall }) {
+/** Limits the height of all tiles, so that the controls stay on the first screen. */
+function fitTiles({ board, data }) {
+  const usual = Math.max(HEIGHT.usual, innerHeight / (board.currentCSSZoom ?? 1) - OTHERS);
+  board.style.setProperty('--most', `${tileSide(data.grids, data.tall ? HEIGHT.tall : usual)}px`);
+}
+
+function build(state, { grids }) {
   const focused = addressOf(state.root.getRootNode().activeElement);
   const titled = grids.length > 1;
   state.grids = grids.map(grid => createHeadGrid({ ...grid, title: titled ? grid.title : null }));
-  // The height of all tiles is limited, so that the controls stay on the first screen.
-  state.board.style.setProperty('--most', `${tileSide(grids, tall ? HEIGHT.tall : HEIGHT.usual)}px`);
+  fitTiles(state);
   state.board.replaceChildren(...state.grids.map(({ element }) => element));
   if (focused) targetOf(state, focused)?.focus({ preventScroll: true });
 }
@@ -293,7 +303,8 @@ export function gridsBeside(map) {
   return inOrder.filter(({ act }) => act)[index]?.data ?? null;
 }
 
-function destroy({ take, uncovering }) {
+function destroy({ take, uncovering, onResize }) {
+  window.removeEventListener('resize', onResize);
   take.close();
   uncovering.stop();
 }

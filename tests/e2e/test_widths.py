@@ -209,3 +209,20 @@ def test_the_opening_is_read_from_the_last_row_at_1920(visit: Callable[..., Page
       .map(e => [e.className || e.tagName, parseFloat(getComputedStyle(e).fontSize)])""")
     assert len(sizes) > 10
     assert not [found for found in sizes if found[1] < 20]
+
+
+def test_a_wide_window_has_larger_tiles_and_everything_on_one_screen(visit: Callable[..., Page]):
+    """The tiles grow with the window; the controls, also the rarely used ones below them, and the effect stay on it."""
+    page = visit(page="explore", model="stories-softmax")
+    tile = page.get_by_role("gridcell").first
+    width = tile.bounding_box()["width"]
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_function("""before => {
+        const all = Array.from(document.querySelectorAll('*'), its => its.shadowRoot?.querySelector('.tile'))
+        return all.find(Boolean).getBoundingClientRect().width > before
+    }""", arg=1.4 * width)
+    actions, rare = page.locator(".buttons"), page.locator(".tools")
+    assert actions.bounding_box()["y"] < rare.bounding_box()["y"]
+    for part in (page.get_by_role("grid"), actions, page.locator(".gate"), rare, page.locator(".answer"),
+                 page.locator(".losses .strip")):
+        expect(part).to_be_in_viewport(ratio=0.99)

@@ -153,7 +153,11 @@ test('of several predictions the one with the largest KL divergence is named', (
     [MOVES, '0.000 nats', undefined],
     [FURTHEST, 'After hat, 1.500 nats', undefined],
   ]);
-  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [FURTHEST, 'nothing is changed yet', undefined]);
+  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [
+    FURTHEST,
+    'nothing is changed yet',
+    undefined,
+  ]);
   const still = predictions.map(its => ({ ...its, kl: 0 }));
   assert.deepEqual(texts({ predictions: still }, still[0])[1], [FURTHEST, '0.000 nats', undefined]);
   assert.equal(texts({ predictions: [predictions[1]] }, predictions[1]).length, 1);
