@@ -133,7 +133,7 @@ def test_a_pruned_head_looks_pruned_in_the_large_map_too(visit):
     assert named(page, "Cross, layer 1, head 1, pruned").locator("canvas").evaluate(
         "its => getComputedStyle(its).opacity") == "0"
     assert sum(struck[:3]) < sum(unstruck[:3]) - 100
-    page.get_by_role("tab", name="Computed").click()
+    page.get_by_role("tab", name="Computed", exact=True).click()
     assert canvas.evaluate(PIXEL, place) == alive
 
 

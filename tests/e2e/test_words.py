@@ -122,7 +122,7 @@ def test_a_pruned_head_looks_pruned(visit):
     assert numpy.isnan(pruned).all() and not numpy.isnan(alive).any()  # no word is tinted
     expect(page.locator(".readout .second")).to_be_empty()
     expect(part(page, "head_map").locator(".note")).to_contain_text("Computed shows its weights")
-    page.get_by_role("tab", name="Computed").click()
+    page.get_by_role("tab", name="Computed", exact=True).click()
     expect(page.locator(".readout .first")).to_contain_text("attends to")
     numpy.testing.assert_array_equal(tint(words(page).nth(4)), alive)
 
