@@ -276,7 +276,8 @@ def test_the_first_change_brings_the_views_and_moves_no_word(visit, state):
     word.wait_for()
     top = word.bounding_box()["y"]
     page.get_by_role("button", name="Prune", exact=True).click()
-    expect(views.get_by_role("tab")).to_have_text(["Used", "Computed", "After − before", "Constant", "C − computed", *mask])
+    both = ["Used", "Computed", "After − before", "Constant", "C − computed", *mask]
+    expect(views.get_by_role("tab")).to_have_text(both)
     assert abs(word.bounding_box()["y"] - top) <= 1
     expect(page.get_by_text("This head is pruned: its output is multiplied by 0.")).to_be_visible()
     page.get_by_role("button", name="Undo", exact=True).click()

@@ -72,7 +72,7 @@ def overlay(prompt: Prompt, weights: ndarray) -> None:
     names = list(prompt.tokens)
     query = st.select_slider(_("Query"), range(len(names)), key=session.QUERY, format_func=names.__getitem__)
     row = weights[min(query, len(weights) - 1)]
-    st.image(laid_over(prompt, row), width=300, caption=_("What “{token}” looks at; the brightest is {weight:.3f}",
+    st.image(laid_over(prompt, row), width=300, caption=_("What {token} looks at; the brightest is {weight:.3f}",
                                                           token=names[query], weight=row[1:].max()))
 
 
