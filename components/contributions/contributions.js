@@ -15,6 +15,7 @@ function create(state) {
   const [about, total, message] = ['about', 'total', 'about'].map(className => make('p', { className }));
   setAttribute(total, 'role', 'status');
   setAttribute(message, 'role', 'status');
+  const legend = make('p', { className: 'legend', textContent: _('blue: less · orange: more') });
   const [controls, field, bars] = ['controls', 'field', 'bars'].map(className => make('div', { className }));
   setAttribute(bars, 'role', 'list');
   const more = make('button', {
@@ -27,9 +28,23 @@ function create(state) {
   const take = createDownloadMenu(() => offer(state));
   state.root.append(
     make('div', { className: 'top' }, title, take.element),
-    ...[about, field, controls, message, total, bars, more],
+    ...[about, field, controls, message, total, legend, bars, more],
   );
-  return { title, about, total, message, controls, field, bars, more, take, built: '', fieldBuilt: '', all: false };
+  return {
+    title,
+    about,
+    total,
+    message,
+    controls,
+    field,
+    legend,
+    bars,
+    more,
+    take,
+    built: '',
+    fieldBuilt: '',
+    all: false,
+  };
 }
 
 function update(state, data) {
@@ -38,6 +53,7 @@ function update(state, data) {
   setText(state.message, data.message);
   setText(state.total, data.message ? '' : data.total);
   state.message.hidden = !data.message;
+  state.legend.hidden = !data.bars.length;
   state.take.rename(_('Download: {title}', { title: data.title }));
   state.take.element.hidden = !data.bars.length;
   showChoices(state, data.choices);

@@ -15,7 +15,8 @@ function create(state) {
     const link = event.target.closest('a');
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    if (link.dataset.page === shown(state)) return;
+    // in a lesson, the link to the page behind it leaves the lesson
+    if (link.dataset.page === shown(state) && !state.data.section) return;
     state.send({ type: 'page', page: link.dataset.page });
     mainElement()?.scrollTo(0, 0);
     state.refresh();

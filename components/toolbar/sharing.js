@@ -13,10 +13,11 @@ const ICON =
 const LONG = 300; // characters of a link from which its type is small
 // fields that the shared link leaves out: large type and the teacher's answer are not meant for those who scan the code
 const OWN = ['teach', 'say'];
+const OF_STEP = ['lesson', 'lang']; // fields that the shared link keeps in a lesson
 
-/** Returns the lines below a link: what keeps a class from scanning its code. */
-function remarks(link, code) {
-  const lines = [];
+/** Returns the lines below a link: what it leaves out, and what keeps a class from scanning its code. */
+function remarks(link, code, isStep) {
+  const lines = isStep ? [_('The link opens this step as it begins, without your changes.')] : [];
   if (!fitsQr(link))
     lines.push(
       _('This link is too long for a QR code: {n} characters. Copy it, or shorten the text.', {
@@ -127,7 +128,10 @@ export function createSharing(settled, copy) {
   shareButton.onclick = () => navigator.share({ title: document.title, url: shown }).catch(() => undefined);
   const open = async () => {
     await settled();
-    const link = stateLink(OWN);
+    const names = [...new URLSearchParams(location.search).keys()];
+    const isStep = names.includes('lesson');
+    // A class gets the step as it opens: the changes of the teacher would give the answer away.
+    const link = stateLink(isStep ? names.filter(name => !OF_STEP.includes(name)) : OWN);
     const code = await codeOf(link);
     if (!button.isConnected) return;
     shown = link;
@@ -138,7 +142,7 @@ export function createSharing(settled, copy) {
     text.classList.toggle('long', link.length > LONG);
     text.tabIndex = link.length > LONG ? 0 : -1; // a long link scrolls, also by keys
     setText(copied, '');
-    lines.replaceChildren(...remarks(link, code).map(textContent => make('p', { textContent })));
+    lines.replaceChildren(...remarks(link, code, isStep).map(textContent => make('p', { textContent })));
     dialog.style.zoom = String(1 / (button.currentCSSZoom || 1)); // large type zooms the page
     if (!dialog.open) dialog.showModal();
   };

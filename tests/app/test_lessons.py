@@ -236,6 +236,17 @@ def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     assert visitor.present == own
 
 
+def test_the_page_behind_a_lesson_is_opened_without_the_lesson(visitor: History):
+    own = visitor.present
+    lesson_events.on_lesson({"type": "step", "to": "gates.1"})
+    events.on_toolbar({"type": "page", "page": "heads"})
+    assert visitor.present.lesson and visitor.present.page == "heads"
+    events.on_toolbar({"type": "page", "page": "heads"})
+    assert visitor.present == replace(own, page="heads")
+    visitor.undo()
+    assert visitor.present.lesson
+
+
 @pytest.mark.parametrize("teach", [False, True])
 def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, teach: bool):
     events.on_toolbar({"type": "large", "on": teach})

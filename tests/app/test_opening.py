@@ -17,6 +17,7 @@ from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, default_text
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
+from app.state.pages.selection import Selection
 from app.views.teaching.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
 from models import HeadPlan, catalogue
 from tests.app.test_pages import opened, sent
@@ -165,6 +166,7 @@ def test_the_header_of_the_start_page_opens_the_same_text_without_a_plan(monkeyp
         visiting(monkeypatch, past)
         (events.on_toolbar if event["type"] == "page" else lesson_events.on_start)(event)
         assert (past.present.text, past.present.page, past.present.plan) == (pruned.text, "explore", plan)
+        assert not plan or past.present.selection == Selection.default(plan, past.present.shape)
         if not plan:
             assert past.present == there
         past.undo()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
@@ -153,6 +154,15 @@ def test_those_who_scan_get_neither_large_type_nor_the_answer(visit: Callable[..
     link = opened(page).locator(".link").inner_text()
     query = parse_qs(urlparse(link).query)
     assert query["lesson"] == ["gates.2"] and not {"teach", "say"} & set(query)
+
+
+def test_a_class_gets_a_step_as_it_opens(visit: Callable[..., Page]):
+    page = visit(page="explore", lesson="gates.3", plan="self-0.0g0", lang="zh")
+    expect(page.get_by_role("gridcell", name=re.compile("剪枝"))).to_have_count(1)
+    page.get_by_role("button", name="用二维码分享").click()
+    dialog = page.get_by_role("dialog")
+    assert parse_qs(urlparse(dialog.locator(".link").inner_text()).query) == {"lesson": ["gates.3"], "lang": ["zh"]}
+    expect(dialog.locator(".remarks")).to_contain_text("不含你的改动")
 
 
 def test_a_selection_dragged_out_of_the_dialog_keeps_it_open(visit: Callable[..., Page]):

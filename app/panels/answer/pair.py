@@ -39,8 +39,9 @@ def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
     """Returns the field of the second prompt and the bars. The arguments are those of `by_layer.part`."""
     content: dict[str, Any] = {
         "key": "pair", "title": _("Two prompts"), "model": lab.name, "on_event": on_answer,
-        "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained. A bar "
-                   "shows how far this moves the answer towards that of the second prompt: 100% is all the way."),
+        "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained, without "
+                   "your changes. A bar shows how far this moves the answer towards that of the second prompt: 100% is "
+                   "all the way."),
         "field": {"label": _("Second prompt (as many tokens as the first)"), "value": state.source,
                   "examples": [list(pair) for pair in PAIRS.get(lab.task.name, ())]},
         "choices": [{"name": "what", "label": _("Patched value"), "value": state.explanation.what,

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 from app.state import session, visit
 from app.state.fields import MAX_ASKED, MAX_LENGTH
+from app.state.handlers.lesson_events import leave_lesson
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
@@ -286,6 +287,9 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", prediction=LAST, budgets=()))
         # a list, because `in` on a dict raises an error for unhashable values
         case "page" if event.get("page") in [*PAGES]:
+            if past.present.lesson is not None and event["page"] == past.present.page:
+                leave_lesson(event["page"])
+                return
             state = replace(lab_of(past.present), page=event["page"])
             past.do(with_companion(state) if state.page == "compare" else state)
         case "language" if event.get("language") in [*LANGUAGES]:

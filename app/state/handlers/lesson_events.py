@@ -10,6 +10,7 @@ from app.state import session, visit
 from app.state.lab_state import FIRST_PAGE, PAGES, SHOWN, START
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import first_lab, lab_of, opened_by, settled
+from app.state.pages.selection import Selection
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import HeadPlan
@@ -57,14 +58,17 @@ def take_step(place: Place) -> None:
 
 
 @session.exclusive
-def leave_lesson() -> None:
+def leave_lesson(page: str = "") -> None:
     """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state.
 
     Language and large type stay as the visitor has set them, also inside the lesson.
+
+    Args:
+        page: the page that is opened, a key of PAGES; empty for the page before the lesson.
     """
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
-    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer=""))
+    past.do(replace(kept, page=page or _work_page(kept.page), lesson=None, answer=""))
     visit.current().aside = None
 
 
@@ -92,6 +96,7 @@ def on_start(event: dict[str, Any]) -> None:
         case "skip":
             past.do(settled(past.present, first_lab()))
         case "lab":
-            past.do(replace(lab_of(past.present), plan=past.present.plan))
+            opened = replace(lab_of(past.present), plan=past.present.plan)
+            past.do(replace(opened, selection=Selection.default(opened.plan, opened.shape)))
         case "lesson":
             take_step(Place(ORDER[0], 1))
