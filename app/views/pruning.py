@@ -123,11 +123,16 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with grid:
         _example(chosen, left_of(state.for_model(lab.name).plan, chosen.order))
         _choose(lab, chosen)
-        for key in ("pruning dial", "heads", "pruning roles"):
-            if key in components:
-                mount(components[key])
-                if key == "heads":
-                    roles.explain_badges(lab, measures.over_a_corpus(lab))
+        if "pruning dial" in components:
+            mount(components["pruning dial"])
+        with st.container():  # also without roles, so that the tiles have a fixed place
+            if not state.lesson:  # the step's words need the room above the tiles
+                roles.explain_badges(lab, measures.over_a_corpus(lab))
+        mount(components["heads"])
+        if state.lesson:
+            roles.explain_badges(lab, measures.over_a_corpus(lab))
+        if "pruning roles" in components:
+            mount(components["pruning roles"])
     with middle:
         with st.container():  # also without a sentence, so that the chart has a fixed place
             if (found := _finding(pruning.over_texts(lab, chosen), chosen)) and not state.lesson:

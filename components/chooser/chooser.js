@@ -118,7 +118,8 @@ function lineOfLabel(label) {
   const tasks = known?.offered[currentLanguage()] ?? [];
   const families = tasks.map(({ groups }) => groups.flatMap(({ models }) => models));
   const family = families.find(models => models.some(({ name }) => name === current));
-  return family?.find(model => model.label === label)?.line ?? '';
+  const name = label.replace(/ ✕$/, ''); // a chip that removes its model
+  return family?.find(model => model.label === name)?.line ?? '';
 }
 addOptionTips('compared', lineOfLabel);
 

@@ -57,10 +57,11 @@ function create(state) {
   const head = part('p', 'head');
   const choices = part('div', 'choices', { role: 'group', 'aria-label': _('Layer to prune') });
   const next = part('p', 'next');
+  const lesson = button('lesson', '', act('lesson'));
   const ways = make(
     'div',
     { className: 'ways' },
-    button('lesson', _('Begin with lesson 1'), act('lesson')),
+    lesson,
     button('lab', _('Open this line in Explore'), act('lab')),
     button('skip', _('Or start with a story'), act('skip')),
   );
@@ -104,6 +105,7 @@ function create(state) {
     head,
     choices,
     next,
+    lesson,
     ways,
     sizes,
   };
@@ -119,6 +121,7 @@ function update(state, data) {
     void state.digit.offsetWidth; // forces a layout, which restarts the animation
     if (changed || state.updates) state.digit.classList.add('new');
   }
+  setText(state.lesson, changed ? _('Begin the lesson on pruning') : _('Begin with lesson 1'));
   state.root.classList.toggle('wrong', !data.right);
   state.root.classList.toggle('changed', changed);
   fill(state.line, tokens, () => make('span', { className: 'token', attributes: { role: 'listitem' } }, make('bdi')));

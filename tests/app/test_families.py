@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
+from app.panels.choice.companions import by_source
 from app.state.handlers.events import on_compared
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -105,7 +106,7 @@ def test_the_compared_models_are_grouped_as_in_the_choice_of_a_model():
     app = opened("compare", model="stories-softmax", **{"with": "stories-selective"})
     groups = {pills.label: pills for pills in app.button_group}
     family = set(catalogue.family("stories-softmax")) - {"stories-softmax"}
-    shown = {source: groups[source].options for source in groups if source != "Chart"}
+    shown = {source: groups[source].options for source in by_source(sorted(family))}
     assert len(shown) == 6 and sum(map(len, shown.values())) == len(family)
     assert "selective, memory loss" in " ".join(shown["Leviathan et al. 2024"]).replace("\\", "")
     assert groups["Leviathan et al. 2024"].value == ["stories-selective"]

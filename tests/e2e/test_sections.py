@@ -110,6 +110,7 @@ def test_a_lesson_has_the_same_list(visit: Callable[..., Page], teach: str, phon
 
 def test_each_compared_model_is_explained(visit: Callable[..., Page]):
     page = visit(page="compare", model="stories-softmax")
+    page.get_by_role("button", name="Choose models").click()
     chip = page.get_by_role("button", name="gated", exact=True)
     line = catalogue.find("stories-gated").line
     chip.hover()
@@ -128,8 +129,25 @@ def test_each_compared_model_is_explained(visit: Callable[..., Page]):
     expect(page.get_by_role("tooltip")).to_have_text(catalogue.find("stories-dense-softmax").line)
 
 
+@pytest.mark.parametrize("phone", [False, True])
+def test_models_are_chosen_and_removed_by_keyboard(visit: Callable[..., Page], phone: bool):
+    """The answers are on the first screen, because the models to choose are in a popover."""
+    page = visit(phone=phone, page="compare", model="stories-softmax", **{"with": "stories-random"})
+    rows = page.locator(".st-key-comparison tbody th")
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_be_in_viewport()
+    page.get_by_role("button", name="Choose models").press("Enter")
+    page.get_by_role("button", name="gated", exact=True).press("Enter")
+    page.wait_for_function("location.search.includes('with=stories-random+stories-gated')")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="random ✕").press("Enter")
+    page.wait_for_function("location.search.includes('with=stories-gated')")
+    expect(rows).to_have_count(2)
+
+
 def test_every_chip_of_a_family_has_a_sentence(visit: Callable[..., Page]):
     page = visit(page="compare", model="masked-softmax", lang="zh")
+    page.get_by_role("button", name="选择模型").click()
     chips = page.locator(".st-key-compared button")
     expect(chips).to_have_count(len(catalogue.family("masked-softmax")) - 1)
     for chip in chips.all():

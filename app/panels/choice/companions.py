@@ -22,6 +22,8 @@ OFFERED = 3
 def choose(first: str) -> None:
     """Displays the choice of up to three compared models; a fourth choice replaces the first one.
 
+    The models are in a popover, so that the results are on the first screen; in a lesson they are in one line.
+
     Args:
         first: name of the page's model. The models of its family are offered.
     """
@@ -38,12 +40,15 @@ def choose(first: str) -> None:
     if state.lesson or state.teach:  # in one line, because the screen of a lesson has no room for groups
         _group(0, label, others, compared)
         return
-    with st.container():  # one element, as in a lesson
-        st.caption(label)
-        groups = st.container(horizontal=True, vertical_alignment="center", key=session.COMPARED)
-    with groups:
-        for index, (source, names) in enumerate(by_source(others).items()):
-            _group(index, source, names, compared)
+    with st.container(horizontal=True, vertical_alignment="center", key="companions"):  # one element, as in a lesson
+        st.caption(label, width="content")
+        # before the chosen models, so that it stays in its place when a model is chosen
+        with (st.popover(_("Choose models"), icon=":material/add:", key="choose companions"),
+              st.container(key=session.COMPARED)):
+            for index, (source, names) in enumerate(by_source(others).items()):
+                _group(index, source, names, compared)
+        if compared:
+            _chosen(compared)
 
 
 def _group(index: int, label: str, names: list[str], compared: Sequence[str]) -> None:
@@ -51,6 +56,15 @@ def _group(index: int, label: str, names: list[str], compared: Sequence[str]) ->
     st.session_state[key] = [name for name in names if name in compared]
     st.pills(label, names, selection_mode="multi", key=key, on_change=events.on_compared, args=(key, names),
              format_func=lambda name: literal(model_label(name)))
+
+
+def _chosen(compared: Sequence[str]) -> None:
+    """Displays the compared models as chips; a click on a chip removes its model."""
+    key, names = f"{session.COMPARED}-chosen", list(compared)
+    st.session_state[key] = names
+    st.pills(_("Compared models; a click removes a model"), names, selection_mode="multi", key=key,
+             label_visibility="collapsed", on_change=events.on_compared, args=(key, names),
+             format_func=lambda name: f"{literal(model_label(name))} ✕")
 
 
 def by_source(names: Sequence[str]) -> dict[str, list[str]]:
@@ -79,7 +93,7 @@ def offer(first: str) -> None:
     steps = next(entry.steps for entry in family if entry.name == first)
     st.markdown("##### " + _("Compared models"))
     st.markdown(_("The same text and the same changes, with another attention type. Each model was trained once, so "
-                  "some of the differences are random. Choose one model here, or up to three above."))
+                  "some of the differences are random. Choose one model here, or up to three with *Choose models*."))
     for entry in offered:
         button, line = st.columns([1, 2], vertical_alignment="center")
         button.button(_("Add {model}", model=model_label(entry.name)), key=f"beside {entry.name}",

@@ -15,6 +15,8 @@ from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import HeadPlan
 
+PRUNING = "gates"  # the lesson about pruning, which the experiment of the start page leads to
+
 
 def on_lesson(event: dict[str, Any]) -> None:
     """Handles an event of a lesson's panel: another step or page, an answer, the classroom display, leaving.
@@ -84,7 +86,8 @@ def _work_page(page: str) -> str:
 
 
 def on_start(event: dict[str, Any]) -> None:
-    """Handles an event of the start page: a new plan, skipping, or opening the lab or the first lesson.
+    """Handles an event of the start page: a new plan, skipping, or opening the lab, the first lesson, or
+    the lesson on pruning if heads are pruned.
 
     Args:
         event: the component's event, untrusted.
@@ -99,4 +102,4 @@ def on_start(event: dict[str, Any]) -> None:
             opened = replace(lab_of(past.present), plan=past.present.plan)
             past.do(replace(opened, selection=Selection.default(opened.plan, opened.shape)))
         case "lesson":
-            take_step(Place(ORDER[0], 1))
+            take_step(Place(PRUNING if past.present.plan else ORDER[0], 1))
