@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -117,6 +118,10 @@ def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: 
         layers.append(alt.Chart(alt.InlineData(values=[{"title": titles[field]}])).mark_text(
             align="left", baseline="top", fontSize=12, fill=colour("faint", theme)).encode(
             **place, y=alt.value(0), text="title:N"))
+    # a chevron shows that the row opens something
+    layers.append(rows.mark_text(align="right", baseline="top", fontSize=17, dy=1, cursor="pointer",
+                                 fill=colour("accent", theme)).encode(
+        x=alt.value("width"), y=top, text=alt.value("›"), opacity=opacity))
     layers.append(alt.Chart(alt.NamedData(name="heads0")).mark_text(
         align="left", baseline="middle", fontSize=13, fontWeight=600, limit=alt.ExprRef("width")).encode(
         x=alt.value(0), y=middle, text="text:N"))
@@ -174,7 +179,7 @@ class _Drawing:
             first = alt.Chart(alt.NamedData(name=name)).transform_filter("datum.form == 'ring'").transform_window(
                 place="row_number()").transform_filter("datum.place == 1")
             layers.append(first.mark_text(style="reference-label", align="left", dx=12).encode(
-                x=self.x, y=self._y(panel), text=alt.value(self.layout.ring_label)))
+                x=self.x, y=self._y(panel), text=self._ring_text(panel)))
         if self.layout.chooses:
             layers.append(base.transform_filter("datum.form == 'line' && datum.x == at").mark_point(
                 filled=True, size=110).encode(opacity=self.opacity))
@@ -185,6 +190,17 @@ class _Drawing:
         if panel.heading:
             chart = chart.properties(title=alt.Title(panel.heading, fontSize=13))
         return chart
+
+    def _ring_text(self, panel: Outline) -> Any:
+        """Returns the text beside a ring; a ring outside the range of the axis also has its value and an arrow."""
+        label = self.layout.ring_label
+        if not panel.domain:
+            return alt.value(label)
+        low, high = panel.domain
+        shown = f"format(datum.y, '{'.1%' if panel.percent else '.2f'}')"
+        text = json.dumps(label, ensure_ascii=False)
+        return alt.value(alt.ExprRef(f"{text} + (datum.y < {low} ? ': ' + {shown} + ' ↓' : datum.y > {high} ? ': ' + "
+                                     f"{shown} + ' ↑' : '')"))
 
     def suffix(self, index: int) -> str:
         """Returns the suffix that altair appends to the names of a panel's views when it concatenates panels."""

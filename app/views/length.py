@@ -170,8 +170,8 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
         key="length charts", spec=_with_rings(_spec(curves, trained), curves, content.points), at=length, group=GROUP,
         title=_("Effect of text length"), about=[_about(curves, trained)], models=models, what="length",
         alt="; ".join(_in_words(curves, quantity, length) for quantity in QUANTITIES), on_event=events.on_length)
-    texts = [_("**Every head at {length} tokens**: mean entropy of a row in nats; the maximum for the last query is "
-               "{most:.2f}.", length=n, most=math.log(n)) for n in content.lengths]
+    texts = [_("**Every head at {length} tokens**: how widely a row spreads its weight, as mean entropy in nats. Equal "
+               "weight on all {length} tokens: {most:.2f}.", length=n, most=math.log(n)) for n in content.lengths]
     slider = dial.part(key="length", group=GROUP, positions=content.lengths, at=length, label=_("Length, tokens"),
                        term="token", texts=texts, on_event=events.on_length)
     heads = figure.part(key="length heads", spec=_heads_spec(curves, length), models=models,
@@ -231,8 +231,10 @@ def _trained(curves: Sequence[Curve]) -> tuple[int, ...]:
 def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
     return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over at most "
              "{captured:,} tokens. The models were trained at {trained} tokens. Bars: ± one standard error over "
-             "texts, and the standard deviation over seeds where several were trained. Rings: the text in the box, "
-             "with your changes; a ring at the edge of a chart is outside its range. Thin lines: a model with another "
+             "texts, and the standard deviation over seeds where several were trained. Normaliser: softmax divides "
+             "a row by a sum Z, so that its weights sum to 1; ln Z grows with the number of tokens in the row. Rings: "
+             "the text in the box, with your changes; a value outside a chart has its ring at the edge, with the "
+             "number and an arrow. Thin lines: a model with another "
              "scale than in training, if you chose one for all heads. Click a name in the legend to see its "
              "line alone; click in a chart to choose the length.",
              predictions=_predictions(curves), captured=CAPTURED,

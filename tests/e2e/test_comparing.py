@@ -53,8 +53,9 @@ def test_a_model_is_added_and_the_link_opens_the_same(visit, address):
     page = visit(model="assignment-softmax")
     go(page, "Compare")
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)  # the most informative model stands beside it
-    page.get_by_role("button", name="selective", exact=True).click()
+    page.get_by_role("button", name="selective ✕").click()
     expect(page.get_by_role("grid", name="Heads")).to_have_count(1)
+    page.get_by_role("button", name="Choose models").click()
     page.get_by_role("button", name="log n", exact=True).click()
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
     page.wait_for_function("location.search.includes('with=assignment-log-n')")

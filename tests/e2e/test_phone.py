@@ -81,11 +81,28 @@ def test_title_and_tabs_of_the_model_dialog_stay_in_view(visit: Callable[..., Pa
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_links_to_pages_are_as_large_as_a_finger(visit: Callable[..., Page], language: str):
     page = visit(phone=True, page="explore", lang=language)
+    button = page.locator(".st-key-navigation button")
+    name = page.locator("nav a[aria-current]").text_content()
+    expect(button).to_contain_text(name)  # the current page
+    header, place = box(page.locator(".st-key-header")), box(button)
+    assert place["width"] >= 44 and place["height"] >= 44
+    button.press("Enter")
+    expect(page.locator("nav a[aria-current]")).to_be_visible()
+    assert box(page.locator(".st-key-header")) == header  # nothing moves
     links = [box(link) for link in page.locator("nav a").all()]
     assert len(links) > 8 and all(link["width"] >= 44 and link["height"] >= 44 for link in links)
     rows = sorted({round(link["y"]) for link in links})
     assert all(lower - upper >= 44 + 4 for upper, lower in zip(rows, rows[1:], strict=False))
     assert max(link["right"] for link in links) <= 390
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(page.locator("nav")).to_be_hidden()
+    expect(button).to_be_focused()
+    button.tap()
+    page.locator('nav a[data-page="about"]').tap()
+    page.wait_for_function("location.search.includes('page=about')")
+    expect(page.locator("nav")).to_be_hidden()
+    expect(button).not_to_contain_text(name)
 
 
 def test_the_picture_of_a_lesson_follows_the_heads(visit: Callable[..., Page]):

@@ -147,7 +147,7 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
                         ("explore", ""), ("compare", ""), ("lessons", ""), ("about", ""), ("yours", "")):
         page.goto(f"{page.url.split('?')[0]}?page={name}")
         page.get_by_role("columnheader", name=there).first.wait_for() if there else \
-            page.locator("nav a[aria-current]").wait_for()
+            page.locator("nav a[aria-current]").wait_for(state="attached")
         page.wait_for_timeout(1000)
         for width in (390, 320):  # a phone, and 1280 px at 400% zoom
             page.set_viewport_size({"width": width, "height": 844})

@@ -34,6 +34,8 @@ def test_the_first_ring_of_a_panel_is_labelled():
     panels = [Panel("Loss, nats", lines, rings=[Point(0, 19, 3.9), Point(1, 19, 3.6)]), Panel("Accuracy", lines)]
     spec = figures.length_curves([Series("softmax", 1), Series("gated", 2)], panels, 64, [64]).to_dict()
     labels = [layer for panel in spec["concat"] for layer in panel["layer"]
-              if layer.get("encoding", {}).get("text", {}).get("value") == "your text"]
+              if '"your text"' in str(layer.get("encoding", {}).get("text", {}).get("value"))]
     assert len(labels) == len(panels)  # rings can be added to each panel later
     assert labels[0]["transform"][-1] == {"filter": "datum.place == 1"}
+    shown = labels[0]["encoding"]["text"]["value"]["expr"]  # outside the axis, with its value and an arrow
+    assert "datum.y < 3.5 ? ': ' + format(datum.y, '.2f') + ' ↓'" in shown and "' ↑'" in shown

@@ -86,6 +86,9 @@ def test_the_mark_is_beside_the_word_of_the_verdict_in_both_forms():
         assert all(row[f"{form}_middle"] - row[f"{form}_top"] == claims.ROW / 2 for form in ("wide", "narrow"))
     narrow = claims.statements.spec(STATED, "All", LOOKS, WORDS)["usermeta"]["narrow"]["frame"]
     assert "word" in json.dumps(narrow) and "verdict_lines" in json.dumps(spec)
+    for form in (spec, narrow):  # a chevron at the end of each row shows that a click opens something
+        (chevron,) = (layer for layer in form["layer"] if layer.get("encoding", {}).get("text", {}).get("value") == "›")
+        assert chevron["mark"]["cursor"] == "pointer" and chevron["encoding"]["x"] == {"value": "width"}
 
 
 def test_verdicts_differ_in_shape_and_the_legend_counts_them():
