@@ -19,6 +19,9 @@ PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
 
 def go(page: Page, name: str) -> None:
     """Opens a page by clicking its link in the header."""
+    menu = page.locator(".st-key-navigation button")
+    if menu.is_visible():  # on a phone
+        menu.click()
     page.get_by_role("link", name=name, exact=True).click()
     page.wait_for_function("key => new URLSearchParams(location.search).get('page') === key", arg=name.lower())
 
