@@ -242,8 +242,8 @@ def test_the_start_page_shows_the_effect_of_a_layer_with_one_click(visit: Callab
     expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
     shown.locator('button[data-plan="self-1.1g0"]').click()
     expect(shown.locator(".digit")).to_have_text("7")
-    shown.get_by_role("button", name="Lesson 1").click()
-    at(page, Place("constant", 1))
+    shown.get_by_role("button", name="Begin the lesson on pruning").click()
+    at(page, Place("gates", 1))
     page.get_by_role("link", name="Explore", exact=True).click()  # the page behind the lesson
     expect(panel(page)).to_have_count(0)
     assert "lesson" not in query(page)
