@@ -20,7 +20,7 @@ _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint
 
 ROW, SPACE = 21, 8  # height in px of a row of one line, and of a gap
 NARROW = 1150  # width of the page in px below which the picture has no columns of numbers
-CHARACTERS = 46  # in a line of the narrow picture; a Chinese character counts twice
+CHARACTERS = 44  # in a line of the narrow picture; a Chinese character counts twice
 WORD_CHARACTERS = 20  # in a line of the column of verdicts
 COLUMNS = {"text": 45, "source": 44, "ours": 44}  # column of the wide picture -> characters in a line
 
