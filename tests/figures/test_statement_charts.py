@@ -106,7 +106,7 @@ def test_a_statement_is_broken_into_lines_for_a_narrow_page():
     first, second, chinese = (row["lines"].split("\n") for row in rows(claims.statements(STATED, "All", LOOKS,
                                                                                        WORDS).to_dict()))
     assert first == ["Short."]
-    assert second == ["A sentence that is much too long for one line", "of a phone, so it has two."]
+    assert second == ["A sentence that is much too long for one", "line of a phone, so it has two."]
     assert "".join(chinese) == STATED[2]["text"]
     assert len(chinese) == 2 and all(2 * len(line) <= claims.CHARACTERS + 2 for line in chinese)
     assert not chinese[1].startswith("，")
