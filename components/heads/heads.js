@@ -40,7 +40,7 @@ function create(state) {
   const search = make('div', { className: 'search' }, find, result);
   state.root.append(lead, board, controls.element);
   const take = createDownloadMenu(() => gridOffer(state), _('Download: all heads'));
-  // what is rarely used comes last
+  // the search and the downloads are below the actions on heads, because they are used less often
   controls.element.append(make('div', { className: 'tools' }, search, take.element));
   const onResize = () => fitTiles(state);
   window.addEventListener('resize', onResize);

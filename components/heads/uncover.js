@@ -1,4 +1,4 @@
-// In a lesson on a phone the controls are pinned over the lower heads: scrolls the shown head out from behind them.
+// In a lesson on a phone, the controls cover the lower heads. This scrolls the page until the selected head is visible.
 
 import { mainElement } from '../runtime/streamlit.js';
 
@@ -30,7 +30,7 @@ export function createUncovering(controls) {
         observer.disconnect();
         clearTimeout(timer);
       });
-      // whoever scrolls, presses or types is not moved any more
+      // once the visitor scrolls, presses or types, the page is not scrolled any more
       for (const type of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
         window.addEventListener(type, stop, { capture: true, signal });
       const page = mainElement()?.firstElementChild;

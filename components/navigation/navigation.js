@@ -46,7 +46,7 @@ function create(state) {
     state.refresh();
   });
   const outside = new AbortController();
-  const onPress = event => event.composedPath().includes(state.root) || open(false); // a tap may move no focus
+  const onPress = event => event.composedPath().includes(state.root) || open(false); // on touch screens a tap may leave the focus where it is
   document.addEventListener('pointerdown', onPress, { signal: outside.signal });
   return { list, name, outside };
 }

@@ -15,7 +15,7 @@ const LONG = 300; // characters of a link from which its type is small
 const OWN = ['teach', 'say'];
 const OF_STEP = ['lesson', 'lang']; // fields that the shared link keeps in a lesson
 
-/** Returns the lines below a link: what it leaves out, and what keeps a class from scanning its code. */
+/** Returns the remarks below a link: that it omits changes in a lesson, and problems with scanning its code. */
 function remarks(link, code, isStep) {
   const lines = isStep ? [_('The link opens this step as it begins, without your changes.')] : [];
   if (!fitsQr(link))

@@ -69,7 +69,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
       },
     });
 
-  let shown = ''; // the entries in the menu, without their functions
+  let shown = ''; // the texts and states of the displayed entries, as JSON, to detect a change
   const fill = offered => {
     shown = JSON.stringify(offered);
     menu.replaceChildren(...offered.map(item));
