@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from models import HeadPlan, Kind, Lab, Output, Trace, held, in_memory, load, load_folder, names, run
     from models.labs.foreign.running.constants import mean_weights
     from models.labs.saving import save_pretrained
-    from notebook import compare, show
+    from widget import compare, show
 
 __version__ = "1.0.0"
 
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     elif name == "mean_weights":
         value = importlib.import_module("models.labs.foreign.running.constants").mean_weights
     elif name in _NOTEBOOK:
-        value = getattr(importlib.import_module("notebook"), name)
+        value = getattr(importlib.import_module("widget"), name)
     elif name in models.__all__:
         value = getattr(models, name)
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.wheel.rewriting import DOOR, rewritten
 
 # packages of the repository; each becomes attention_lab.NAME
-PACKAGES = ("app", "components", "deploy", "figures", "models", "notebook")
+PACKAGES = ("app", "components", "deploy", "figures", "models", "widget")
 CHECKPOINTS = "models/checkpoints"
 RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
 PROBES = "models/studies/probes"  # has one folder per model; the wheel contains the folders of packaged models

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from notebook.widget import HeadsWidget, compare, show
+    from widget.widget import HeadsWidget, compare, show
 
 __all__ = ["HeadsWidget", "compare", "show"]
 
@@ -17,5 +17,5 @@ __all__ = ["HeadsWidget", "compare", "show"]
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used (PEP 562)."""
     if name not in __all__:
-        raise AttributeError(f"module 'notebook' has no attribute {name!r}")
-    return getattr(importlib.import_module("notebook.widget"), name)
+        raise AttributeError(f"module 'widget' has no attribute {name!r}")
+    return getattr(importlib.import_module("widget.widget"), name)

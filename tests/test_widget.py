@@ -1,6 +1,6 @@
 """The notebook widget: its events, values and picture without a kernel, and its script in a browser.
 
-pytest tests/test_notebook.py
+pytest tests/test_widget.py
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import attention_lab
 from components.payload import unpack
 from models import HeadPlan, Lab
 from models.errors import InputError
-from notebook import fallback, script
-from notebook.widget import HeadsWidget
 from tests import browser
+from widget import fallback, script
+from widget.widget import HeadsWidget
 
 TEXT = "Once upon a time <b>Tom"
 PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.5).gate("self", 2, 2, 0.0)

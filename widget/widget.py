@@ -27,8 +27,8 @@ from components.payload import pack
 from models import HeadPlan, Lab, Trace
 from models.kind import policies_of
 from models.prompt import Prompt
-from notebook import fallback, script
-from notebook.state import LAST, Choices
+from widget import fallback, script
+from widget.state import LAST, Choices
 
 Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
 
