@@ -37,6 +37,7 @@ lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
 	$(VENV)/bin/python -m tests.quoted
+	$(VENV)/bin/python -m tools.size
 	$(VENV)/bin/python -m tests.js.lint
 
 $(VENV)/app: $(VENV)/requirements.txt
