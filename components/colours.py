@@ -14,12 +14,16 @@ class Colours(TypedDict):
         sequential: scale for weights from 0 to the largest weight; light theme: white to indigo, dark theme: near-black
             to amber.
         diverging: scale for differences; negative is blue, zero is the background, positive is orange.
+        attention: scale of the Lab for attention weights, by their square roots.
+        unused: the same in grey, for the pattern of a pruned head.
         series: colours of lines and dots in charts, one per model; readable as text on the theme's background.
         accent: colour of selected and changed elements; readable as text on the theme's background.
     """
 
     sequential: list[str]
     diverging: list[str]
+    attention: list[str]
+    unused: list[str]
     series: list[str]
     accent: str
 

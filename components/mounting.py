@@ -21,6 +21,8 @@ from components.payload import pack
 FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
+THEMED = ("bar", "lab")  # components whose style begins with theme.css instead of shared.css
+
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
 # the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
 _LOADER = """
@@ -109,10 +111,11 @@ def mount(part: Part) -> None:
 
 def styles() -> dict[str, str]:
     """Returns the style sheet of each component, without comments and line breaks."""
-    shared = (FOLDER / "shared.css").read_text("utf-8")
     sheets: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*/*.css")):
-        sheets[path.parent.name] = sheets.get(path.parent.name, shared) + path.read_text("utf-8")
+        name = path.parent.name
+        base = FOLDER / ("theme.css" if name in THEMED else "shared.css")
+        sheets[name] = sheets.get(name, base.read_text("utf-8")) + path.read_text("utf-8")
     return {name: _short(sheet) for name, sheet in sheets.items()}
 
 

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from app.server.requests import static_files
+from components.mounting import page_style
 
 TEXT = "let a = 1;\n" * 500
 
@@ -49,5 +50,15 @@ def test_the_name_of_each_file_changes_with_its_content():
     files = static_files.served_files()
     assert len(files) > 100
     assert "/app/static/vega-6.2.0.js" in files
-    hashed, versioned = re.compile(r"^/static/.*\.[\w-]{8}\.\w+$"), re.compile(r"^/app/static/.*-\d+\.\d+\.\d+\.js$")
+    hashed = re.compile(r"^/static/.*\.[\w-]{8}\.\w+$")
+    versioned = re.compile(r"^/app/static/.*-\d+\.\d+\.\d+\.(js|woff2)$")
     assert not [path for path in files if not hashed.match(path) and not versioned.match(path)]
+
+
+def test_the_fonts_of_the_page_are_served_and_small():
+    named = re.findall(r"url\('([^']+\.woff2)'\)", page_style())
+    fonts = [static_files.served_files()[f"/{path}"] for path in named]
+    assert len(set(fonts)) == 3
+    assert sum(font.stat().st_size for font in fonts) < 250_000
+    assert all(font.read_bytes()[:4] == b"wOF2" for font in fonts)
+    assert {file.name for file in static_files.OWN.glob("*.woff2")} == {font.name for font in fonts}

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.server import streamlit_internals
 
-TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+# A font is already compressed; it is sent here for its Cache-Control.
+TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 SMALLEST = 1024  # bytes; gzip gains little for smaller files
 # The name of every file contains a hash of its content or a version.
 HEADERS = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding",
