@@ -47,6 +47,8 @@ class Writes:
         unembed: a function of n token ids that returns the rows (n, C) of the output matrix and the biases (n,) of the
             logits.
         logits: (V,) logits of the pass.
+        states: (L + 1, C) the residual stream before the first layer and after each layer, before the final norm.
+        read: a function of states (..., C) that returns logits (..., V), through the final norm and the unembedding.
     """
 
     position: int
@@ -57,6 +59,8 @@ class Writes:
     shift: Tensor | None
     unembed: Callable[[Sequence[int]], tuple[Tensor, Tensor]]
     logits: Tensor
+    states: Tensor
+    read: Callable[[Tensor], Tensor]
 
 
 def head_writes(attention: SelfAttention, record: Record, positions: Sequence[int]) -> Tensor:
@@ -113,10 +117,7 @@ def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequenc
                  positions: Sequence[int]) -> Residuals:
     """Returns the Residuals of a pass; arguments as in `parts`."""
     embedding, heads, mlps = parts(model, ids, records, positions)
-    states = [embedding]
-    for layer, mlp in enumerate(mlps):
-        written = sum(writes[layer].sum(0) for writes in heads.values())
-        states.append(states[-1] + written + (0 if mlp is None else mlp))
+    states = _states(embedding, heads, mlps)
     return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(_final(model)(x)))
 
 
@@ -125,13 +126,21 @@ def writes_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[R
     embedding, heads, mlps = parts(model, ids, records, [position])
     rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
     of_heads = {kind: torch.stack(writes)[:, :, 0] for kind, writes in heads.items()}
-    x = sum(rest.values(), sum((writes.sum((0, 1)) for writes in of_heads.values()), torch.zeros(())))
-    norm = _final(model)
+    states = torch.stack(_states(embedding, heads, mlps))[:, 0]
+    x, norm = states[-1], _final(model)
     eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
     scale = model.config.output_scale
     return Writes(position, of_heads, rest, norm.weight * (x.square().mean() + eps).rsqrt(), False, None,
                   lambda tokens: (model.embedding.weight[list(tokens)] * scale, torch.zeros(len(tokens))),
-                  model.logits(norm(x)))
+                  model.logits(norm(x)), states, lambda states: model.logits(norm(states)))
+
+
+def _states(embedding: Tensor, heads: Mapping[str, Sequence[Tensor]], mlps: Sequence[Tensor | None]) -> list[Tensor]:
+    states = [embedding]
+    for layer, mlp in enumerate(mlps):
+        written = sum(writes[layer].sum(0) for writes in heads.values())
+        states.append(states[-1] + written + (0 if mlp is None else mlp))
+    return states
 
 
 def _final(model: Model) -> nn.RMSNorm:

@@ -118,7 +118,8 @@ def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wri
     gain, is_centred, shift = residual.final_gain(done.head.norm, states[-1])
     normed = done.head.normed(states[-1].unsqueeze(0))[0]
     return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
-                  lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0])
+                  lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0],
+                  torch.stack(states), lambda states: done.head.logits(states.unsqueeze(-2)).squeeze(-2))
 
 
 def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
