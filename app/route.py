@@ -27,12 +27,11 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from app import texts
-from app.panels.page import frame
 from app.server import serving
 from app.server.limits import LimitError
 from app.state import visit
 from app.state.visit import Visit
-from app.views import DIRECT
+from app.views import ANSWERS
 from components.channel import Picture, keyed
 from components.mounting import Part
 from components.payload import pack
@@ -163,10 +162,10 @@ def _present(now: Visit, seen: int) -> Answer:
     texts.speak(state.language)
     about = {"serial": picture.serial, "answered": picture.newest, "visit": now.channel.id,
              "received": picture.received, "language": state.language}
-    page = DIRECT.get(state.page)
+    answers = ANSWERS.get(state.page)
     try:
         with serving.only_while(lambda: now.channel.newest == picture.newest):
-            content = page and frame.parts(page, state, problems)
+            content = answers and answers(state, problems)
     except serving.OvertakenError:  # the response to the newer events contains all changes
         return _blocks([]), []
     except ERRORS:

@@ -28,6 +28,7 @@ from app.state.lessons.lesson_files import CHOICES, Place, step_at
 from app.state.pages.answer_view import AnswerView
 from app.state.pages.constant_view import ConstantView
 from app.state.pages.heads_view import HeadsView
+from app.state.pages.lab_view import LabView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
@@ -85,7 +86,7 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
 
 
 def _by(problem: str, view: type[Search] | type[AnswerView] | type[HeadsView] | type[ConstantView] |
-        type[PruningView] | type[Sampling]) -> Callable[[str, LabState], Read]:
+        type[PruningView] | type[Sampling] | type[LabView]) -> Callable[[str, LabState], Read]:
     """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
@@ -250,6 +251,7 @@ FIELDS = (
     Field("source", "source", _parse_text),
     Field("tokens", "explanation", _by(N_("The link has an unknown choice "
                                           "of tokens, “{text}”. The default is used."), AnswerView)),
+    Field("lab", "lab", _by(N_("The link has an unknown view of the lab, “{text}”. The default is used."), LabView)),
     Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
     Field("lang", "language", _one_of(N_("The link has an unknown "
                                          "language, “{text}”. The default is used."), LANGUAGES),

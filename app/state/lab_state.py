@@ -10,6 +10,7 @@ from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.answer_view import AnswerView
 from app.state.pages.constant_view import ConstantView
 from app.state.pages.heads_view import HeadsView
+from app.state.pages.lab_view import LabView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
@@ -24,11 +25,12 @@ from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # key of the start page, which a new visitor sees first
+LAB = "lab"  # key of the Lab, which will replace Explore and the other live pages
 TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a link to it
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
-         TEACHERS: N_("For teachers")}
+         TEACHERS: N_("For teachers"), LAB: N_("Lab")}
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, HEAD
 HEAD, NEEDS, WRITERS = "head", "needs", "writers"
@@ -148,6 +150,7 @@ class LabState:
         chat: True if the model reads the text in its chat template.
         source: the second prompt, from which patched heads take their values; empty for none.
         explanation: settings of the sections that explain the prediction.
+        lab: settings of the Lab.
     """
 
     model: str = field(default_factory=default_model)
@@ -180,6 +183,7 @@ class LabState:
     explanation: AnswerView = AnswerView()
     find: str = ""
     chat: bool = False
+    lab: LabView = LabView()
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -4,15 +4,20 @@ A module is in this folder or in a subfolder. Modules of pages do not import eac
 called `pages`, because Streamlit would treat its files as scripts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
-from app.panels.page.frame import Direct
-from app.state.lab_state import PAGES
+from app.panels.page import frame
+from app.state.lab_state import PAGES, LabState
+
+Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]
 
 _NAMES = {module.name.rpartition(".")[2]: module.name for module in walk_packages(__path__, f"{__name__}.")}
 _MODULES = {page: import_module(_NAMES[page]) for page in PAGES}
 DRAW: dict[str, Callable[[], None]] = {page: module.page for page, module in _MODULES.items()}
-# the pages that the events route can update without a run of the Streamlit script
-DIRECT: dict[str, Direct] = {page: module.DIRECT for page, module in _MODULES.items() if hasattr(module, "DIRECT")}
+# the pages that the events route can update without a run of the Streamlit script: (state, problems) -> components
+ANSWERS: dict[str, Answers] = {
+    **{page: partial(frame.parts, module.DIRECT) for page, module in _MODULES.items() if hasattr(module, "DIRECT")},
+    **{page: module.answer for page, module in _MODULES.items() if hasattr(module, "answer")}}

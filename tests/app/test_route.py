@@ -20,7 +20,6 @@ from starlette.testclient import TestClient
 
 import models
 from app import route
-from app.panels.page import frame
 from app.server.limits import LimitError
 from app.state import visit
 from app.state.lab_state import LabState
@@ -132,7 +131,7 @@ def test_an_overtaken_response_does_not_count_as_displayed():
     about, _ = post(now, [click(2, layer=2)], seen=now.channel.serial)
     first = LabState("stories-softmax", "The cat sat.")  # layer 0, as in the older response
     with visit.use(now):
-        found = frame.parts(route.DIRECT["explore"], first, [])
+        found = route.ANSWERS["explore"](first, [])
         assert not route._changed(now, [part for part in found.parts if part.key == "map"], older, about["serial"])
     assert post(now, [click(3, layer=0)], seen=about["serial"])[1]["map"][0]["layer"] == 0
 

@@ -170,7 +170,7 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         status = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
         return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=status,
                            excerpt=excerpt(text, error.start, error.stop), is_problem=True)
-    messages = [*map(_, problems)] + _left_out(reading, lab, text)
+    messages = [*map(_, problems)] + left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
         known.append(_("this model was trained on English texts only"))
@@ -220,7 +220,7 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
     return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
 
 
-def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
+def left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """Returns messages about the part of a text that exceeds the model's limit."""
     count, is_cut = reading.prompt.omitted, len(text) > LONGEST_TEXT
     if not count and not is_cut:

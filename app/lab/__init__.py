@@ -1,0 +1,1 @@
+"""The Lab: one picture of the model at work, tools for heads, layers, words and the answer."""

@@ -1,0 +1,57 @@
+"""Handles the events of the Lab's component; every value of an event is untrusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from app.state.fields import MAX_ASKED
+from app.state.handlers import head_events
+from app.state.handlers import events as page_events
+from app.state.pages.answer_view import MOST_TOKENS, NONE
+from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
+from app.state.session import history, is_index
+
+FIRST_TOOLS = {"head": "head.looks", "layer": "layer.mean", "all": "all.mean", "word": "word.loss",
+               "answer": "answer.who"}
+
+
+def on_lab(event: dict[str, Any]) -> None:
+    """Changes the visitor's state as an event asks; LAB.md's table of events stands in components/lab/__init__.py."""
+    past = history()
+    present = past.present
+    view = present.lab
+    match event.get("type"):
+        case "text":
+            page_events.on_text(event)
+        case "model":
+            page_events.on_chooser(event | {"type": "model", "model": event.get("name")})
+        case "select":
+            head_events.on_heads(event)
+            thing = {"head": "head", "row": "layer", "all": "all"}.get(str(event.get("scope")))
+            if thing and thing != history().present.lab.thing:
+                _show(replace(view, tool=FIRST_TOOLS[thing]))
+        case "heads" | "scale":
+            head_events.on_heads(event)
+        case "thing" if event.get("thing") in THINGS:
+            _show(replace(view, tool=FIRST_TOOLS[event["thing"]]))
+        case "tool" if is_tool(event.get("name")):
+            _show(replace(view, tool=event["name"]))
+        case "look" if is_index(event.get("position"), MOST) or event.get("position") == LAST:
+            _show(replace(view, look=event["position"]))
+        case "marks":
+            marks = (CONTRIBUTIONS if event.get("contributions") is True else "",
+                     GUESSES if event.get("guesses") is True else "")
+            _show(replace(view, marks="".join(marks)))
+        case "set" if is_setting(event.get("name"), event.get("value")):
+            _show(view.with_setting(event["name"], event["value"]))
+        case "prediction" if is_index(event.get("index"), MAX_ASKED + 1):
+            past.do(replace(present, prediction=event["index"]), merge="prediction")
+        case "contribution" if event.get("token") == NONE or is_index(event.get("token"), MOST_TOKENS):
+            past.do(replace(present, explanation=replace(present.explanation, token=event["token"])), merge="viewing")
+        case "undo" | "redo" | "reset":
+            page_events.on_toolbar(event)
+
+
+def _show(view: LabView) -> None:
+    history().do(replace(history().present, lab=view), merge="viewing")

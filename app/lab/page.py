@@ -1,0 +1,110 @@
+"""The Lab's page: one component below the header, for the Streamlit script and for the events route."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.lab import events, picture, tools
+from app.lab.view import View
+from app.markdown import literal, plain
+from app.panels.choice import choosing
+from app.panels.page import frame, header, text
+from app.server import serving
+from app.server.limits import LimitError
+from app.state import session, visit, visitor_models
+from app.state.lab_state import LabState
+from app.texts import _
+from components.lab import lab as component
+from components.mounting import Part, answering, mount
+from models import Lab, catalogue
+from models.kind import TARGET, TEXT
+from models.labs.foreign import ForeignError, is_foreign
+from models.messages import cut
+from models.storage.checkpoint import CheckpointError
+
+MOST_OFFERED = 5  # number of models in the menu of the lead
+
+
+def page() -> None:
+    """Displays the Lab in the Streamlit script."""
+    now = visit.current()
+    now.layout, now.channel.direct = None, True
+    with serving.drawing():
+        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
+            answering()
+            state, problems = now.history.present, now.history.problems
+        try:
+            parts = _parts(state, problems)
+        except (CheckpointError, ForeignError) as error:
+            header.draw()
+            message = _(str(error))
+            st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
+            return
+        except LimitError as error:
+            header.draw()
+            st.warning(_(str(error)))
+            return
+        header.draw(has_model=False)
+        mount(parts[-1])
+        now.layout = frame.Drawn((state.page, state.language, state.teach), None)
+        now.channel.end()
+
+
+def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
+    """Returns the components for the events route; None if Streamlit must generate the page."""
+    now = visit.current()
+    if now.layout != frame.Drawn((state.page, state.language, state.teach), None):
+        return None
+    return frame.Answer([*header.parts(now, state, has_model=False), *_parts(state, problems)], [], False)
+
+
+def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+    opened = visitor_models.opened(state.model, state.chat)
+    reading = text.read(opened, visit.current().history, state.text)
+    view = View(opened, reading, state.for_model(opened.name))
+    content, arrays = picture.content(view)
+    past = session.history()
+    thing_tools = tools.offered(view)
+    content |= {"model": _model(opened), "models": _related(opened), "undo": bool(past.past), "redo": bool(past.future),
+                "text": state.text, "examples": [{"title": _(title), "text": example}
+                                                 for title, example in opened.task.examples],
+                "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
+                "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
+    content["thing"] = state.lab.thing
+    content["tool"], more = tools.content(view, thing_tools)
+    return [component.part(key="lab", header=content, arrays=arrays | more, on_event=events.on_lab)]
+
+
+def _model(opened: Lab) -> dict[str, Any]:
+    task = opened.task
+    kind = "picture" if task.sees else "pair" if any(kind.query_row == TARGET for kind in opened.kinds) else \
+        "masked" if task.hides else "next" if task.predicts_next else "lookup"
+    entry = catalogue.describe(opened.name)
+    title = choosing.name_of(entry) if entry else opened.name
+    return {"name": opened.name, "title": title, "note": _(task.title), "kind": kind, "foreign": is_foreign(opened.name),
+            "writes": task.writes, "one_row": all(block.key_row == TEXT == block.query_row for block in opened.kinds)}
+
+
+def _related(opened: Lab) -> list[dict[str, str]]:
+    """Returns other models of the same task and, after them, the first model of each other task."""
+    names = [name for name in catalogue.family(opened.name) if name != opened.name][:MOST_OFFERED]
+    seen = {opened.task.name}
+    others = []
+    for entry in choosing.entries(catalogue.names()):
+        if entry.task.name not in seen:
+            seen.add(entry.task.name)
+            others.append(entry.name)
+    return [{"name": entry.name, "title": choosing.name_of(entry), "note": _(entry.line),
+             "task": _(entry.task.title)} for entry in choosing.entries([*names, *others])]
+
+
+def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
+    if reading.error is not None:
+        return {"message": _(str(reading.error)), "start": reading.error.start, "stop": reading.error.stop,
+                "shown": cut(reading.shown, text.EXCERPT),
+                "excerpt": list(text.excerpt(state.text, reading.error.start, reading.error.stop))}
+    left_out = text.left_out(reading, visitor_models.opened(state.model, state.chat), state.text)
+    return {"message": " ".join(left_out)} if left_out else None

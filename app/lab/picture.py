@@ -1,0 +1,164 @@
+"""The payload of the Lab's picture: words, tiles, the looking word's rows, the answer and how it forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from app.content import effect
+from app.content import heads as of_heads
+from app.lab.view import View
+from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES
+from app.texts import _, spelt
+from components.mounting import Content
+from components.payload import lower_triangle
+from models import Kind
+from models.analysis.answer.formation import mlps
+from models.plan import HeadState
+from models.thumbnails import encoded, pooled, thumbnails
+from models.trace import Sketch, Trace, with_sink
+
+SIDE = 36  # largest side of a tile; up to this many tokens a tile is the whole map
+MASK_STEP = 16  # steps of the mask F per unit
+
+
+def content(view: View) -> Content:
+    """Returns the header and the arrays of the picture."""
+    arrays: dict[str, ndarray] = {}
+    lab, trace = view.lab, view.after
+    header = {
+        "tokens": {row: spelt(tokens) for row, tokens in trace.rows.items()},
+        "special": {"text": [i for i, is_text in enumerate(lab.task.is_text(trace.prompt.ids)) if not is_text]},
+        "template": list(trace.prompt.template), "parts": lab.task.bytes_of(trace.prompt.ids),
+        "kinds": [_block(view, kind, arrays) for kind in lab.kinds],
+        "selection": {"kind": view.kind.name, "layer": view.state.selection.layer, "head": view.state.selection.head,
+                      "scope": view.state.selection.scope},
+        "look": view.look, "at": view.at, "changed": view.changed, "can_constant": lab.constant is not None,
+        "predicts": [output.position for output in trace.outputs],
+        "answer": _answer(view), "contributions": _contributions(view, arrays), "guesses": _guesses(view),
+        "scale": of_heads.scale_of(lab, view.state.plan.scale, len(trace.tokens)),
+        "marks": {"contributions": CONTRIBUTIONS in view.state.lab.marks, "guesses": GUESSES in view.state.lab.marks},
+    }
+    _losses(view, header)
+    if isinstance(trace, Trace) and trace.mask is not None:
+        rows = trace.mask[:, view.look]
+        arrays["mask"] = numpy.clip(rows * MASK_STEP + 0.5, 0, 255).astype(numpy.uint8)
+        header["mask_step"] = MASK_STEP
+    return header, arrays
+
+
+def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]:
+    """Returns the description of one attention block; adds its tiles and, where tiles are pooled, its rows."""
+    lab, trace, plan = view.lab, view.after, view.plan
+    states = [[_state(view, kind, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    n, m = (len(trace.rows[row]) for row in (kind.query_row, kind.key_row))
+    tiles, is_exact = _tiles(trace, kind), max(n, m) <= SIDE
+    packed = kind.causal and not kind.attention.has_sink and tiles.shape[2] == tiles.shape[3]
+    arrays[f"tiles.{kind.name}"] = lower_triangle(tiles) if packed else tiles
+    if not is_exact and kind.query_row == view.kind.query_row:
+        look = min(view.look, n - 1)
+        arrays[f"rows.{kind.name}"] = encoded(trace.weights[kind.name][:, :, look]) if isinstance(trace, Trace) else \
+            encoded(view.layer(kind=kind.name).weights[:, look])[None]
+    closed = [[(kind.name, layer, head) in lab.closed for head in range(kind.heads)] for layer in range(kind.layers)]
+    return {"kind": kind.name, "title": _(kind.title), "layers": kind.layers, "heads": kind.heads,
+            "causal": kind.causal, "queries": kind.query_row, "keys": kind.key_row, "side": list(tiles.shape[2:]),
+            "packed": packed, "exact": is_exact, "selects": kind.attention.selects,
+            "has_sink": kind.attention.has_sink, "is_distribution": kind.attention.is_distribution,
+            "reads_text": kind.attention.reads_text, "gated": kind.name in trace.gates,
+            "constant": [[state.constant for state in row] for row in states],
+            "gates": [[round(state.gate, 4) for state in row] for row in states],
+            "closed": closed if lab.closed else None,
+            "patched": [[bool(state.patch) for state in row] for row in states] if plan.patches else None}
+
+
+def _state(view: View, kind: Kind, layer: int, head: int) -> HeadState:
+    return of_heads.state_of(view.lab, view.plan, (kind.name, layer, head))
+
+
+def _tiles(trace: Trace | Sketch, kind: Kind) -> ndarray:
+    """Returns the tiles (L, H, n, m) of a block under the plan."""
+    if isinstance(trace, Sketch):
+        return pooled(trace.thumbnails[kind.name], SIDE)
+    maps = trace.weights[kind.name]
+    if not kind.attention.is_distribution and not kind.attention.has_sink:
+        maps = maps / max(float(maps.max()), 1e-9)  # rows of relu² need not sum to 1
+    return thumbnails(maps, kind.attention.has_sink, SIDE)
+
+
+def selected_map(view: View, which: str) -> ndarray | None:
+    """Returns a pattern of the selected head, packed if causal, for `used`, `computed` or `constant`."""
+    kind, layer, head = view.head
+    maps = view.layer()
+    if which == "constant":
+        n, m = maps.weights.shape[1:]
+        constants = view.lab.constant_of(kind, layer, n, m, view.state.plan.scale)
+        weights = None if constants is None else constants[head]
+    else:
+        weights = (maps.live if which == "computed" else maps.weights)[head]
+    if weights is None:
+        return None
+    if view.kind.attention.has_sink:
+        return encoded(with_sink(weights))
+    return lower_triangle(encoded(weights)) if view.kind.causal else encoded(weights)
+
+
+def _answer(view: View) -> dict[str, Any] | None:
+    before, after = view.before, view.after
+    if before.vectors is not None:
+        return {"vector": effect.in_vectors(before, after)}
+    if view.output is None:
+        return None
+    index = [output.position for output in after.outputs].index(view.output.position)
+    shown = effect.predictions(view.lab, before, after)[index]
+    return shown | {"loss_before": effect.mean_loss(before), "loss_after": effect.mean_loss(after)}
+
+
+def _losses(view: View, header: dict[str, Any]) -> None:
+    if view.before.vectors is None:
+        losses = effect.token_losses(view.lab, view.before, view.after)
+        header["losses"] = [entry["after"] for entry in losses]
+        header["losses_before"] = [entry["before"] for entry in losses] if view.changed else None
+
+
+def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | None:
+    """Returns the contributions to the shown token's logit; adds the stubs of heads and MLPs."""
+    if CONTRIBUTIONS not in view.state.lab.marks:
+        return None
+    try:
+        before, after = view.formations
+    except ValueError as error:
+        return {"message": _(str(error))}
+    choices = list(dict.fromkeys(view.tokens))
+    chosen = view.state.explanation.token
+    assert view.output is not None
+    token = chosen if 0 <= chosen < len(view.output.names) else choices[0]
+    labels = [{"id": i, "label": spelt([view.output.names[i]])[0]} for i in dict.fromkeys([*choices, token])]
+    layers = max(kind.layers for kind in view.lab.kinds)
+    result: dict[str, Any] = {"token": next(label for label in labels if label["id"] == token), "choices": labels}
+    named = [("", after), ("_before", before)] if view.changed else [("", after)]
+    for suffix, formation in named:
+        heads, rest = formation.contributions(token, before.writes)
+        for kind, values in heads.items():
+            arrays[f"stubs{suffix}.{kind}"] = values.astype(numpy.float32)
+        arrays[f"stubs{suffix}.mlp"] = numpy.array(mlps(rest, layers), numpy.float32)
+        result["rest" + suffix] = {name: value for name, value in rest.items() if not name.startswith("mlp ")}
+    return result
+
+
+def _guesses(view: View) -> dict[str, Any] | None:
+    """Returns the prediction after each layer, and the probability of the answer at each height."""
+    if GUESSES not in view.state.lab.marks:
+        return None
+    try:
+        before, after = view.formations
+    except ValueError as error:
+        return {"message": _(str(error))}
+    token = view.tokens[0]
+    ids, probabilities, chances = after.guesses([token])
+    labels = view.lab.task.labels
+    layers = [[{"label": spelt([labels[i]])[0], "p": round(float(p), 5)} for i, p in zip(*row, strict=True)]
+              for row in zip(ids, probabilities, strict=True)]
+    return {"layers": layers, "token": spelt([labels[token]])[0], "chance": chances[:, 0].round(5).tolist(),
+            "before": before.guesses([token])[2][:, 0].round(5).tolist() if view.changed else None}

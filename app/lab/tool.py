@@ -1,0 +1,54 @@
+"""Tool: a question about a head, a layer, all heads, a word or the answer, with the content that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.lab.view import View
+from app.texts import _
+from components.mounting import Content
+
+Settings = Mapping[str, tuple[str, ...]]  # name of a setting -> its values, the default first
+
+
+@dataclass(frozen=True, eq=False)
+class Tool:
+    """A tool. Its drawing is components/lab/tools/NAME.js.
+
+    Attributes:
+        key: thing and name, like `head.looks`.
+        question: the tool's name, a question of at most six words.
+        term: the technical name.
+        content: (view, tool) -> header and arrays; raises ValueError with the reason if the model does not allow it.
+        fits: returns False for a model or a text to which the question does not apply.
+        settings: name -> values, the default first; a link contains `NAME.SETTING`.
+    """
+
+    key: str
+    question: str
+    term: str
+    content: Callable[[View, Tool], Content]
+    fits: Callable[[View], bool] = lambda view: True
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def thing(self) -> str:
+        """head, layer, all, word or answer."""
+        return self.key.split(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the drawing's module."""
+        return self.key.split(".")[1]
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The tool's line in the inspector and in the list of all tools."""
+        return {"key": self.key, "thing": self.thing, "question": _(self.question), "term": _(self.term)}
+
+    def setting(self, view: View, name: str) -> str:
+        """Returns the value of a setting: that of the link if it is one of the values, else the default."""
+        chosen, values = view.state.lab.setting(f"{self.name}.{name}"), self.settings[name]
+        return chosen if chosen in values else values[0]

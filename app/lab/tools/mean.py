@@ -1,0 +1,25 @@
+"""Where do its heads look? The mean pattern of a layer's heads, or of all heads of an attention block."""
+
+from __future__ import annotations
+
+import numpy
+
+from app.lab.tool import Tool
+from app.lab.view import View
+from app.texts import N_
+from components.mounting import Content
+from components.payload import lower_triangle
+from models.thumbnails import encoded
+
+
+def content(view: View, tool: Tool) -> Content:
+    """Returns the mean pattern; each head counts with its gate."""
+    kind = view.kind
+    layers = [view.state.selection.layer] if tool.thing == "layer" else range(kind.layers)
+    total = sum((view.layer(layer=layer).weights.mean(0) for layer in layers), numpy.float32(0)) / len(layers)
+    weights = encoded(numpy.asarray(total))
+    return {"heads": len(layers) * kind.heads}, {"map.mean": lower_triangle(weights) if kind.causal else weights}
+
+
+TOOLS = [Tool("layer.mean", N_("Where do its heads look?"), N_("mean pattern"), content),
+         Tool("all.mean", N_("Where do all heads look?"), N_("mean pattern"), content)]

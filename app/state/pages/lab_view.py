@@ -1,0 +1,72 @@
+"""LabView: what the Lab shows of a model: the open tool, the looking word, the layers of the picture, settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+THINGS = ("head", "layer", "all", "word", "answer")
+CONTRIBUTIONS, GUESSES = "c", "g"
+LAST = -1  # the looking word is the one whose prediction is shown
+MOST = 1000  # upper bound of the positions of any text
+MOST_SETTINGS = 12
+_TOOL = re.compile(r"(?:head|layer|all|word|answer)\.[a-z]{1,16}", re.ASCII)
+_SETTING = re.compile(r"([a-z]{1,16}\.[a-z]{1,16})!([\w .+-]{0,40})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class LabView:
+    """The settings of the Lab's picture and tools.
+
+    Attributes:
+        tool: thing and name of the open tool, like `head.looks`.
+        look: position of the looking word; LAST for the position of the shown prediction.
+        marks: CONTRIBUTIONS, GUESSES, both or none: the layers of the picture beside attention.
+        settings: `tool.name` -> value of the settings that differ from their defaults; each tool checks its own.
+    """
+
+    tool: str = "head.looks"
+    look: int = LAST
+    marks: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def thing(self) -> str:
+        """The thing that the open tool belongs to, one of THINGS."""
+        return self.tool.split(".")[0]
+
+    def setting(self, name: str, default: str = "") -> str:
+        """Returns the value of a setting, like `find.role`."""
+        return dict(self.settings).get(name, default)
+
+    def with_setting(self, name: str, value: str) -> LabView:
+        """Returns the view with one setting changed; an empty value restores the default."""
+        kept = {key: old for key, old in self.settings if key != name} | ({name: value} if value else {})
+        return replace(self, settings=tuple(sorted(kept.items())[:MOST_SETTINGS]))
+
+    def __str__(self) -> str:
+        """Returns the link's field, like `head.looks~22~cg~find.role!first`; parts at the end are left out."""
+        settings = "'".join(f"{name}!{value}" for name, value in self.settings)
+        parts = [self.tool, "" if self.look == LAST else str(self.look), self.marks, settings]
+        return "~".join(parts).rstrip("~")
+
+    @classmethod
+    def parse(cls, text: str) -> LabView:
+        """Returns the view of a link's field; raises ValueError if the text is not valid."""
+        tool, look, marks, settings, *more = [*text.split("~"), "", "", ""][:max(4, text.count("~") + 1)]
+        pairs = [_SETTING.fullmatch(part) for part in settings.split("'")] if settings else []
+        if more or not is_tool(tool) or not re.fullmatch(r"\d{0,3}", look, re.ASCII) or marks not in ("", "c", "g", "cg") \
+                or None in pairs or len(pairs) > MOST_SETTINGS:
+            raise ValueError(f"{text!r} is no view of the lab")
+        return cls(tool, int(look) if look else LAST, marks,
+                   tuple(sorted((match[1], match[2]) for match in pairs if match and match[2])))
+
+
+def is_tool(text: object) -> bool:
+    """Returns whether a value has the form of LabView.tool."""
+    return isinstance(text, str) and _TOOL.fullmatch(text) is not None
+
+
+def is_setting(name: object, value: object) -> bool:
+    """Returns whether a name and a value have the form of a setting."""
+    return isinstance(name, str) and isinstance(value, str) and _SETTING.fullmatch(f"{name}!{value}") is not None
