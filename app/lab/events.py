@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from app.state.fields import MAX_ASKED
-from app.state.handlers import head_events
 from app.state.handlers import events as page_events
+from app.state.handlers import head_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
 from app.state.session import history, is_index

@@ -20,7 +20,7 @@ from app.texts import _
 from components.lab import lab as component
 from components.mounting import Part, answering, mount
 from models import Lab, catalogue
-from models.kind import TARGET, TEXT
+from models.kind import TARGET
 from models.labs.foreign import ForeignError, is_foreign
 from models.messages import cut
 from models.storage.checkpoint import CheckpointError
@@ -84,8 +84,8 @@ def _model(opened: Lab) -> dict[str, Any]:
         "masked" if task.hides else "next" if task.predicts_next else "lookup"
     entry = catalogue.describe(opened.name)
     title = choosing.name_of(entry) if entry else opened.name
-    return {"name": opened.name, "title": title, "note": _(task.title), "kind": kind, "foreign": is_foreign(opened.name),
-            "writes": task.writes, "one_row": all(block.key_row == TEXT == block.query_row for block in opened.kinds)}
+    return {"name": opened.name, "title": title, "note": _(task.title), "kind": kind,
+            "foreign": is_foreign(opened.name), "writes": task.writes}
 
 
 def _related(opened: Lab) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 
 import models
 from app import route
+from app.panels.page import text
 from app.server.limits import LimitError
 from app.state import visit
 from app.state.lab_state import LabState
@@ -106,7 +107,7 @@ def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
 
 def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(monkeypatch: pytest.MonkeyPatch):
     app = opened(lesson="constant.1")
-    now, draw = app.session_state["visit"], frame.text.draw
+    now, draw = app.session_state["visit"], text.draw
     question = lesson_files.step_at(Place.parse("constant.1")).question
     answered = {"key": "lesson", "sequence": 9, "type": "answer", "choice": question.right}
 
@@ -115,7 +116,7 @@ def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(mo
         now.channel.receive([("lesson", answered)])
 
     with monkeypatch.context() as patch:
-        patch.setattr(frame.text, "draw", interrupted)
+        patch.setattr(text, "draw", interrupted)
         shown = mounted(app.run())
     assert shown["lesson"][0]["question"]["chosen"] is None and now.history.present.answer
     assert all(header["sequence"] == header["answered"] == 0 for header, _ in shown.values())
@@ -230,18 +231,18 @@ def test_an_answer_to_older_events_computes_nothing():
 
 def test_a_newer_letter_cancels_the_forward_pass_of_an_older_one_that_has_not_begun(monkeypatch: pytest.MonkeyPatch):
     now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
-    lab, passes, read = models.load("stories-softmax"), [], frame.text.read
+    lab, passes, read = models.load("stories-softmax"), [], text.read
     monkeypatch.setattr(type(lab), "run", _counted(type(lab).run, passes))
 
     def typed(number: int, text: str) -> dict[str, Any]:
         return {"key": "text", "sequence": number, "type": "text", "text": text}
 
     def overtaken(*args: Any) -> Any:
-        monkeypatch.setattr(frame.text, "read", read)
+        monkeypatch.setattr(text, "read", read)
         now.channel.receive([("text", typed(2, "Two dogs ran"))])
         return read(*args)
 
-    monkeypatch.setattr(frame.text, "read", overtaken)
+    monkeypatch.setattr(text, "read", overtaken)
     assert post(now, [typed(1, "One dog ran")]) == ({}, {}) and not passes
     about, parts = post(now, [])
     assert about["answered"] == 2 and parts["text"][0]["text"] == "Two dogs ran" and len(passes) == 1

@@ -55,8 +55,9 @@ class LabView:
         """Returns the view of a link's field; raises ValueError if the text is not valid."""
         tool, look, marks, settings, *more = [*text.split("~"), "", "", ""][:max(4, text.count("~") + 1)]
         pairs = [_SETTING.fullmatch(part) for part in settings.split("'")] if settings else []
-        if more or not is_tool(tool) or not re.fullmatch(r"\d{0,3}", look, re.ASCII) or marks not in ("", "c", "g", "cg") \
-                or None in pairs or len(pairs) > MOST_SETTINGS:
+        is_place = re.fullmatch(r"\d{0,3}", look, re.ASCII) is not None
+        is_valid = is_tool(tool) and is_place and marks in ("", "c", "g", "cg") and None not in pairs and not more
+        if not is_valid or len(pairs) > MOST_SETTINGS:
             raise ValueError(f"{text!r} is no view of the lab")
         return cls(tool, int(look) if look else LAST, marks,
                    tuple(sorted((match[1], match[2]) for match in pairs if match and match[2])))
