@@ -24,14 +24,11 @@ from models.studies.corpus import lengths
 from models.tasks.base import Reader
 from models.trace import Layer, Output, bytes_of_maps
 
-LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
 # Seconds to wait before a beam search, so that the maps, which are already computed, reach the browser first. A beam
 # search has many small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of
 # 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/browser/translation.py).
 PICTURES_FIRST = 0.05
-WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
-LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, the cost grows with the square of the length
 LONG = 2000  # number of characters above which tokenizing would make other visitors wait too long
 
 
@@ -55,8 +52,9 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
         writes = _writes(lab) and (before is None)
-        limits.spend(limits.PASSES, len(missing) * _passes(prompt) + (writes and _beam_passes(prompt)))
-        long = writes and len(prompt.ids) > LONG_SENTENCE
+        passes = len(missing) * limits.passes_of(prompt) + (writes and limits.beam_passes_of(prompt))
+        limits.spend(limits.PASSES, passes)
+        long = writes and len(prompt.ids) > limits.LONG_SENTENCE
         with serving.computing_long() if long else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
             traces: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text,
@@ -86,10 +84,10 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     key = (lab.identity, prompt, plan)
     cached = caches.written.find(key)
     if cached is None:
-        limits.spend(limits.PASSES, _beam_passes(prompt))
+        limits.spend(limits.PASSES, limits.beam_passes_of(prompt))
         with serving.aside():
             time.sleep(PICTURES_FIRST)
-        with serving.computing_long() if len(prompt.ids) > LONG_SENTENCE else serving.computing():
+        with serving.computing_long() if len(prompt.ids) > limits.LONG_SENTENCE else serving.computing():
             cached = caches.Written(lab.rewrite(prompt, plan))
         caches.written.keep(key, cached)
     return cached.text
@@ -100,23 +98,13 @@ def _is_light(lab: Lab, prompt: Prompt) -> bool:
 
     A pass with generation takes four times as long.
     """
-    return not is_foreign(lab.name) and len(prompt.ids) <= LIGHT and all(kind.key_row == TEXT and kind.query_row == TEXT
-                                                                         for kind in lab.kinds)
+    return not is_foreign(lab.name) and len(prompt.ids) <= limits.LIGHT and all(
+        kind.key_row == TEXT and kind.query_row == TEXT for kind in lab.kinds)
 
 
 def _writes(lab: Lab) -> bool:
     """Returns True if a pass of the model begins with a beam search for the baseline translation."""
     return any(kind.query_row == TARGET for kind in lab.kinds)
-
-
-def _passes(prompt: Prompt) -> int:
-    """Returns the units that one pass over the prompt counts against the limit: one per LIGHT tokens, rounded up."""
-    return -(-len(prompt.ids) // LIGHT)
-
-
-def _beam_passes(prompt: Prompt) -> int:
-    """Returns the units that a beam search counts against the limit; its time grows with the square of the length."""
-    return max(WRITING, round(WRITING * (len(prompt.ids) / LONG_SENTENCE) ** 2))
 
 
 def _is_large(lab: Lab, prompt: Prompt) -> bool:

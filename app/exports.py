@@ -14,11 +14,10 @@ from numpy import ndarray
 
 from app.content.heads import state_of
 from models import HeadPlan, Lab, Trace
-from models.trace import Layer, PassResult, divergence, scores_with_sink, with_sink
+from models.analysis.answer.json_values import DIGITS, divergences, effect, number, numbers
+from models.trace import Layer, PassResult, scores_with_sink, with_sink
 
 Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
-
-DIGITS = 7  # decimals in JSON and significant digits in CSV; float32 has no more
 
 
 def maps_of(trace: Trace) -> Maps:
@@ -90,7 +89,7 @@ def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarr
             "patch": state.patch,
             "roles": [{"role": role["role"], "share": role.get("share")} for role in roles
                       if (role["kind"], role["layer"], role["head"]) == (kind, layer, head)],
-            **{source: {name: _number(values[i]) for name, values in block.items()} for source,
+            **{source: {name: number(values[i]) for name, values in block.items()} for source,
                block in measures.items()}})
     return rows
 
@@ -115,7 +114,7 @@ def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
     arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": result.losses}
     arrays |= {f"{kind} norms": norms for kind, norms in result.norms.items()}
     arrays |= {f"prediction {i}": output.distribution for i, output in enumerate(result.outputs)}
-    arrays |= {"losses unmodified": before.losses, "kl": numpy.array(_divergences(before, result))}
+    arrays |= {"losses unmodified": before.losses, "kl": numpy.array(divergences(before, result))}
     arrays |= {f"prediction {i} unmodified": output.distribution for i, output in enumerate(before.outputs)}
     if result.outputs:
         arrays["names"] = numpy.array(json.dumps(result.outputs[0].names))
@@ -140,25 +139,12 @@ def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, map
     Returns:
         UTF-8 bytes; values that are not finite are null.
     """
-    layers = [{"kind": kind, "layer": layer + 1, "live": _numbers(layer_maps.live),
-               "weights": _numbers(layer_maps.weights)}
+    layers = [{"kind": kind, "layer": layer + 1, "live": numbers(layer_maps.live),
+               "weights": numbers(layer_maps.weights)}
               for (kind, layer), layer_maps in maps.items()]
-    return json.dumps({**info, "losses": _numbers(result.losses), "predictions": _predictions(result),
-                       "kl": [_number(kl) for kl in _divergences(before, result)],
-                       "unmodified": {"losses": _numbers(before.losses), "predictions": _predictions(before)},
-                       "norms": {kind: _numbers(norms) for kind, norms in result.norms.items()}, "layers": layers},
+    return json.dumps({**info, **effect(before, result),
+                       "norms": {kind: numbers(norms) for kind, norms in result.norms.items()}, "layers": layers},
                       separators=(",", ":")).encode()
-
-
-def _predictions(result: PassResult) -> list[list[dict[str, Any]]]:
-    """Returns the ten most probable tokens of each prediction."""
-    return [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
-             for i in output.top(10)] for output in result.outputs]
-
-
-def _divergences(before: PassResult, result: PassResult) -> list[float]:
-    """Returns the KL divergence of each prediction from the unmodified model, in nats."""
-    return [divergence(old, new) for old, new in zip(before.outputs, result.outputs, strict=True)]
 
 
 def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps,
@@ -177,13 +163,13 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
         UTF-8 bytes with the columns kind, layer, head, query, key and weight; indices count from 1.
     """
     file = io.StringIO()
-    effect = [f"plan: {info['plan'] or 'none'}"]
+    words = [f"plan: {info['plan'] or 'none'}"]
     if numpy.isfinite([before.loss, result.loss]).all():
-        effect.append(f"loss: {before.loss:.4f} unmodified, {result.loss:.4f} nats under the plan")
+        words.append(f"loss: {before.loss:.4f} unmodified, {result.loss:.4f} nats under the plan")
     if result.outputs:
-        effect.append("KL divergence of each prediction in nats: "
-                      + ", ".join(f"{kl:.{DIGITS}g}" for kl in _divergences(before, result)))
-    file.write(f"# {info['made with']}: {info['model']}. {info['link']} {'; '.join(effect)}\r\n")
+        words.append("KL divergence of each prediction in nats: "
+                      + ", ".join(f"{kl:.{DIGITS}g}" for kl in divergences(before, result)))
+    file.write(f"# {info['made with']}: {info['model']}. {info['link']} {'; '.join(words)}\r\n")
     rows = csv.writer(file)
     rows.writerow(["kind", "layer", "head", "query", "key", "weight"])
     for (kind, layer), layer_maps in maps.items():
@@ -199,17 +185,6 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
             rows.writerows((kind, layer + 1, head, i + 1, names[j], f"{w:.{DIGITS}g}") for i, j, w in
                            zip(queries.tolist(), keys.tolist(), weights[queries, keys].tolist(), strict=True))
     return file.getvalue().encode("utf-8-sig", "replace")  # without a byte order mark Excel assumes another encoding
-
-
-def _numbers(array: ndarray) -> Any:
-    """Returns the array as nested lists, rounded to DIGITS decimals, with None for values that are not finite."""
-    if array.ndim > 1:
-        return [_numbers(part) for part in array]
-    return [_number(value) for value in array.tolist()]
-
-
-def _number(value: float) -> float | None:
-    return round(float(value), DIGITS) if numpy.isfinite(value) else None
 
 
 def file_name(model: str, what: str, ending: str) -> str:

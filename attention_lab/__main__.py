@@ -1,5 +1,10 @@
-"""The command `attention-lab`, or `python -m attention_lab`: runs the app, evaluations and studies.
+"""The command `attention-lab`, or `python -m attention_lab`: runs models, the app, evaluations and studies.
 
+    attention-lab models                                    the released models
+    attention-lab run MODEL TEXT [--plan PLAN] [--json]     prediction and effect of a plan; TEXT `-` reads stdin
+    attention-lab lens MODEL TEXT ...                       the prediction after each layer
+    attention-lab contributions MODEL TEXT ...              contributions of heads, MLPs and embedding to a logit
+    attention-lab mcp                                       the same as tools for an agent, over stdio
     attention-lab app [--port 8501] [--address 127.0.0.1]   the app, for this machine
     attention-lab serve [--port 8501] ...                   two replicas behind HAProxy, for visitors
     attention-lab evaluate stories-softmax ...              a released model's metrics on its test texts
@@ -20,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import attention_lab
+from attention_lab import commands
 
 STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the module that `python -m` runs
     "blimp": "zero_shot.blimp", "choices": "zero_shot.choices", "claims": "claims",
@@ -29,7 +35,9 @@ STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the
     "pruning": "corpus.pruning", "rouge": "generated.rouge", "seeds": "seeds", "sentences": "generated.sentences",
     "sinks": "corpus.sinks", "stale": "stale", "transfer": "transfer.transfer_study",
     "word-pieces": "corpus.word_pieces"}.items()}
-SERVER, EVALUATION, FIGURE = "deploy.__main__", "models.training.evaluate", "attention_lab.figure"
+MODULES = {"serve": "deploy.__main__", "evaluate": "models.training.evaluate", "figure": "attention_lab.figure",
+           "mcp": "attention_lab.agents"}  # command -> the module that `python -m` runs
+EXTRAS = {"figure": "figures", "mcp": "mcp"}  # command -> its optional dependencies; all others need `app`
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -38,20 +46,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: arguments of the command line, without the program's name; default: the arguments of this process.
     """
-    parser = argparse.ArgumentParser(prog="attention-lab", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = commands.Parser(prog="attention-lab", description=__doc__,
+                             formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"attention-lab {attention_lab.__version__}")
-    parser.add_argument("command", choices=("app", "serve", "evaluate", "study", "figure"))
+    parser.add_argument("command", choices=(*commands.COMMANDS, "app", "study", *MODULES))
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.command == "app":
+    if options.command in commands.COMMANDS:
+        commands.main(options.command, options.rest)
+    elif options.command == "app":
         _app(options.rest)
-    elif options.command == "serve":
-        _run(SERVER, "serve", options.rest)
-    elif options.command == "evaluate":
-        _run(EVALUATION, "evaluate", options.rest)
-    elif options.command == "figure":
-        _run(FIGURE, "figure", options.rest)
+    elif options.command in MODULES:
+        _run(MODULES[options.command], options.command, options.rest)
     elif not options.rest:
         print(f"studies: {', '.join(STUDIES)}")
     elif options.rest[0] not in STUDIES:
@@ -68,8 +74,7 @@ def _run(module: str, name: str, rest: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "attention_lab":
             raise
-        extra = "figures" if module == FIGURE else "app"
-        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[{extra}]'")
+        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[{EXTRAS.get(name, 'app')}]'")
 
 
 def _app(rest: Sequence[str]) -> None:

@@ -19,9 +19,13 @@ from typing import Protocol
 from app.texts import N_
 from models.labs.foreign.opening import hub
 from models.messages import message
+from models.prompt import Prompt
 
 MINUTE = 60.0  # seconds in which an empty token bucket refills
 PER_ADDRESS = 30  # an address can use this many times the allowance of one session
+LIGHT = 128  # tokens up to which a forward pass of our own models takes no longer than drawing its result (20 ms)
+WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in forward passes of the same duration
+LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, the cost grows with the square of the length
 MOST_ADDRESSES = 20_000  # number of addresses in memory; the least recently used address is dropped
 
 Purse = dict[str, tuple[float, float]]  # name of an allowance -> (units left, time.monotonic() when they were counted)
@@ -117,6 +121,16 @@ def spend(what: Allowance, amount: int = 1) -> None:
                 purse[what.name] = _left(purse, what, most, now) - amount, now
     with _lock:
         used[what.name] += amount
+
+
+def passes_of(prompt: Prompt) -> int:
+    """Returns the units that one pass over the prompt counts against the limit: one per LIGHT tokens, rounded up."""
+    return -(-len(prompt.ids) // LIGHT)
+
+
+def beam_passes_of(prompt: Prompt) -> int:
+    """Returns the units that a beam search counts against the limit; its time grows with the square of the length."""
+    return max(WRITING, round(WRITING * (len(prompt.ids) / LONG_SENTENCE) ** 2))
 
 
 def _left(purse: Purse, what: Allowance, most: int, now: float) -> float:

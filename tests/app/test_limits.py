@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import compute, texts
+from app import texts
 from app.panels.prompt import minimal_heads
 from app.server import caches, limits
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
@@ -153,7 +153,7 @@ def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
 
 
 @pytest.mark.parametrize(("amount", "link"), [
-    (compute.WRITING, {"model": "translation-softmax", "plan": "encoder-0.1g0", "text": "We are tired of the rain."}),
+    (limits.WRITING, {"model": "translation-softmax", "plan": "encoder-0.1g0", "text": "We are tired of the rain."}),
     (12, {"model": "assignment-softmax", "page": "heads", "show": "confidence.loss.text", "text": "a=1; b=2; a=?"}),
     (13, {"model": "assignment-softmax", "page": "pruning", "order": "text.all", "text": "a=1; b=3; a=?"}),
     (1, {"model": "assignment-softmax", "open": "disagreement", "text": "a=1; b=4; a=?"})])

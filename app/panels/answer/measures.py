@@ -18,8 +18,6 @@ from models.nets.score_parts import ScoreParts
 from models.plan import Address
 from models.prompt import Prompt
 
-LIGHT = 128  # number of tokens that count as one pass against the limit
-
 
 def lens(lab: Lab, prompt: Prompt, plan: HeadPlan) -> LogitLens:
     """Returns the logit lens of a prompt under a plan; see models.logit_lens."""
@@ -58,7 +56,7 @@ def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], com
     key = (name, lab.identity, prompt, *given)
     cached = caches.answers.find(key)
     if cached is None:
-        limits.spend(limits.PASSES, passes * -(-len(prompt.ids) // LIGHT))
+        limits.spend(limits.PASSES, passes * limits.passes_of(prompt))
         with serving.computing():
             cached = compute()
         caches.answers.keep(key, cached)

@@ -32,6 +32,7 @@ from figures.pattern import (
     strongest,
 )
 from models import Lab, Trace
+from models.analysis.answer.json_values import DIGITS
 
 # Streamlit replaces these names by chartSequentialColors of .streamlit/config.toml in the page's theme.
 PAGE_SCALE = [[place / 9, f"#{number:06d}"] for place, number in enumerate(range(11, 21))]
@@ -138,7 +139,7 @@ def to_csv(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> byt
 
 def _write(writer: Any, weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
     writer.writerow([_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))])
-    writer.writerows([f"{number} {query}", *(f"{value:.{exports.DIGITS}g}" for value in line)]
+    writer.writerows([f"{number} {query}", *(f"{value:.{DIGITS}g}" for value in line)]
                      for number, (query, line) in enumerate(zip(queries, weights.tolist(), strict=True), 1))
 
 
