@@ -16,7 +16,9 @@ RUN python3 -m venv /srv/venv \
 COPY .streamlit /srv/lab/.streamlit
 COPY assets /srv/lab/assets
 COPY components /srv/lab/components
+COPY figures /srv/lab/figures
 COPY models /srv/lab/models
+COPY studies /srv/lab/studies
 COPY app /srv/lab/app
 
 RUN useradd --create-home --uid 1000 lab

@@ -20,9 +20,9 @@ from models.kind import TARGET, TEXT
 from models.labs.foreign import is_foreign
 from models.loading import own
 from models.prompt import LONGEST_TEXT, Prompt
-from models.studies.corpus import lengths
 from models.tasks.base import Reader
 from models.trace import Layer, Output, bytes_of_maps
+from studies.corpus import lengths
 
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
 # Seconds to wait before a beam search, so that the maps, which are already computed, reach the browser first. A beam
@@ -191,7 +191,7 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """Returns the result of models.studies.corpus.lengths.facts for one pass, cached.
+    """Returns the result of studies.corpus.lengths.facts for one pass, cached.
 
     Args:
         lab: one of our own models.

@@ -27,7 +27,7 @@ from pathlib import Path
 import attention_lab
 from attention_lab import commands
 
-STUDIES = {name: f"models.studies.{module}" for name, module in {  # name -> the module that `python -m` runs
+STUDIES = {name: f"studies.{module}" for name, module in {  # name -> the module that `python -m` runs
     "blimp": "zero_shot.blimp", "choices": "zero_shot.choices", "claims": "claims",
     "disagreement": "corpus.disagreement", "examples": "corpus.examples", "forgetting": "corpus.forgetting",
     "heads": "corpus.heads", "lengths": "corpus.lengths", "minimal-heads": "corpus.minimal_heads", "papa": "papa",

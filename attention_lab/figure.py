@@ -13,8 +13,8 @@ from typing import Any, cast
 import figures
 from figures.theme import Theme
 from models.storage.damage import CheckpointError
-from models.studies import claims, series
-from models.studies.claims.statement import Statement
+from studies import claims, series
+from studies.claims.statement import Statement
 
 THEMES = ("print", "light", "dark")
 

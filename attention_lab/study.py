@@ -18,11 +18,11 @@ from typing import Any
 import models
 from models.labs.foreign import load_folder
 from models.storage.datasets import DATA
-from models.studies.papa.features import Cache
-from models.studies.papa.probe_modes import LEARNED, REMOVED, conditions, endpoints
-from models.studies.papa.results import Study, of
-from models.studies.papa.study import TaskStudy
-from models.studies.papa.tasks.corpora import CORPORA
+from studies.papa.features import Cache
+from studies.papa.probe_modes import LEARNED, REMOVED, conditions, endpoints
+from studies.papa.results import Study, of
+from studies.papa.study import TaskStudy
+from studies.papa.tasks.corpora import CORPORA
 
 TASKS = ("intent-snips", "intent-banking", "slots")  # their data sets are in the wheel
 __all__ = ["TASKS", "Study", "papa", "points"]
@@ -35,7 +35,7 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
 
     Args:
         model: a loaded model, a name or Hub address, or a folder that `save_pretrained` wrote.
-        tasks: keys of CORPORA in models/studies/papa/tasks/corpora.py.
+        tasks: keys of CORPORA in studies/papa/tasks/corpora.py.
         modes: probe modes (how and in which order heads are modified), a subset of `learned`, `random` and `removed`;
             empty for the endpoints only: no head modified, all heads constant, all heads pruned.
         share: fraction of the usual number of texts (600 for training, 400 for the test); use a small fraction for a
@@ -68,7 +68,7 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
     kind = lab.kinds[0]
     return of({"name": lab.name, "title": lab.name, "weights": lab.fingerprint, "layers": kind.layers,
                "heads": kind.heads, "parameters": lab.parameters,
-               "command": f"python -m models.studies.papa {lab.name}",
+               "command": f"python -m studies.papa {lab.name}",
                "cpu_seconds": sum(study.done["cpu_seconds"] for study in studies),
                "tasks": {study.key: study.done for study in studies}})
 

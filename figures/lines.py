@@ -30,7 +30,7 @@ class Series:
 
     @classmethod
     def of_style(cls, name: str, style: Mapping[str, Any], quiet: bool = False) -> Series:
-        """Returns a series with a style of models.studies.series.style.
+        """Returns a series with a style of studies.series.style.
 
         Args:
             name: name of the series.
@@ -48,7 +48,7 @@ def of_model(name: str, reading: int = 0) -> Series:
         reading: index of the inference setting, 0 for the trained setting; each setting has other dashes.
     """
     from models import catalogue  # imported here, so that charts of other data do not read the catalogue
-    from models.studies.series import style
+    from studies.series import style
 
     info = catalogue.describe(name)
     return Series.of_style(name if info is None else info.label, style(name, reading))

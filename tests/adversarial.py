@@ -49,7 +49,7 @@ from models import HeadPlan, catalogue
 from models.errors import InputError
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError
-from models.studies import store
+from studies import store
 from tests.app.test_forged import WIDGETS
 
 BATCH = 200  # number of cases of one attack under one seed

@@ -1,4 +1,4 @@
-"""Synthetic results of the study of constant attention (PAPA), in the format of models/studies/papa."""
+"""Synthetic results of the study of constant attention (PAPA), in the format of studies/papa."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 from models.storage.checkpoint import CHECKPOINTS, read_json
-from models.studies import store
-from models.studies.papa import probe_modes
-from models.studies.papa.tasks.corpora import CORPORA
+from studies import store
+from studies.papa import probe_modes
+from studies.papa.tasks.corpora import CORPORA
 
 LAYERS, HEADS = 2, 8
 COUNTS = probe_modes.head_counts(LAYERS * HEADS)
@@ -39,7 +39,7 @@ def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax",
     weights = store.sha(read_json(card)) if card.exists() else "0123"
     return {"name": name, "weights": weights, "version": store.version("papa"), "metric": {}, "title": name,
             "address": name, "layers": LAYERS, "heads": HEADS, "parameters": 1000,
-            "command": f"python -m models.studies.papa {name}", "cpu_seconds": 7,
+            "command": f"python -m studies.papa {name}", "cpu_seconds": 7,
             "elsewhere": not card.exists(), "tasks": tasks}
 
 

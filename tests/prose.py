@@ -20,7 +20,7 @@ from tests.browser import ROOT
 from tools.extract import english, forms, template
 
 FOLDERS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "models",
-           "tests", "tools", "widget")
+           "studies", "tests", "tools", "widget")
 Sample = tuple[str, str]  # (location of the text, the text)
 
 

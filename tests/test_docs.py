@@ -21,12 +21,11 @@ import attention_lab
 import models
 from app.panels.choice.card import card_of
 from app.state.link import query_of, read_query
-from models.studies import claims
-from models.studies.claims import OPEN, UNSURE
-from models.studies.prune_heads import SHIPPED
-from models.studies.transfer import encoders
 from models.tasks import TASKS
 from models.training.recipes import RECIPES
+from studies import claims, encoders
+from studies.claims import OPEN, UNSURE
+from studies.prune_heads import SHIPPED
 from tests.browser import ROOT
 from tools import findings, readme
 
@@ -36,7 +35,8 @@ PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
                       "benchmarks/README.md", "FINDINGS.md", "docs/findings.md", "docs/models.md", "docs/python.md",
                       "docs/speed.md", "docs/hosting.md", "docs/command-line.md")}
-OURS = ("app", "assets", "attention_lab", "benchmarks", "components", "deploy", "figures", "models", "tests", "tools")
+OURS = ("app", "assets", "attention_lab", "benchmarks", "components", "deploy", "figures", "models", "studies", "tests",
+        "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # a placeholder in a path, which stands for any name
 
 
@@ -144,7 +144,7 @@ def commands() -> Iterator[tuple[str, str]]:
     """Yields (location, text after `python -m`) of every command in a page, a card or a measurement."""
     texts = dict(PAGES)
     texts |= {f"card of {name}": json.dumps(card_of(name)) for name in models.names()}
-    texts |= {path.name: path.read_text() for path in (ROOT / "models" / "studies" / "measurements").glob("*.json")}
+    texts |= {path.name: path.read_text() for path in (ROOT / "studies" / "measurements").glob("*.json")}
     texts |= {statement.key: statement.command for claim in claims.read() for statement in claim.statements}
     texts |= {str(path): path.read_text() for place in set(OURS) - {"tests"} for path in (ROOT / place).rglob("*.py")}
     for where, text in texts.items():
@@ -159,7 +159,7 @@ def test_every_command_that_is_named_exists():
     """
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
-    assert {"models.training", "models.training.evaluate", "models.training.sweeps", "models.studies.corpus.lengths",
+    assert {"models.training", "models.training.evaluate", "models.training.sweeps", "studies.corpus.lengths",
             "benchmarks"} <= modules
     for where, command in named:
         module, *rest = command.split()
@@ -184,7 +184,7 @@ def main_of(module: str) -> Path | None:
     return None
 
 
-STUDY, TRAINER = "models.studies.command", "models.training.trainer"
+STUDY, TRAINER = "studies.command", "models.training.trainer"
 
 
 @cache
@@ -192,9 +192,9 @@ def options_of(module: str) -> set[str]:
     """Returns the options of a module's parser.
 
     They are the arguments of add_argument in the module's file, and options that the file adds by a function. A study
-    also has the options of models/studies/command.py and of its `Option` list; a training has those of trainer.py.
+    also has the options of studies/command.py and of its `Option` list; a training has those of trainer.py.
     """
-    file = ROOT / "models" / "studies" / "command.py" if module == STUDY else main_of(module)
+    file = ROOT / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
     named = {getattr(call.func, "attr", getattr(call.func, "id", "")): call for call in calls}
     options = {argument.value for call in calls if getattr(call.func, "attr", "") == "add_argument"

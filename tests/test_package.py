@@ -30,7 +30,7 @@ from tools.wheel.rewriting import rewritten
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 40_000_000
 NEEDED = ("torch", "numpy", "safetensors", "tokenizers")
-KNOWN = {"app", "app.texts", "models", "models.plan", "models.studies", "models.studies.papa"}
+KNOWN = {"app", "app.texts", "models", "models.plan", "studies", "studies.papa"}
 
 
 @pytest.mark.parametrize(("before", "after"), [
@@ -43,10 +43,10 @@ KNOWN = {"app", "app.texts", "models", "models.plan", "models.studies", "models.
     ("é = 1; import models\n", "é = 1; import attention_lab.models as models\n"),
     ('A = {"é": "models.plan"}\n', 'A = {"é": "attention_lab.models.plan"}\n'),
     ('importlib.import_module("models")\n', 'importlib.import_module("attention_lab.models")\n'),
-    ('A = f"models.studies.{x}"\n', 'A = f"attention_lab.models.studies.{x}"\n'),
-    ('"""Run.\n\n    python -m models.studies.papa X\n"""\n',
-     '"""Run.\n\n    python -m attention_lab.models.studies.papa X\n"""\n'),
-    ('f"{x}\\npython -m models.studies.papa {y}"\n', 'f"{x}\\npython -m attention_lab.models.studies.papa {y}"\n'),
+    ('A = f"studies.{x}"\n', 'A = f"attention_lab.studies.{x}"\n'),
+    ('"""Run.\n\n    python -m studies.papa X\n"""\n',
+     '"""Run.\n\n    python -m attention_lab.studies.papa X\n"""\n'),
+    ('f"{x}\\npython -m studies.papa {y}"\n', 'f"{x}\\npython -m attention_lab.studies.papa {y}"\n'),
 ])
 def test_references_to_our_modules_are_rewritten(before: str, after: str):
     assert rewritten(before, KNOWN) == after
@@ -231,7 +231,7 @@ def test_the_command_lists_what_it_runs_and_runs_it(python: Path, tmp_path: Path
 
     assert "attention-lab evaluate" in output("--help")
     assert output("study") == f"studies: {', '.join(STUDIES)}\n"
-    assert "MODEL" in output("study", "papa", "--help") and "attention_lab.models.studies.papa" in \
+    assert "MODEL" in output("study", "papa", "--help") and "attention_lab.studies.papa" in \
         output("study", "papa", "--help")
     assert "--replicas-from" in output("serve", "--help")
     key = output("figure").partition(":")[0]
@@ -241,16 +241,16 @@ def test_the_command_lists_what_it_runs_and_runs_it(python: Path, tmp_path: Path
 
 
 def test_every_command_of_studies_has_a_name():
-    """Every command in models/studies has a name in STUDIES.
+    """Every command in studies has a name in STUDIES.
 
     A command is a module with `if __name__ == "__main__"`, or a package with `__main__`.
     """
     commands = set()
-    for path in (ROOT / "models" / "studies").rglob("*.py"):
+    for path in (ROOT / "studies").rglob("*.py"):
         if 'if __name__ == "__main__":' in path.read_text():
             commands.add(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__"))
     # the command `encoders` trains models and is not a study
-    assert commands - {"models.studies.transfer.encoders"} == set(STUDIES.values())
+    assert commands - {"studies.encoders"} == set(STUDIES.values())
 
 
 def test_the_app_draws_its_page_from_the_wheel(python: Path):

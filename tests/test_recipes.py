@@ -283,12 +283,12 @@ def test_a_component(tmp_path: Path):
 
 
 CLAIM = {
-    "models/studies/claims/sources/toy.py": '''
+    "studies/claims/sources/toy.py": '''
 """A toy claim."""
 from models.messages import message
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.statement import Claim, Statement
-from models.studies.claims.verdict import conclude, fact
+from studies.claims.evidence import Evidence
+from studies.claims.statement import Claim, Statement
+from studies.claims.verdict import conclude, fact
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -299,10 +299,10 @@ def claim(evidence: Evidence) -> Claim:
         message("{one:.1f} and {two:.1f}", one=cards["softmax"], two=cards["random"]), message("our own question"),
         message("the lower of two numbers"),
         conclude([fact(message("softmax below random"), cards["softmax"] < cards["random"])]), [], None,
-        "python -m models.studies.claims", message("A toy."))
+        "python -m studies.claims", message("A toy."))
     return Claim("toy", message("A toy"), "nobody", message("Nothing."), (), "stories", [statement])
 ''',
-    "models/studies/claims/statement.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
+    "studies/claims/statement.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
 }
 
 
@@ -310,7 +310,7 @@ def test_a_claim(tmp_path: Path):
     """The verdicts include the toy claim."""
     assert len(CLAIM) == PROMISED["A claim"]
     follow(tmp_path, CLAIM)
-    code = ("from models.studies.claims.evidence import Evidence; from models.studies.claims.judge import judge_claim; "
+    code = ("from studies.claims.evidence import Evidence; from studies.claims.judge import judge_claim; "
             "claim = judge_claim('toy', Evidence()); print(claim.statements[0].verdict.word, claim.statements[0].ours)")
     printed = run(tmp_path, "-c", code)
     assert re.search(r"\d\d\.\d and \d\d\.\d", printed), printed

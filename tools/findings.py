@@ -1,6 +1,6 @@
 """Writes docs/findings.md, the table of all statements, from the stored verdicts: `python -m tools.findings`.
 
-Run this command after `python -m models.studies.claims --write`, and commit the changes of both commands.
+Run this command after `python -m studies.claims --write`, and commit the changes of both commands.
 tests/test_docs.py compares every cell.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.studies import claims
-from models.studies.claims import WORDS, Claim, Statement, Verdict
+from studies import claims
+from studies.claims import WORDS, Claim, Statement, Verdict
 
 FINDINGS = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 COLUMNS = ("Statement", "Source", "Here", "Seeds", "Verdict", "Reason")
@@ -20,7 +20,7 @@ and a verdict. Fixed rules compute the verdicts. The models have 0.5 to 4.7 mill
 minutes to an hour and a half, so a verdict is about these models and not about the paper. ± is the standard deviation
 over seeds or probes; † marks a number of the source that was not checked in the paper itself.
 
-`python -m tools.findings` writes this file from `models/studies/claims/verdicts.json`.
+`python -m tools.findings` writes this file from `studies/claims/verdicts.json`.
 [assets/method.md](../assets/method.md) describes how the models were trained, measured and judged. The Results page has
 tables and charts of each statement.
 """

@@ -15,8 +15,8 @@ from typing import Any
 import models
 from app.panels.choice.card import card_of, headline
 from models.nets.attention import TYPES
-from models.studies import claims
-from models.studies.claims import WORDS
+from studies import claims
+from studies.claims import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/models.md", "docs/speed.md")

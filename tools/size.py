@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUDGETS = ROOT / "tools" / "size.toml"
-SPLIT = ("app", "models")  # folders that are listed by subfolder
+SPLIT = ("app", "models", "studies")  # folders that are listed by subfolder
 SKIPPED = ("data", "runs", "node_modules", "__pycache__")
 COLUMNS = ("code", "docstrings", "comments", "blank", "javascript", "css", "words")
 PYTHON = COLUMNS[:4]

@@ -21,7 +21,7 @@ from models.generate.sampling import Sampling
 from models.kind import Shape
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
-from models.studies.claims import KEYS
+from studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # key of the start page, which a new visitor sees first

@@ -38,8 +38,8 @@ from models import Lab, Output, catalogue
 from models.errors import InputError
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
-from models.studies.series import style
 from models.trace import divergence, row_entropy
+from studies.series import style
 
 
 def page() -> None:

@@ -1,6 +1,6 @@
 """The Constant page: how the score of a frozen encoder drops as more and more of its heads become constant.
 
-The charts also show a random order, pruned heads, controls and two numbers of the paper. models/studies/papa measured
+The charts also show a random order, pruned heads, controls and two numbers of the paper. studies/papa measured
 everything except the results for the input text, which are computed when the page is displayed.
 """
 
@@ -32,10 +32,10 @@ from figures.curves.constants import WAYS, Curve, drop_curves, task_curves
 from models import HeadPlan, Lab, catalogue
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
-from models.studies import store
-from models.studies.papa import results
-from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED
-from models.studies.papa.results import KIND, Study, Task, deviation
+from studies import store
+from studies.papa import results
+from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED
+from studies.papa.results import KIND, Study, Task, deviation
 
 AVERAGE, MOST = 0.08, 0.2  # relative drops in the paper: mean and largest (Hassid et al. 2022, abstract and section 4)
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
@@ -102,7 +102,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(" ".join(about))
     if not studies:
         st.info(_("No model has been measured yet. Measure one with: {command}",
-                  command=f"`python -m models.studies.papa {lab.name}`"))
+                  command=f"`python -m studies.papa {lab.name}`"))
         return
     components = {part.key: part for part in parts(lab, reading, state)}
     study, task, count = _setting(studies, lab, state.constant)
@@ -169,7 +169,7 @@ def _studies(tells: bool = False) -> dict[str, Study]:
             if tells:
                 st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
                          _("The measurement of {name} is damaged. Restore it with: git checkout -- "
-                           "models/studies", name=literal(name)))
+                           "studies", name=literal(name)))
             continue
         if study is not None and study.tasks:
             studies[name] = study

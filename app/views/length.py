@@ -1,6 +1,6 @@
 """The Length page: the effect of a longer text on loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/studies/corpus/lengths.py); rings are values of the input text.
+Curves were measured on held-out text (studies/corpus/lengths.py); rings are values of the input text.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from figures.squares import Field, head_squares
 from models import Lab, catalogue
 from models.errors import InputError
 from models.storage.checkpoint import CheckpointError
-from models.studies import seeds, store
-from models.studies.corpus.lengths import CAPTURED, typed_limit
-from models.studies.series import style
+from studies import seeds, store
+from studies.corpus.lengths import CAPTURED, typed_limit
+from studies.series import style
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Quantity:
     """The quantity that a chart shows.
 
     Attributes:
-        key: key of the quantity in the results of models.studies.corpus.lengths.measure and facts.
+        key: key of the quantity in the results of studies.corpus.lengths.measure and facts.
         title, unit: texts for the visitor, not translated yet.
         percent: True if the values are fractions that are shown in percent.
     """
@@ -71,7 +71,7 @@ class Curve:
     Attributes:
         model: name of the model.
         policy: one of READINGS.
-        by_length: number of tokens -> result of models.studies.corpus.lengths.measure.
+        by_length: number of tokens -> result of studies.corpus.lengths.measure.
         spread: (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard
             deviation over seeds if there are several.
     """

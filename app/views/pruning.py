@@ -147,7 +147,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
             st.caption(_("Curves over many texts exist only for our language models."))
         else:
             st.caption(_("Not measured yet: `{command}`",
-                         command=f"python -m models.studies.corpus.pruning {lab.name}"))
+                         command=f"python -m studies.corpus.pruning {lab.name}"))
     with panel:
         effect.draw(lab, state.for_model(lab.name), before, after)
     if container is not None:

@@ -23,8 +23,8 @@ from components.figure import Spec, figure, spec_of
 from figures.curves import claims as claim_charts
 from figures.theme import Look
 from models.storage.damage import CheckpointError
-from models.studies import claims, series
-from models.studies.claims import (
+from studies import claims, series
+from studies.claims import (
     BUILT,
     FADES,
     FAILS,
@@ -39,7 +39,7 @@ from models.studies.claims import (
     Statement,
     verdict_file,
 )
-from models.studies.claims.statement import UNVERIFIED
+from studies.claims.statement import UNVERIFIED
 
 Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {

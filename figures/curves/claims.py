@@ -146,7 +146,7 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
     Args:
         points: name, x, value, seed.
         title, across: titles of the vertical and the horizontal axis, with units.
-        styles: name -> colour and dash (models.studies.series.style).
+        styles: name -> colour and dash (studies.series.style).
         rule: a value that a horizontal line marks, and its label.
         percent: True for fractions, which are shown in percent.
         scattered: True to place x values to scale; False for equal distances between the values.

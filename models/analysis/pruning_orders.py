@@ -29,7 +29,7 @@ def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
 
 
 def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -> Order:
-    """Returns the pruning order by learned gates (models/studies/prune_heads.py).
+    """Returns the pruning order by learned gates (studies/prune_heads.py).
 
     A head that is open at more strengths of the penalty is pruned later. Ties are ordered by the mean probability that
     the gate is open.

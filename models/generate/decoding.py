@@ -6,7 +6,7 @@
 The selective mask F (accumulated votes of earlier queries) never decreases, so an evicted key is not needed again. All
 heads of a layer keep the same keys. BOS, the token itself and, if a layer keeps three or more keys, the previous token
 are never evicted, because their F is 0. Among keys with equal F, the oldest is evicted. Attention without F thus keeps
-BOS and a sliding window: this is the control of models/studies/corpus/forgetting.py.
+BOS and a sliding window: this is the control of studies/corpus/forgetting.py.
 
 Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys stay rotated (RoPE) by their
 positions in the text. As in training, n of a log n scale is the number of keys read, not the number of keys kept.

@@ -42,7 +42,7 @@ class Seq2SeqLab(TrainedLab):
 
     @functools.cached_property
     def closed(self) -> frozenset[Address]:
-        """Returns the heads that training pruned, whose slices of W_O are 0; see models/studies/prune_heads.py."""
+        """Returns the heads that training pruned, whose slices of W_O are 0; see studies/prune_heads.py."""
         return frozenset(
             (kind, layer, head) for kind in (ENCODER, DECODER, CROSS)
             for layer, attention in enumerate(self.model.attentions(kind))

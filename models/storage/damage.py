@@ -8,7 +8,13 @@ from models.messages import message
 
 
 class CheckpointError(Exception):
-    """A required file cannot be read; the message names the file and a command that restores it."""
+    """A required file cannot be read."""
+
+
+def in_repository(path: Path) -> Path:
+    """Returns a file's path in the repository, for `broken`."""
+    start = max((i for i, part in enumerate(path.parts) if part in ("models", "studies")), default=-3)
+    return Path(*path.parts[start:])
 
 
 def broken(place: Path, what: str, command: str = "") -> CheckpointError:

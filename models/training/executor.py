@@ -1,8 +1,8 @@
 """Runs independent jobs: in this process, in several local processes, or on a Ray cluster.
 
-    python -m models.studies.corpus.lengths stories-softmax stories-gated --processes 2
-    python -m models.studies.corpus.lengths stories-softmax stories-gated --ray             # a cluster on this machine
-    python -m models.studies.corpus.lengths stories-softmax stories-gated --ray HOST:6379   # a running cluster
+    python -m studies.corpus.lengths stories-softmax stories-gated --processes 2
+    python -m studies.corpus.lengths stories-softmax stories-gated --ray             # a cluster on this machine
+    python -m studies.corpus.lengths stories-softmax stories-gated --ray HOST:6379   # a running cluster
 
 A job is a module-level function with one argument that can be pickled. Every job uses one thread, so that its results
 are the same on all machines with equal processors. concurrent.futures and Ray do the scheduling, the repetition of lost

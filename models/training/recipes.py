@@ -180,7 +180,7 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800,
 
 
 def short_recipe(name: str) -> Recipe:
-    """Returns the shorter recipe of the trainings that only measure the spread over seeds (models/studies/seeds)."""
+    """Returns the shorter recipe of the trainings that only measure the spread over seeds (studies/seeds)."""
     return replace(RECIPES[name], steps=SHORT[FAMILIES[name]])
 
 

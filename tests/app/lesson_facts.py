@@ -20,8 +20,8 @@ from app.state.lessons.lesson_files import Step
 from app.state.link import read_query
 from models import HeadPlan, Trace
 from models.analysis.answer.head_patching import HeadPatching, head_patching
-from models.studies import store
 from models.trace import entropy, row_entropy
+from studies import store
 
 Fact = Mapping[str, Any]
 

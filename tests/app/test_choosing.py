@@ -22,7 +22,7 @@ from app.state.lab_state import LabState
 from app.state.pages.companions import informative_models, with_companion
 from models import catalogue
 from models.labs import foreign
-from models.studies import store
+from studies import store
 from tests.app.test_pages import opened, sent
 from tests.browser import ROOT
 
@@ -151,7 +151,7 @@ def test_the_source_is_the_first_publication(published: str, source: str):
 def test_every_model_has_a_picture_of_its_present_weights():
     for name in models.names():
         found = store.read(name, "picture")
-        assert found, f"python -m models.studies.corpus.pictures {name}"
+        assert found, f"python -m studies.corpus.pictures {name}"
         assert found["side"] > 4
 
 

@@ -17,9 +17,9 @@ from app.state.handlers import constant_events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.pages.constant_view import ConstantView
-from models.studies import store
-from models.studies.papa import probes, results, shipped
-from models.studies.transfer import transfer_study
+from studies import store
+from studies.papa import probes, results, shipped
+from studies.transfer import transfer_study
 from tests.app.test_pages import all_sent, opened, sent
 from tests.app.visitors import visiting
 from tests.figures.specs import labels, looks, panels, rows, table
@@ -237,7 +237,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
     assert [(row["x"], row["note"]) for row in rows(spec, series="masked-small")] == [
         (0.4, "after 100 steps"), (0.6, "after 300 steps")]
     assert "rank correlation over the last checkpoints of 3 trainings" in words(app)
-    assert "python -m models.studies.transfer.encoders" in words(app)
+    assert "python -m studies.encoders" in words(app)
     study, = (its for its in app.selectbox if its.label == "Measured model")
     assert set(study.options) == {"Softmax (Hidden word)", "all-Other-v2"}
     app = opened(**LINK, fix="4.pos.masked-small-100")
@@ -270,7 +270,7 @@ def test_missing_or_damaged_measurements_are_reported(measured: Path):
     (measured / "masked-softmax.papa.json").unlink()
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
-    assert not app.exception and "python -m models.studies.papa masked-softmax" in words(app)
+    assert not app.exception and "python -m studies.papa masked-softmax" in words(app)
     assert "makes attention heads constant" in words(app) and "Move the slider" not in words(app)
 
 

@@ -17,9 +17,9 @@ import pytest
 from app.server import caches
 from models import catalogue, loading
 from models.storage import checkpoint
-from models.studies import seeds, store
-from models.studies.claims import verdict_file
 from models.tasks import stories
+from studies import seeds, store
+from studies.claims import verdict_file
 from tests.app.test_pages import all_sent, opened, sent
 
 DAMAGED, SOUND = "stories-selective", "stories-softmax"
@@ -180,7 +180,7 @@ def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Cal
     (error,) = app.error
     message = error.value.replace("\\", "")
     assert Path(file).name in message and "python -m" in message
-    assert "git checkout -- models/studies/measurements" in message
+    assert "git checkout -- studies/measurements" in message
     if file == LENGTH:
         both = opened(page="length", model=SOUND, **{"with": DAMAGED})
         assert not both.exception and len(both.error) == 1 and all_sent(both, "figure")
@@ -195,8 +195,8 @@ def test_damaged_verdicts_are_named(damage: Callable[[Path], None], house: Path)
     assert not app.exception
     (error,) = app.error
     message = error.value.replace("\\", "")
-    assert "git checkout -- models/studies/claims/verdicts.json" in message
-    assert "python -m models.studies.claims --write" in message
+    assert "git checkout -- studies/claims/verdicts.json" in message
+    assert "python -m studies.claims --write" in message
 
 
 def test_damaged_seeds_are_named_on_length(house: Path):

@@ -12,8 +12,8 @@ from figures.curves.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json
-from models.studies import store
-from models.studies.corpus.forgetting import largest_factor
+from studies import store
+from studies.corpus.forgetting import largest_factor
 from tests.app.test_pages import all_sent, opened
 from tests.figures.specs import table
 
@@ -43,7 +43,7 @@ def measurements(tmp_path, monkeypatch):
         name = str(curves["name"])
         write_json(tmp_path / f"{name}.memory.json", curves | {
             "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
-            "metric": load(name).card["metric"], "command": f"python -m models.studies.corpus.forgetting {name}"})
+            "metric": load(name).card["metric"], "command": f"python -m studies.corpus.forgetting {name}"})
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
 
 

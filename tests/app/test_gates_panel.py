@@ -18,8 +18,8 @@ from figures.squares import gate_squares
 from models.lab import run
 from models.nets.attention.base import Record
 from models.plan import HeadPlan
-from models.studies import store
 from models.trace import sink
+from studies import store
 from tests.app.test_pages import all_sent, opened
 from tests.browser import ROOT
 from tests.figures.specs import panels, rows

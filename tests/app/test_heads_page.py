@@ -24,8 +24,8 @@ from app.state.pages.heads_view import MEASURES, HeadsView
 from figures.theme import palette
 from models.analysis.head_similarity import disagreement_of, of_text
 from models.plan import HeadPlan
-from models.studies import store
 from models.trace import divergence
+from studies import store
 from tests.browser import ROOT
 from tests.figures.specs import panels, rows
 
@@ -151,7 +151,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     values = {name: numpy.arange(32).reshape(4, 8).tolist() for name in ("confidence", "relevance", "loss")}
     role = {"kind": "self", "layer": 1, "head": 2, "share": 0.95, "examples": [
         {"text": "The cat *sat*.", "from": [8, 13], "to": [4, 7]}]}
-    found = {"sentences": 9, "command": "python -m models.studies.corpus.heads stories-softmax",
+    found = {"sentences": 9, "command": "python -m studies.corpus.heads stories-softmax",
              "kinds": {"self": values},
              "roles": [role | {"role": "position -1"}, role | {"role": "nsubj down", "baseline": 0.2},
                        role | {"role": "position -1", "layer": 3}]}

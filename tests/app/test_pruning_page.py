@@ -20,7 +20,7 @@ from app.state.pages.pruning_view import ORDERS, PruningView
 from figures.curves.pruning import _SERIES
 from models import HeadPlan
 from models.analysis import pruning_orders
-from models.studies import store
+from studies import store
 from tests.figures.specs import table, titles
 
 NAME, TYPED = "stories-softmax", "Once upon a time there was a little girl"
@@ -38,7 +38,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     confidence = [[8.0 * layer + head for head in range(8)] for layer in range(4)]
     role = {"kind": "self", "layer": 3, "share": 0.95, "role": "position -1"}
     found = {
-        "heads": {"sentences": 9, "command": "python -m models.studies.corpus.heads stories-softmax",
+        "heads": {"sentences": 9, "command": "python -m studies.corpus.heads stories-softmax",
                   "kinds": {"self": {"loss": losses, "confidence": confidence}},
                   "roles": [role | {"head": 7}, role | {"head": 0}]},
         "pruning": {"texts": 32, "predictions": 8192, "draws": 5, "cost_tokens": 128, "scopes": {"all": {
@@ -254,7 +254,7 @@ def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None])
     count = sum(layers * heads for layers, heads in models.load(name).shape.values())
     go(app, count // 2)
     assert len(plan_of(app).heads) == count - count // 2
-    assert ("models.studies.corpus.pruning" in displayed(app)) is not name.startswith("assignment")
+    assert ("studies.corpus.pruning" in displayed(app)) is not name.startswith("assignment")
 
 
 def test_the_view_is_a_link():

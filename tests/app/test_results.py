@@ -18,7 +18,7 @@ import models
 from app.state import session, visit
 from app.views import results
 from models import catalogue
-from models.studies.claims import (
+from studies.claims import (
     BUILT,
     FADES,
     FAILS,
@@ -34,9 +34,9 @@ from models.studies.claims import (
     Verdict,
     read,
 )
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.judge import judge
-from models.studies.series import style
+from studies.claims.evidence import Evidence
+from studies.claims.judge import judge
+from studies.series import style
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 from tests.figures.specs import labels, looks, rows, table

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import texts
 from app.state import session
-from models.studies.claims import KEYS
+from studies.claims import KEYS
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 

@@ -10,7 +10,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from models.studies.claims import KEYS, UNSURE, Statement, read
+from studies.claims import KEYS, UNSURE, Statement, read
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_explore import query
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.state import session
-from models.studies import store
+from studies import store
 from tests.e2e.app_page import query
 
 pytestmark = pytest.mark.browser

@@ -8,15 +8,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from models.studies import pace, seeds, store
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.judge import judge
-from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
-from models.studies.papa.tasks.corpora import CORPORA
-from models.studies.per_text import ASKED, RIGHT
-from models.studies.transfer import transfer_study
-from models.studies.zero_shot import choices
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
+from studies import pace, seeds, store
+from studies.claims.evidence import Evidence
+from studies.claims.judge import judge
+from studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
+from studies.papa.tasks.corpora import CORPORA
+from studies.per_text import ASKED, RIGHT
+from studies.transfer import transfer_study
+from studies.zero_shot import choices
 from tests.made_papa import made as a_study
 from tests.made_papa import needing_heads
 
@@ -108,7 +108,7 @@ class Made:
         return card
 
     def sentences(self, name: str, values: list[float]) -> None:
-        """Writes the result of each sentence, as models/studies/generated/sentences.py does, of a model with a card."""
+        """Writes the result of each sentence, as studies/generated/sentences.py does, of a model with a card."""
         card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
         self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
                                                  "sentence_bleu": values})
@@ -130,7 +130,7 @@ class Made:
         self._write(f"measurements/{file}", version | content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """Writes the memory curve (format of models/studies/corpus/forgetting.py) of a model that has a card."""
+        """Writes the memory curve (format of studies/corpus/forgetting.py) of a model that has a card."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],

@@ -13,9 +13,9 @@ import torch
 
 from models.loading import own
 from models.storage.datasets import DATA
-from models.studies.zero_shot import blimp
-from models.studies.zero_shot.blimp import accuracy, log_probabilities, measure, read_pairs
 from models.tasks.stories import StoriesReader
+from studies.zero_shot import blimp
+from studies.zero_shot.blimp import accuracy, log_probabilities, measure, read_pairs
 
 
 def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):

@@ -18,13 +18,13 @@ from sacrebleu.metrics.bleu import BLEU
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.storage.checkpoint import read_json, write_json
-from models.studies import per_text, seeds
-from models.studies.bootstrap import error
-from models.studies.generated import sentences
 from models.tasks import TASKS, assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from models.tasks.masked import MaskedCorpus, MaskedReader
 from models.tasks.text_scores import bleu
+from studies import per_text, seeds
+from studies.bootstrap import error
+from studies.generated import sentences
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 

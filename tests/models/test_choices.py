@@ -13,9 +13,9 @@ import torch
 
 from models.loading import own
 from models.storage.datasets import DATA
-from models.studies.zero_shot import choices
-from models.studies.zero_shot.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
 from models.tasks.stories import StoriesReader
+from studies.zero_shot import choices
+from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
 
 
 def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context(monkeypatch: pytest.MonkeyPatch):

@@ -15,10 +15,10 @@ import torch
 
 from models.generate.sampling import generator
 from models.nets.transformer import Transformer
-from models.studies import pace
-from models.studies.claims import measure
 from models.tasks.base import Pairs
 from models.training.recipes import RECIPES
+from studies import pace
+from studies.claims import measure
 
 
 def test_pairs_give_probabilities():

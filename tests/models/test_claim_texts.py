@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from models.storage.damage import CheckpointError
-from models.studies import pace, per_text
-from models.studies.claims import HOLDS, ONCE, UNSURE
-from models.studies.claims.sources import heads, synthesizer
+from studies import pace, per_text
+from studies.claims import HOLDS, ONCE, UNSURE
+from studies.claims.sources import heads, synthesizer
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,

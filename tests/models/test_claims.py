@@ -12,12 +12,12 @@ import numpy
 import pytest
 
 from models.storage.damage import CheckpointError
-from models.studies.claims import BUILT, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Statement, commands
-from models.studies.claims.__main__ import described
-from models.studies.claims.judge import judge
-from models.studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
-from models.studies.zero_shot import choices
 from models.training.recipes import RECIPES
+from studies.claims import BUILT, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Statement, commands
+from studies.claims.__main__ import described
+from studies.claims.judge import judge
+from studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
+from studies.zero_shot import choices
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,
@@ -177,10 +177,10 @@ def test_seeds_of_gates_are_compared_at_strengths_that_all_have():
 def test_commands_learn_all_gates_again_that_there_are():
     runs = [{"strength": strength, "steps": 600, "seed": seed} for strength, seed in ((0.1, 0), (0.025, 0), (0.1, 1))]
     assert commands.learned(["encoder", "cross"], runs).splitlines() == [
-        "python -m models.studies.prune_heads --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
-        "python -m models.studies.prune_heads --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
-        "python -m models.studies.claims"]
-    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.studies.prune_heads --kinds encoder"
+        "python -m studies.prune_heads --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
+        "python -m studies.prune_heads --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
+        "python -m studies.claims"]
+    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m studies.prune_heads --kinds encoder"
 
 
 @pytest.mark.parametrize("name, metric, key, word", [

@@ -11,9 +11,9 @@ import math
 import numpy
 import pytest
 
-from models.studies.claims import FAILS, HOLDS, ONCE, OPEN, PART, UNSURE
-from models.studies.claims.sources import memory
-from models.studies.claims.verdict import UNKNOWN, YES, Check, conclude
+from studies.claims import FAILS, HOLDS, ONCE, OPEN, PART, UNSURE
+from studies.claims.sources import memory
+from studies.claims.verdict import UNKNOWN, YES, Check, conclude
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,

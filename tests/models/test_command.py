@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from models.storage.checkpoint import read_json, write_json
-from models.studies import command, store
-from models.studies.command import Option, study
+from studies import command, store
+from studies.command import Option, study
 
 OPTIONS = [Option("pairs", 100, "of each"), Option("bound", 0.01, "nats", float),
            Option("minutes", 5.0, "of each model", float, repeats=False), Option("windows", None, "by default many")]
@@ -53,7 +53,7 @@ def test_every_model_is_written_with_its_weights(run: Any):
     assert list(written) == ["a.blimp.json", "b.blimp.json"]
     assert written["b.blimp.json"] == {
         "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"},
-        "command": "python -m models.studies.zero_shot.blimp b",
+        "command": "python -m studies.zero_shot.blimp b",
         "task": f"task of b from {Path('D').absolute()}, {Path('R').absolute()}",
         "pairs": 100, "windows": None}
 
@@ -62,7 +62,7 @@ def test_every_model_is_written_with_its_weights(run: Any):
     (("--pairs", "7"), " --pairs 7"), (("--pairs", "100"), ""), (("--minutes", "1"), ""),
     (("--windows", "4", "--bound", "0.5"), " --bound 0.5 --windows 4")])
 def test_the_stored_command_has_the_changed_options(run: Any, given: tuple[str, ...], repeated: str):
-    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.zero_shot.blimp a{repeated}"
+    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m studies.zero_shot.blimp a{repeated}"
 
 
 @pytest.mark.parametrize(("given", "message"), [

@@ -26,13 +26,13 @@ from models.nets.attention import TYPES
 from models.nets.config import PairConfig
 from models.nets.transformer import Block
 from models.storage.checkpoint import CHECKPOINTS, FILES, build, digests
-from models.studies import pace, store
-from models.studies.corpus.lengths import measure
-from models.studies.prune_heads import SHIPPED
-from models.studies.store import MEASUREMENTS
 from models.training import evaluate
 from models.training.cards import cost
 from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
+from studies import pace, store
+from studies.corpus.lengths import measure
+from studies.prune_heads import SHIPPED
+from studies.store import MEASUREMENTS
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
 # the models that must be released are tested even if they are missing, because an empty list would pass

@@ -20,8 +20,8 @@ from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.studies.corpus.forgetting import Progress, choose, for_choosing, held_out, kept_share, losses, measure
 from models.tasks.base import Batch
+from studies.corpus.forgetting import Progress, choose, for_choosing, held_out, kept_share, losses, measure
 
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
 TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated")
@@ -283,7 +283,7 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
     def cost(model, targets, budgets, by_age):
         return (needed - torch.tensor(budgets)).clamp_min(0).sum() + torch.tensor([0.5, 0.5])
 
-    monkeypatch.setattr("models.studies.corpus.forgetting.losses", cost)
+    monkeypatch.setattr("studies.corpus.forgetting.losses", cost)
     chosen = choose(model_of("selective"), texts_of(2, 32), (1, 2, 4), Progress(10**6))
     assert chosen[1] == [32] * 3
     assert chosen[4][1] > chosen[4][0] > chosen[4][2]
@@ -302,7 +302,7 @@ def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
     def cost(model, targets, budgets, by_age=False):
         return (needs[by_age] - torch.tensor(budgets)).clamp_min(0).sum() + torch.tensor([0.5, 0.5])
 
-    monkeypatch.setattr("models.studies.corpus.forgetting.losses", cost)
+    monkeypatch.setattr("studies.corpus.forgetting.losses", cost)
     points = {(p["way"], p["factor"]): p for p in measure(model_of("selective"), texts_of(2, 32), texts_of(2, 32),
                                                          (1, 2, 4))}
     assert points["chosen", 4]["budgets"][1] == max(points["chosen", 4]["budgets"])

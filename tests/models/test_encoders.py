@@ -13,9 +13,9 @@ import torch
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.storage.datasets import DATA
-from models.studies.transfer import encoders
 from models.tasks.masked import LENGTH, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES
+from studies import encoders
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkey
     assert numbers["steps"] == 3 and numbers["width"] == 32 and 7 < numbers["validation_loss"] < 10
     monkeypatch.setattr(encoders, "train", None)  # the second call must not train
     encoders.train_one("small", Path("assets/data"), tmp_path)
-    with pytest.raises(FileNotFoundError, match="python -m models.studies.transfer.encoders middle"):
+    with pytest.raises(FileNotFoundError, match="python -m studies.encoders middle"):
         encoders.lab_of("masked-middle-3", tmp_path)
 
 

@@ -20,12 +20,12 @@ from models.nets.config import END, START, PairConfig
 from models.nets.pruning import hard_concrete
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.studies import prune_heads
-from models.studies.prune_heads import Gates, Pruning, learn, measured, removed, trained
 from models.tasks import TASKS
 from models.tasks.base import Pairs
 from models.tasks.translation import TranslationCorpus, TranslationMetric, TranslationReader
 from models.training import trainer
+from studies import prune_heads
+from studies.prune_heads import Gates, Pruning, learn, measured, removed, trained
 
 LOGS = [-6.0, -2.4, -0.8, 0.0, 0.3, 2.4, 6.0]
 

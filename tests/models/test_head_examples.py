@@ -14,7 +14,7 @@ import pytest
 import models
 from models.analysis.head_examples import KEYS, TENTHS, HeadExamples, key_ids
 from models.lab import run_prompt
-from models.studies.corpus.examples import LONGEST, beginning
+from studies.corpus.examples import LONGEST, beginning
 from tests.models.tiny_pairs import make_lab
 
 TEXTS = ["Tom has a dog.", "I see the big red house.", "He is reading a book.", "We went home.", "Where are you now?",

@@ -1,4 +1,4 @@
-"""The measurement in models/studies/corpus/lengths.py against explicit sums."""
+"""The measurement in studies/corpus/lengths.py against explicit sums."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from models.lab import run
 from models.loading import own
 from models.plan import HeadPlan
 from models.storage.checkpoint import CHECKPOINTS, read_card
-from models.studies import store
-from models.studies.corpus import lengths
-from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, typed_limit
 from models.tasks import TASKS, stories
 from models.tasks.base import Task
 from models.tasks.stories import StoriesCorpus, StoriesMetric, StoriesReader
 from models.trace import row_entropy
+from studies import store
+from studies.corpus import lengths
+from studies.corpus.lengths import TYPED, facts, measure, plans_of, typed_limit
 
 
 def test_entropy_of_a_row():

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from models.studies import bootstrap, seeds
-from models.studies.claims import method
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.verdict import TOLERANCE
-from models.studies.zero_shot import blimp
 from models.tasks import masked
 from models.training import sweeps
+from studies import bootstrap, seeds
+from studies.claims import method
+from studies.claims.evidence import Evidence
+from studies.claims.verdict import TOLERANCE
+from studies.zero_shot import blimp
 
 ROOT = Path(__file__).parents[2]
 METHOD = (ROOT / "assets" / "method.md").read_text(encoding="utf-8")

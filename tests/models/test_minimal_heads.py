@@ -31,8 +31,8 @@ from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.studies.corpus.minimal_heads import backward, sign_test
 from models.tasks.assignment import AssignmentReader
+from studies.corpus.minimal_heads import backward, sign_test
 from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")

@@ -23,13 +23,13 @@ from models.nets.disagreement import TERMS, disagreement
 from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
 from models.storage.checkpoint import build, read_card, read_json, read_model
-from models.studies import prune_heads, store
 from models.tasks.base import Batch, Pairs
 from models.tasks.pairs import as_batch
 from models.tasks.translation import TranslationCorpus
 from models.training import evaluate, release, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
+from studies import prune_heads, store
 
 V, N = 10, 7
 RECIPE = PairRecipe(PairConfig("softmax", V, 16, 1, 2, trained_length=N, encoder_layers=1), steps=6, learning_rate=1e-2,

@@ -18,12 +18,12 @@ from torch.testing import assert_close
 import models
 from models import HeadPlan
 from models.labs.stack import StackLab
-from models.studies.papa import features, order, probe_modes, probes
-from models.studies.papa.constants import ConstantMatrices, MeanAttention
-from models.studies.papa.tasks import corpora, scores
-from models.studies.papa.tasks.corpora import Example, joined
-from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
 from models.tasks.masked import MaskedReader
+from studies.papa import features, order, probe_modes, probes
+from studies.papa.constants import ConstantMatrices, MeanAttention
+from studies.papa.tasks import corpora, scores
+from studies.papa.tasks.corpora import Example, joined
+from studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
 
 def masked_lab(attention: str = "softmax") -> StackLab:

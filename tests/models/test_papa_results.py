@@ -19,16 +19,15 @@ from models import HeadPlan
 from models.catalogue import names
 from models.storage.checkpoint import read_json
 from models.storage.damage import CheckpointError
-from models.studies import store
-from models.studies.claims import FAILS, HOLDS, ONCE, OPEN, PART, UNSURE
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources import papa
-from models.studies.papa import __main__ as command
-from models.studies.papa import probe_modes, probes, prompt_study, results, shipped, study
-from models.studies.papa.features import Cache
-from models.studies.papa.tasks import corpora
-from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
-from models.studies.transfer import encoders
+from studies import encoders, store
+from studies.claims import FAILS, HOLDS, ONCE, OPEN, PART, UNSURE
+from studies.claims.evidence import Evidence
+from studies.claims.sources import papa
+from studies.papa import __main__ as command
+from studies.papa import probe_modes, probes, prompt_study, results, shipped, study
+from studies.papa.features import Cache
+from studies.papa.tasks import corpora
+from studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
 from tests.made_papa import COUNTS, made, needing_heads
 
 

@@ -16,9 +16,9 @@ import models
 from models.analysis.answer.head_patching import head_patching
 from models.plan import HeadPlan
 from models.storage.datasets import DATA
-from models.studies import store
-from models.studies.corpus import patching
 from models.training.recipes import task_of
+from studies import store
+from studies.corpus import patching
 
 STUDIES = Path(__file__).resolve().parents[2] / "docs" / "studies.md"
 MEASURED = ("assignment-softmax", "assignment-selective", "translation-softmax")

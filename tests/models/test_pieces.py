@@ -10,8 +10,8 @@ import torch
 
 import models
 from models.loading import own
-from models.studies.corpus.word_pieces import measure, pairs
 from models.tasks.stories import StoriesReader
+from studies.corpus.word_pieces import measure, pairs
 
 TEXT = "One day Emma saw a lantern. The bird looked at Emma and"
 

@@ -1,4 +1,4 @@
-"""Tests of models/studies/corpus/pruning.py: losses of plans that prune more and more heads, each stored.
+"""Tests of studies/corpus/pruning.py: losses of plans that prune more and more heads, each stored.
 
 Losses with each single head pruned are tested too.
 
@@ -19,12 +19,12 @@ from models import load
 from models.analysis import pruning_orders
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
 from models.plan import HeadPlan
-from models.studies import held_out, store
-from models.studies.corpus import pruning
-from models.studies.corpus.heads import losses_of_single_heads
-from models.studies.corpus.pruning import Measuring, Points, Scope, costs, curves, scopes_of
 from models.tasks import TASKS
 from models.tasks.base import Batch, Pairs
+from studies import held_out, store
+from studies.corpus import pruning
+from studies.corpus.heads import losses_of_single_heads
+from studies.corpus.pruning import Measuring, Points, Scope, costs, curves, scopes_of
 
 LAB = tiny.make_lab("softmax")
 TASK = TASKS["assignment"].build()
@@ -140,7 +140,7 @@ def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
         now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}
-        assert found["scopes"][scope.name]["orders"] == now, f"python -m models.studies.corpus.pruning {name}"
+        assert found["scopes"][scope.name]["orders"] == now, f"python -m studies.corpus.pruning {name}"
 
 
 @pytest.mark.parametrize("lab", [LAB, PAIRS], ids=["one text", "two texts"])

@@ -15,13 +15,13 @@ from statistics import fmean
 import pytest
 import torch
 
-from models.studies import seeds
-from models.studies.seeds import __main__ as command
 from models.tasks import TASKS, assignment
 from models.tasks.pairs import PairMetric
 from models.training import sweeps, trainer
 from models.training.recipes import RECIPES, SHORT, short_recipe
 from models.training.sweeps import __main__ as sweep
+from studies import seeds
+from studies.seeds import __main__ as command
 
 
 def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):

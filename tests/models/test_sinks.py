@@ -19,10 +19,10 @@ from app import exports
 from app.content import heads
 from models.loading import own
 from models.nets.attention.base import Intervention
-from models.studies.corpus.sinks import gates_of, has_gates, measure, shares_of, with_gates
 from models.tasks.base import Batch
 from models.thumbnails import thumbnails
 from models.trace import scores_with_sink, sink, with_sink
+from studies.corpus.sinks import gates_of, has_gates, measure, shares_of, with_gates
 
 TEXT = "One day Emma saw a little bird. The bird looked at Emma and"
 

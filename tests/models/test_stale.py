@@ -13,10 +13,10 @@ import pytest
 
 from models.catalogue import names
 from models.storage.checkpoint import write_json
-from models.studies import stale as module
-from models.studies import store
-from models.studies.stale import MISSING, OLDER_MEASURE, OTHER_WEIGHTS, main, stale
-from models.studies.store import COMMANDS
+from studies import stale as module
+from studies import store
+from studies.stale import MISSING, OLDER_MEASURE, OTHER_WEIGHTS, main, stale
+from studies.store import COMMANDS
 
 CARD = {"metric": {"perplexity": 9.0}, "weights": {"model.safetensors": "new"}}
 
@@ -73,7 +73,7 @@ def test_pruning_is_measured_after_the_heads_it_rests_on(folders: tuple[Path, Pa
     monkeypatch.setattr(module, "stale", lambda: stale(*folders))
     main()
     assert [line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")] == [
-        "python -m models.studies.corpus.heads a", "python -m models.studies.corpus.pruning a"]
+        "python -m studies.corpus.heads a", "python -m studies.corpus.pruning a"]
 
 
 def test_every_kind_has_its_command():

@@ -16,17 +16,16 @@ from test_papa import TEXTS, masked_lab, tagged
 
 from models.nets.attention.base import Intervention
 from models.storage.damage import CheckpointError
-from models.studies import store
-from models.studies.claims import FAILS, ONCE, OPEN, UNSURE
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources.synthesizer import TITLES
-from models.studies.claims.sources.synthesizer import transfer as statements
-from models.studies.papa import features, probes
-from models.studies.papa.tasks import corpora
-from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
-from models.studies.transfer import encoders, transfer_study
-from models.studies.transfer.results import common, encoders_of
-from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
+from studies import encoders, store, transfer_study
+from studies.claims import FAILS, ONCE, OPEN, UNSURE
+from studies.claims.evidence import Evidence
+from studies.claims.sources.synthesizer import TITLES
+from studies.claims.sources.synthesizer import transfer as statements
+from studies.papa import features, probes
+from studies.papa.tasks import corpora
+from studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
+from studies.transfer.results import common, encoders_of
+from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
 
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])

@@ -14,13 +14,13 @@ import pytest
 
 from models.messages import Message, listed, message, plural_message
 from models.storage.damage import CheckpointError
-from models.studies.claims import KEYS, read, stored_text, verdict_file
-from models.studies.claims.__main__ import main
-from models.studies.claims.judge import judge
+from studies.claims import KEYS, read, stored_text, verdict_file
+from studies.claims.__main__ import main
+from studies.claims.judge import judge
 
 
 def test_the_stored_verdicts_are_those_of_the_measurements():
-    """The stored verdicts equal those that `python -m models.studies.claims --write` computes now."""
+    """The stored verdicts equal those that `python -m studies.claims --write` computes now."""
     assert json.loads(verdict_file.VERDICTS.read_text(encoding="utf-8")) == verdict_file.as_json(judge())
     assert [claim.key for claim in read()] == list(KEYS)
 
@@ -81,8 +81,8 @@ def test_the_command_writes_what_it_judged(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_reading_verdicts_imports_no_measure():
-    code = ("import sys; from models.studies import claims; claims.read(); "
-            "print([name for name in ('torch', 'scipy', 'models.studies.claims.judge') if name in sys.modules])")
+    code = ("import sys; from studies import claims; claims.read(); "
+            "print([name for name in ('torch', 'scipy', 'studies.claims.judge') if name in sys.modules])")
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                            cwd=Path(__file__).parents[2])
     assert found.stdout.strip() == "[]"

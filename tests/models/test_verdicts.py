@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.studies import bootstrap
-from models.studies.claims import BUILT, FADES, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Verdict, tables
-from models.studies.claims.verdict import (
+from studies import bootstrap
+from studies.claims import BUILT, FADES, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Verdict, tables
+from studies.claims.verdict import (
     LEVEL,
     NO,
     TEXTS,

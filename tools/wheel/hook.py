@@ -37,7 +37,7 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling find
         (target / contents.RELEASED).write_text(contents.released(root), encoding="utf-8")
         included[str(target / contents.RELEASED)] = f"{contents.CHECKPOINTS}/{contents.RELEASED}"
         for path, place in contents.files(root, models):
-            if place.startswith((f"{contents.DOOR}/models/", f"{contents.DOOR}/assets/")) and path.suffix != ".py":
+            if place.split("/")[1] in ("models", "studies", "assets") and path.suffix != ".py":
                 included[str(path)] = path.relative_to(root).as_posix()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

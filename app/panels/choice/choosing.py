@@ -16,8 +16,8 @@ from models import catalogue
 from models.info import ModelInfo
 from models.labs import foreign
 from models.labs.foreign.errors import HUB
-from models.studies import store
 from models.tasks import TASKS
+from studies import store
 
 # the order of tasks in the dialog; tasks that are not listed follow
 FIRST_TASKS = ("stories", "masked", "assignment", "translation", "summary", "dialogue")

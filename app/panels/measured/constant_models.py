@@ -16,16 +16,16 @@ from components.dial import table
 from components.figure import Spec, figure, spec_of
 from figures.curves.constants import loss_by_score
 from models.storage.damage import CheckpointError
-from models.studies import series, store
-from models.studies.papa import results
-from models.studies.papa.probe_modes import LEARNED
-from models.studies.papa.results import KIND, Study, deviation
-from models.studies.transfer import transfer_study
-from models.studies.transfer.results import cell, common, encoders_of
+from studies import series, store
+from studies.papa import results
+from studies.papa.probe_modes import LEARNED
+from studies.papa.results import KIND, Study, deviation
+from studies.transfer import transfer_study
+from studies.transfer.results import cell, common, encoders_of
 
-ENCODERS = "python -m models.studies.transfer.encoders"
-RANKED = (f"{ENCODERS} small middle large", "python -m models.studies.papa masked-small-900 --endpoints")
-TRANSFER = (f"{ENCODERS} {' '.join(transfer_study.MODELS)}", "python -m models.studies.transfer.transfer_study")
+ENCODERS = "python -m studies.encoders"
+RANKED = (f"{ENCODERS} small middle large", "python -m studies.papa masked-small-900 --endpoints")
+TRANSFER = (f"{ENCODERS} {' '.join(transfer_study.MODELS)}", "python -m studies.transfer.transfer_study")
 Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # (name of a study, a value that changes with the study's file)
 
 

@@ -16,10 +16,10 @@ from components.mounting import Part
 from figures.squares import Field, head_squares
 from models import Lab, catalogue
 from models.plan import Address
-from models.studies.papa import prompt_study, shipped
-from models.studies.papa.probes import Probe
-from models.studies.papa.prompt_study import LabelChange, PromptResult
-from models.studies.papa.results import Study
+from studies.papa import prompt_study, shipped
+from studies.papa.probes import Probe
+from studies.papa.prompt_study import LabelChange, PromptResult
+from studies.papa.results import Study
 
 FARTHEST = 5  # number of heads that are listed as nearest to their constant, and as farthest
 

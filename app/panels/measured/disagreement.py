@@ -28,7 +28,7 @@ from figures.squares import Field, pair_squares
 from models import Lab, Trace, catalogue
 from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace
 from models.labs.foreign import is_foreign
-from models.studies import store
+from studies import store
 
 LONG = 256  # number of tokens above which the input text is not evaluated
 SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),

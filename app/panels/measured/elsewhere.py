@@ -1,4 +1,4 @@
-"""The selected head on held-out texts, measured by models/studies/corpus/examples.py: texts, tokens, and its roles."""
+"""The selected head on held-out texts, measured by studies/corpus/examples.py: texts, tokens, and its roles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import _, spelt, tip
 from models import Lab
-from models.studies import store
+from studies import store
 
 KIND = "examples"
 

@@ -1,4 +1,4 @@
-"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the input text."""
+"""Measures of every head of a model: over a corpus (studies/corpus/heads.py) and on the input text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from models.analysis.head_measures import confidences, in_one_row, text_of_rows
 from models.analysis.relevance import applies, shares
 from models.analysis.roles import KeyCounts
 from models.prompt import Prompt
-from models.studies import store
 from models.trace import Trace
+from studies import store
 
 # largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second
 QUICK = 12e9
@@ -65,7 +65,7 @@ def of_corpus(lab: Lab, stored: dict[str, Any]) -> Measured:
 
 
 def _learned(lab: Lab) -> dict[str, ndarray]:
-    """Returns P(open) of the gates learned by models/studies/prune_heads.py on all attention blocks together.
+    """Returns P(open) of the gates learned by studies/prune_heads.py on all attention blocks together.
 
     If there are several regularization strengths, the strength that leaves closest to half of the heads is used.
     """

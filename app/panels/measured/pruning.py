@@ -24,7 +24,7 @@ from models.analysis.gated_predictions import Gating, Question
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM, Order
 from models.kind import Kind
 from models.plan import Address
-from models.studies import store
+from studies import store
 
 
 class Orders(Mapping[str, Order]):
@@ -135,7 +135,7 @@ def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray:
 
 
 def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
-    """Returns the stored results of models/studies/corpus/pruning.py for these heads.
+    """Returns the stored results of studies/corpus/pruning.py for these heads.
 
     Args:
         lab: the model.
@@ -154,7 +154,7 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
-    """Returns the BLEU scores of models that models/studies/prune_heads.py fine-tuned with gates on these heads.
+    """Returns the BLEU scores of models that studies/prune_heads.py fine-tuned with gates on these heads.
 
     Args:
         lab: the model.

@@ -1,4 +1,4 @@
-"""Roles of heads, measured over a corpus by models/studies/corpus/heads.py: badges, a filter, and example sentences."""
+"""Roles of heads, measured over a corpus by studies/corpus/heads.py: badges, a filter, and example sentences."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from figures.curves.claims import dots
 from figures.squares import gate_squares
 from models import HeadPlan, Lab, Trace, catalogue
 from models.storage.checkpoint import CheckpointError
-from models.studies import store
 from models.trace import sink
+from studies import store
 
 
 def offered(trace: AnyTrace) -> bool:
@@ -76,7 +76,7 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
 
 
 def _over_texts(name: str) -> float | None:
-    """Returns the mean attention to the first token over all heads (models/studies/corpus/sinks.py)."""
+    """Returns the mean attention to the first token over all heads (studies/corpus/sinks.py)."""
     try:
         measured = store.read(name, "sink")
     except CheckpointError:  # the Results page reports the damaged file

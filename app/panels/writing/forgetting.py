@@ -19,8 +19,8 @@ from figures.curves.pruning import memory_curves
 from models import Lab
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError
-from models.studies import series, store
-from models.studies.corpus.forgetting import largest_factor
+from studies import series, store
+from studies.corpus.forgetting import largest_factor
 
 BUDGETS = (64, 32, 16, 8, 4)  # choices for the number of tokens that each layer keeps in memory
 # window in tokens -> the softmax model with which generation with limited memory is compared
@@ -135,7 +135,7 @@ def section(lab: Lab) -> None:
         st.error(plain(_(str(error))))
         return
     if result is None:
-        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.forgetting {lab.name}"))
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m studies.corpus.forgetting {lab.name}"))
         return
     control = _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "

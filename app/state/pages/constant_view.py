@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from models.studies.papa.probe_modes import FRACTIONS
-from models.studies.papa.tasks.corpora import CORPORA
+from studies.papa.probe_modes import FRACTIONS
+from studies.papa.tasks.corpora import CORPORA
 
 TASKS = tuple(CORPORA)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)

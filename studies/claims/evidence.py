@@ -1,0 +1,280 @@
+"""Reads the files from which claims are judged: cards of the released models, short trainings, measurements.
+
+A missing file counts as not measured and has empty content. A damaged file stops the judging with an error that names
+the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from pathlib import Path
+from typing import Any, NotRequired
+
+import numpy
+from numpy import ndarray
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from models.messages import message
+from models.storage import checkpoint
+from models.storage.damage import broken, in_repository
+from models.training.recipes import is_current
+from studies import per_text, store
+from studies.bootstrap import error
+from studies.claims.verdict import Samples, deciding
+from studies.seeds import FULL, SEEDS, that_count
+
+CLAIMS = "claims.json"  # the file that `python -m studies.claims all` writes
+
+Metric = dict[str, Any]
+_OPEN = with_config(ConfigDict(extra="allow"))
+
+
+@_OPEN
+class _Training(TypedDict):
+    steps: int
+    seed: int
+    learning_rate: NotRequired[float]
+
+
+@_OPEN
+class _Card(TypedDict):
+    training: _Training
+    metric: Metric
+    other_seeds: NotRequired[dict[str, Metric]]
+    weights: NotRequired[dict[str, str]]
+
+
+@_OPEN
+class _Seeds(TypedDict):
+    steps: int
+    metrics: dict[str, Metric]
+
+
+_CARD, _SEEDS, _PARTS = TypeAdapter(_Card), TypeAdapter(_Seeds), TypeAdapter(dict[str, dict[str, Any]])
+
+
+class Evidence:
+    """The content of all files that verdicts depend on; each file is read once.
+
+    Args:
+        checkpoints, seeds, measurements: folders of the files; by default those of the repository.
+
+    Raises:
+        CheckpointError: a file is damaged; every method may raise this error. The message names the file.
+    """
+
+    def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,
+                 measurements: Path | None = None) -> None:
+        self._checkpoints = checkpoints or checkpoint.CHECKPOINTS
+        self._seeds = seeds or SEEDS
+        self._measurements = measurements or store.MEASUREMENTS
+        self._metrics: dict[str, dict[int, dict[int, Metric]]] = {}
+        self._cards: dict[str, dict[str, Any]] = {}
+        self.measured = _validated(self._measurements / CLAIMS, _PARTS, "python -m studies.claims all")
+
+    def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
+        """Returns the metrics of the released model and of the trainings without released weights.
+
+        A released model that has to be trained again (recipes.is_current) is left out.
+
+        Args:
+            name: name of the model.
+
+        Returns:
+            steps -> seed -> metric.
+        """
+        if name not in self._metrics:
+            self._metrics[name] = self._collected(name)
+        return self._metrics[name]
+
+    def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
+        result: dict[int, dict[int, Metric]] = {}
+        card = self.card(name)
+        if self.is_compared(name):
+            also = {"readings": self.measured_of(name, "readings"),
+                    "sentence_bleu": self.study(name, "sentences").get("sentence_bleu"),
+                    "rouge_texts": self.study(name, "rouge").get("texts"),
+                    "choices": self.study(name, "choices").get("sets"), "blimp": self.study(name, "blimp")}
+            own = card["metric"] | {key: value for key, value in also.items() if value}
+            others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
+            result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
+        for folder in (self._seeds, self._seeds / FULL):
+            seeds = _validated(folder / f"{name}.json", _SEEDS)
+            for seed, metric in that_count(name, seeds).items() if seeds else ():
+                # Metrics of the released int8 checkpoint take precedence over those of a training of the same model
+                # without released weights, which also has the losses per text.
+                at_steps = result.setdefault(seeds["steps"], {})
+                at_steps[seed] = metric | at_steps.get(seed, {})
+        return result
+
+    def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
+        """Returns one number per training, for the trainings whose metric contains the number.
+
+        A training that diverged has NaN, infinity or null in the metric, and is left out.
+
+        Args:
+            name: name of the model.
+            read: a function that returns the number from a metric, and raises KeyError or IndexError if it is missing.
+
+        Returns:
+            steps -> seed -> number.
+        """
+        result: dict[int, dict[int, float]] = {}
+        for steps, metrics in self.metrics(name).items():
+            for seed, metric in metrics.items():
+                try:
+                    value = read(metric)
+                except (KeyError, IndexError):  # this training's metric lacks the number
+                    continue
+                if value is None:
+                    continue
+                if not isinstance(value, Real):
+                    raise broken(Path("studies"), message("has {value!r} in place of a number of {name}",
+                                                                 value=value, name=name))
+                if math.isfinite(value):
+                    result.setdefault(steps, {})[seed] = float(value)
+        return result
+
+    def card(self, name: str) -> dict[str, Any]:
+        """Returns the card of a released model; empty if there is none.
+
+        Args:
+            name: name of the model.
+        """
+        if name not in self._cards:
+            self._cards[name] = _validated(self._checkpoints / name / "card.json", _CARD)
+        return self._cards[name]
+
+    def is_compared(self, name: str) -> bool:
+        """Returns whether the model is released and does not have to be trained again.
+
+        Args:
+            name: name of the model.
+        """
+        return bool(self.card(name)) and not self.waits(name)
+
+    def waits(self, name: str) -> bool:
+        """Returns whether the model is released, but has to be trained again before it is compared.
+
+        Args:
+            name: name of the model.
+        """
+        card = self.card(name)
+        return bool(card) and not is_current(name, card["training"])
+
+    def weights(self, name: str) -> str:
+        """Returns the SHA-256 of the released weights, from the card; empty if there is no card.
+
+        Args:
+            name: name of the model.
+        """
+        return store.sha(self.card(name)) or ""
+
+    def study(self, name: str, kind: str) -> dict[str, Any]:
+        """Returns a measurement of the released weights; empty if there is none.
+
+        Args:
+            name: name of the model.
+            kind: kind of measurement, a key of store.COMMANDS.
+        """
+        return store.read(name, kind, self._measurements, self._checkpoints) or {}
+
+    def studied(self, kind: str) -> list[str]:
+        """Returns the names of the models that have a measurement of this kind.
+
+        Args:
+            kind: kind of measurement.
+        """
+        return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
+
+    def measured_of(self, name: str, part: str) -> Any:
+        """Returns the values of a model in one part of claims.json; None if missing or measured with other weights.
+
+        Args:
+            name: name of the model.
+            part: a key of claims.json.
+        """
+        entry = self.measured.get(part, {}).get(name)
+        card = self.card(name)
+        return entry["values"] if entry and card and store.is_of(entry, card) else None
+
+    def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
+        """Returns the perplexities of a model that keeps 1 / factor of its memory, on the same windows for all models.
+
+        Args:
+            name: name of the model.
+            way: how keys are dropped; a name defined in studies/corpus/forgetting.py.
+
+        Returns:
+            factor -> perplexity.
+        """
+        return {point["factor"]: point["perplexity"] for point in self._memory_points(name, way)}
+
+    def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
+        """Returns the loss of each window in nats, for the same factors as `memory`.
+
+        Args:
+            name, way: as in `memory`.
+
+        Returns:
+            factor -> losses (W,); factors with only a perplexity are left out.
+        """
+        return {point["factor"]: numpy.array(point["losses"]) for point in self._memory_points(name, way)
+                if "losses" in point}
+
+    def _memory_points(self, name: str, way: str) -> list[dict[str, Any]]:
+        study = self.study(name, "memory")
+        points = [*study.get("points", []), *study.get("comparisons", [])]
+        return sorted((point for point in points if point["way"] == way or point["factor"] == 1),
+                      key=lambda point: point["factor"])
+
+    def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
+        """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps.
+
+        Args:
+            samples: the tested differences, a result of verdict.differences.
+            sides: (name, reader of the values per text) of each model: one model to compare with a limit, two models
+                for a difference.
+
+        Returns:
+            NaN if no deciding seed has values per text. With NaN, no part is clear.
+        """
+        steps = deciding(samples)
+        try:
+            texts = [difference for seed in samples.get(steps, ()) if (difference := per_text.difference(
+                read(self.metrics(name)[steps][seed]) for name, read in sides))]
+        except ValueError as damage:
+            raise broken(Path("studies"), message("has damaged numbers per text of {names}",
+                                                         names=" ".join(name for name, _ in sides))) from damage
+        same = [difference for difference in texts if difference.of_the_same(texts[0])]
+        return error(numpy.mean([difference.values for difference in same], 0), same[0].counts) if same else math.nan
+
+    def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
+        """Returns the mean entropy of each head in nats, by length; empty if not measured.
+
+        Args:
+            name: name of the model.
+            policy: scale policy.
+
+        Returns:
+            length -> entropies of all heads, all layers in one list.
+        """
+        readings = self.study(name, "length").get("readings", {})
+        return {int(n): [value for layer in values["entropy"] for value in layer]
+                for n, values in readings.get(policy, {}).items() if "entropy" in values}
+
+
+def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:
+    """Returns the content of a JSON file with this shape, empty if the file is missing.
+
+    Raises CheckpointError for a damaged file.
+    """
+    try:
+        return shape.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValidationError) as damage:
+        raise broken(in_repository(path), message("is damaged"), command) from damage

@@ -1,0 +1,159 @@
+"""Claim 6: heads that are trained to disagree (Li et al. 2018, arXiv 1810.10183)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from models.messages import N_, listed, message
+from studies import per_text
+from studies.claims import commands, tables
+from studies.claims.evidence import Evidence
+from studies.claims.sources.synthesizer.translated import bleu
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import (
+    UNKNOWN,
+    Check,
+    Samples,
+    below,
+    by_error,
+    conclude,
+    differences,
+    fact,
+    median_below,
+)
+from studies.pace import PLAIN
+
+TERMS = {"sub": message("values"), "pos": message("positions"), "out": message("outputs")}
+TITLES = {PLAIN: message("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
+          "translation-disagreement-all": message("all three")}
+MODELS = tuple(TITLES)
+BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # BLEU in the source, Chinese to English
+LEAST = 0.8  # smallest fraction of the plain model's steps per second that counts as "a little slower"
+# term -> exp(D) in the source for the plain model and for the model trained with this term
+THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    return Claim("disagreement", message("Disagreement: heads are trained to differ"),
+                 "Li et al. 2018, arXiv 1810.10183",
+                 message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + "
+                         "3 layers, 3.9 million parameters and short sentences. The terms of all three attention "
+                         "blocks are added, and the term of positions is divided by the number of queries."), MODELS,
+                 "translation",
+                 [_own_sense(evidence), _helps(evidence), _slower(evidence)])
+
+
+def _own_sense(evidence: Evidence) -> Statement:
+    """Judges whether each term raises its own exp(D), measured by studies/corpus/disagreement.py."""
+    by_name = {name: study for name in MODELS if (study := evidence.study(name, "disagreement"))}
+    checks: list[Check] = []
+    rows: list[dict[str, str]] = []
+    for term, title in TERMS.items():
+        name = f"translation-disagreement-{term}"
+        what = message("{term}: heads differ more than in the plain model", term=title)
+        checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
+                      else Check(what, UNKNOWN, 0))
+    for name, study in by_name.items():
+        values: dict[str, str] = {message("exp(D), {term}", term=title): f"{study['mean'][term]:.3f}"
+                                  for term, title in TERMS.items()}
+        rows.append({N_("model"): name, N_("source"): tables.NOTHING, **values})
+    rows += [{N_("model"): message("source: plain → with the term"), N_("source"): tables.NOTHING,
+              **{message("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
+                 for term, title in TERMS.items()}}]
+    points = [{"name": title, "which": which, "value": measured["mean"][term]} for term, title in TERMS.items()
+              for which, name in ((message("plain"), PLAIN),
+                                  (message("with the term"), f"translation-disagreement-{term}"))
+              if (measured := by_name.get(name))]
+    chart = Chart("dots", points, "exp(D)", alt=listed(
+        (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+        "; "))
+    return Statement(
+        "disagreement-own", message("Each term makes heads differ in its own sense."),
+        message("exp(D) from 0.917 to 0.935 (values, which the source calls subspaces), 0.007 to 0.219 (positions), "
+                "0.921 to 0.997 (outputs)"),
+        message("exp(D), D = disagreement term: {values}", values=tables.each([
+            (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
+                            high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))
+            for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
+        message("notes on the paper; its term of positions is a sum over the text, ours is a mean over queries"),
+        message("each regularised model has a higher exp(D) of its own term than the plain model. exp(D) is a mean "
+                "over sentences; the difference is significant when the sentences are resampled"),
+        conclude(checks, by_construction=True), rows, chart if points else None,
+        f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims",
+        message("The terms may be too weak relative to the likelihood."), verified=False)
+
+
+def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
+    """Returns the difference in exp(D), regularised minus plain, and its standard error due to the sentences."""
+    return own["mean"][term] - plain["mean"][term], math.hypot(own["error"][term], plain["error"][term])
+
+
+def _helps(evidence: Evidence) -> Statement:
+    samples: dict[str, Samples] = {name: evidence.samples(name, bleu) for name in MODELS}
+    out = "translation-disagreement-out"
+    sub, pos = "translation-disagreement-sub", "translation-disagreement-pos"
+    checks = [below(message("{name} below {other}", name=TITLES[name], other=TITLES[other]), between,
+                    texts=evidence.text_error(between, (name, per_text.sentences), (other, per_text.sentences)))
+              for name, other in ((PLAIN, out), (sub, out), (pos, out), (pos, sub))
+              for between in [differences(samples[name], samples[other])]]
+    rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
+    points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
+    chart = Chart("dots", points, "BLEU", alt=listed(
+        (message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "disagreement-helps", message("Disagreement of outputs helps translation most, of positions least."),
+        message("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+        message("BLEU: {values}", values=tables.each_over_time([
+            (TITLES[name], values) for name, values in samples.items()], ".2f")),
+        message("two notes on the paper, with the same order"),
+        message("BLEU with outputs is above plain, values and positions, and BLEU with positions is below values (all "
+                "significant)"),
+        conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
+        commands.evaluated(MODELS, f"python -m studies.generated.sentences {' '.join(MODELS)}"),
+        message("Differences of half a BLEU may be within the spread of the seeds."), verified=False)
+
+
+def _slower(evidence: Evidence) -> Statement:
+    measured_rows = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
+    measured = {TITLES[name]: measured_rows[name] for name in MODELS if name in measured_rows}
+    checks: list[Check] = []
+    for name in MODELS[1:]:
+        little = message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
+        slower = message("{name}: slower than plain", name=TITLES[name])
+        if name in measured_rows:
+            blocks = measured_rows[name].get("blocks", [])
+            checks += [median_below(little, [-ratio for ratio in blocks], -LEAST), median_below(slower, blocks)]
+        else:
+            checks += [fact(little, None), fact(slower, None)]
+    rows = [{N_("term"): name, N_("source"): tables.NOTHING,
+             N_("here, steps per second / plain's"): message("{median:.2f} ({low:.2f} to {high:.2f})",
+                median=row["median"],
+                                                           low=row["quartiles"][0], high=row["quartiles"][1])}
+            for name, row in measured.items()]
+    points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
+        (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
+    chart = Chart("dots", points, message("steps per second divided by those of the plain model"),
+                  rule=(1.0, message("equal")),
+                  alt=listed(
+        (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
+    return Statement(
+        "disagreement-slower", message("Training gets a little slower."),
+        message("the numbers of the paper's table of speeds are not available"),
+        message("{values} (steps per second / plain's)", values=tables.each([
+            (name, f"{row['median']:.2f}") for name, row in measured.items()])),
+        message("introduction: as good as the larger Transformer, and trained nearly twice as fast"),
+        message("“a little” means that the median over blocks is at least {share} of plain's steps per second, for "
+                "each of the four models; “slower” means that it is below plain's. Both must be significant (sign "
+                "test). A block alternates steps of the regularised and of the plain training on the same batches. "
+                "The quartiles of single steps do not affect the verdict",
+                share=LEAST),
+        conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
+        commands.measured("training_speed"),
+        message("The terms need the products of all pairs of heads."))

@@ -1,0 +1,211 @@
+"""Claim 7: a gate after attention (Qiu et al. 2025, arXiv 2505.06708)."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.messages import N_, listed, message
+from models.tasks.stories import CONTEXT
+from studies.claims import commands, tables
+from studies.claims.evidence import Evidence
+from studies.claims.sources.synthesizer import compared, perplexity
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import below, below_in_texts, conclude
+
+PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
+ALSO = "stories-selective"  # a model shown for comparison, on which no verdict depends
+TITLES = {PLAIN: message("softmax"), GATED: message("gated"), ALSO: message("selective")}
+MOST = 0.5  # upper limit of the sink relative to softmax's, and of the mean of the gates
+BREAKS = 2.0  # factor on the perplexity above which a model counts as broken
+LONGER = (2 * CONTEXT, 4 * CONTEXT)  # lengths in tokens of the longer texts
+MEASURED = f"python -m studies.corpus.sinks {' '.join(TITLES)}\npython -m studies.claims"
+REPEATED = message("another paper's repository, which repeats the source's numbers")
+WATCHED = message("measured by others on the source's released model of one billion parameters")
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    return Claim("gated", message("Gated attention: each head gates its own output"),
+                 "Qiu et al. 2025, arXiv 2505.06708",
+                 message("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. "
+                         "Here: 2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
+                 [_perplexity(evidence), _sink(evidence), _sparse(evidence), _by_token(evidence), _longer(evidence)])
+
+
+def _perplexity(evidence: Evidence) -> Statement:
+    samples = {name: evidence.samples(name, perplexity) for name in MODELS}
+    over = tables.ratios(samples[GATED], samples[PLAIN])
+    between, texts = compared(evidence, "gated")
+    check = below(message("gated below softmax"), between, texts=texts)
+    points = tables.dots([(TITLES[GATED], None, over)])
+    alt = listed((message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
+                  for steps, values in over.items()), "; ")
+    chart = Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, message("softmax")),
+                  alt=message("gated over softmax: {values}", values=alt))
+    return Statement(
+        "gated-perplexity", message("A gate on each head's output makes a better model."),
+        message("consistently better over thirty variants; the perplexities are not available"),
+        message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
+        message("abstract"), message("perplexity below softmax's (significant); data and steps are "
+                                                    "equal, and there are only 6,144 more parameters"),
+        conclude([check]), tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
+        commands.evaluated(MODELS),
+        message("With so few heads and tokens, closing the gate of a head may gain little."))
+
+
+def _sink(evidence: Evidence) -> Statement:
+    by_name = _studies(evidence)
+    even = _even(CONTEXT)
+    less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
+        evidence, {name: study["by_window"] for name, study in by_name.items()})]
+    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("attention weight on the first token, here"):
+             f"{statistics.fmean(study['by_window']):.1%}" if (study := by_name.get(name)) else tables.NOTHING}
+            for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
+    rows.append({"attention": message("even weights"), "source": tables.NOTHING,
+                 "attention weight on the first token, here": f"{even:.1%}"})
+    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
+               "which": TITLES[name]}
+              for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
+    return Statement(
+        "gated-sink", message("Gates remove most of the sink: the attention that the first token gets without being "
+                              "relevant."),
+        message("46.7% of the weights on the first token without gates, 4.8% with them"),
+        tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
+                       for name, study in by_name.items()),
+                     (message("even weights"), f"{even:.1%}")]), REPEATED,
+        message("the attention to the first token, in excess of even weights, is less than half of softmax's. It is a "
+                "mean over queries, heads and layers, on texts of {n} tokens; the test resamples windows. Selective "
+                "attention does not affect the verdict, because it can forget every token but the first", n=CONTEXT),
+        conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
+        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
+        message("There is little to reduce, because softmax has hardly any sink in so small a model."), verified=False)
+
+
+def _sparse(evidence: Evidence) -> Statement:
+    gates = _studies(evidence).get(GATED, {}).get("gates", {})
+    windows = gates.get("by_window")
+    quiet = [gates["first"] - value for value in windows] if windows else None
+    ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
+            f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
+    rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
+        (message("mean"), "0.185"), (message("nearly closed, below 0.1"), "37%"),
+        (message("of the first token"), message("2.6 times lower")), (message("of the other tokens"), tables.NOTHING)),
+        ours, strict=True)]
+    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
+               "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
+    return Statement(
+        "gated-sparse", message("Most gates are nearly closed, those of the first token most of all."),
+        message("mean gate 0.185; 37% of the gates below 0.1; gates of the first token 2.6 times lower than those of "
+                "other tokens"),
+        message("mean gate {mean}; {closed} of the gates below 0.1; first token {first}, other tokens {others}",
+                mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
+        message("the mean gate is below one half, and the mean gate of the first token is below that of the other "
+                "tokens; the test resamples windows"),
+        conclude([below_in_texts(message("mean below one half"), windows, MOST),
+                  below_in_texts(message("first token below the other tokens"), quiet)]), rows,
+        _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
+        message("With eight heads per layer every head contributes; "
+                "of hundreds of heads most can be pruned."), verified=False)
+
+
+def _by_token(evidence: Evidence) -> Statement:
+    study = _studies(evidence).get(GATED, {})
+    losses, numbers = study.get("losses", {}), study.get("perplexity", {})
+
+    def rises(way: str) -> list[float] | None:
+        """Returns for each window ln BREAKS minus the loss difference in nats; it is below 0 if the model breaks."""
+        return [math.log(BREAKS) - (loss - own) for loss, own in zip(losses[way], losses["own"], strict=True)] \
+            if losses else None
+
+    labels = {"own": message("as the model computes them"), "constant": message("each head's mean for every token"),
+              "open": message("all 1")}
+    rows = [{N_("gates"): label, N_("source"): theirs, N_("here, perplexity"): f"{numbers[way]:.1f}" if numbers else
+             tables.NOTHING} for (way, label), theirs in zip(labels.items(), (
+                 "12", message("112 (one constant for all)"), message("breaks")), strict=True)]
+    points = [{"name": label, "value": numbers[way], "which": message("here")} for way,
+               label in labels.items() if numbers]
+    return Statement(
+        "gated-token", message("Gates depend on the token: replacing them by constants breaks the model."),
+        message("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
+        message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
+                                                           for way, label in labels.items() if numbers])), WATCHED,
+        message("the perplexity at least doubles if each head's gate is fixed at its mean over validation texts, and "
+                "also if all gates are 1 (significant; the test resamples windows of the test texts)"),
+        conclude([below_in_texts(message("at least doubled with mean gates"), rises("constant")),
+                  below_in_texts(message("at least doubled with gates of 1"), rises("open"))]), rows,
+        _dots(points, message("perplexity"), ".4~r"), MEASURED,
+        message("Here each head has its own mean instead of one constant for all heads, and gates with a mean near "
+                "one half deviate less from this mean."), verified=False)
+
+
+def _longer(evidence: Evidence) -> Statement:
+    losses = {name: {n: _losses(evidence, name, n) for n in (CONTEXT, *LONGER)} for name in MODELS}
+
+    def less(n: int) -> list[float]:
+        return [gated - plain for plain, gated in _pairs(evidence, {name: losses[name][n] for name in MODELS})]
+
+    rows = [{N_("attention"): TITLES[name], N_("source, RULER's score (higher is better)"): theirs, **{
+        message("here, perplexity at {n} tokens",
+                n=n): f"{math.exp(statistics.fmean(values)):.1f}" if values else tables.NOTHING
+        for n, values in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
+    points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(values)), 3)}
+              for name in MODELS for n, values in losses[name].items() if values]
+    chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
+        (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "gated-longer", message("Gated attention reads longer texts than it was trained on better."),
+        message("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
+        message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
+            (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
+            for name, by_length in losses.items() if by_length[LONGER[-1]]])), message(
+            "{repeated}; the source trained further to extend the context, and here no model is trained further",
+            repeated=REPEATED),
+        message("on texts of twice and of four times the training length, the loss is below softmax's; the test "
+                "resamples texts"),
+        conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
+        chart if points else None,
+        f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims",
+        message("Here longer texts fail because of positions that did not occur in training, which gates cannot "
+                "correct."),
+        verified=False)
+
+
+def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """Returns model -> measurement of studies/corpus/sinks.py, for the models that have one."""
+    return {name: study for name in TITLES if (study := evidence.study(name, "sink"))}
+
+
+def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
+    """Returns (softmax, gated) values text by text; empty if a model was not measured or has to be trained again."""
+    plain, gated = (values.get(name, ()) for name in MODELS)
+    is_pair = len(plain) == len(gated) and all(evidence.is_compared(name) for name in MODELS)
+    return list(zip(plain, gated, strict=True)) if is_pair else []
+
+
+def _even(n: int) -> float:
+    """Returns the attention weight on the first token if every row of a causal map is uniform.
+
+    The weight is a mean over all queries but the first.
+    """
+    return statistics.fmean(1 / (i + 1) for i in range(1, n))
+
+
+def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
+    """Returns losses (T,) in nats of texts with n tokens; the tokens are the same at every length."""
+    readings = evidence.study(name, "length").get("readings", {})
+    return readings.get("trained", {}).get(str(n), {}).get("texts", {}).get("losses", [])
+
+
+def _dots(points: list[dict[str, Any]], title: str, form: str, rule: tuple[float, str] | None = None) -> Chart | None:
+    if not points:
+        return None
+    alt = listed((message("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
+                  for p in points), "; ")
+    return Chart("dots", points, title, rule=rule, form=form, alt=alt)

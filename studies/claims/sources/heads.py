@@ -1,0 +1,285 @@
+"""Claim 5: a few specialised heads do the heavy lifting (Voita et al. 2019, arXiv 1905.09418)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from models.analysis import pruning_orders
+from models.analysis.head_measures import spearman
+from models.messages import N_, listed, message
+from models.plan import Address
+from studies import per_text
+from studies.bootstrap import error
+from studies.claims import commands, tables
+from studies.claims.evidence import Evidence
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import UNKNOWN, Check, below, by_error, conclude, of_one_training
+
+MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
+NAME = MODELS[0]
+LOST = 0.5  # largest loss of BLEU that counts as little
+PRUNED = "translation-pruned-60"  # the released model of seed 0, with about half of the encoder's heads
+ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
+TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROSS: message("cross-attention")}
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
+    return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
+                 "Voita et al. 2019, arXiv 1905.09418",
+                 message("The source prunes Transformers of 3 × 48 heads that translate, trained on millions of pairs. "
+                         "Here: 3 × 24 heads, 3.9 million parameters, 0.17 million pairs of short sentences; and two "
+                         "language models and a masked one of 32 heads."), MODELS, "translation",
+                 [_few(evidence), _roles(heads), _agree(heads), _order(evidence)])
+
+
+def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns the trainings with learned gates on exactly these blocks, and the control trainings without gates.
+
+    Args:
+        evidence: files to judge by.
+        kinds: attention blocks, for example `encoder`.
+    """
+    gates = evidence.study(NAME, "gates")
+    series, controls = ([run for run in gates.get(place, []) if set(run["kinds"]) == kinds]
+                        for place in ("series", "controls"))
+    return series, controls
+
+
+def _few(evidence: Evidence) -> Statement:
+    whole = evidence.card(NAME).get("metric", {}).get("bleu")
+    runs, controls = runs_of(evidence, {ENCODER})
+    baseline = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
+    # For each seed, the run nearest to half of the heads is used. The best run would favour seeds with more strengths.
+    half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
+    lost: dict[int, dict[int, float]] = {}
+    for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
+        if (key := (run["steps"], run["seed"])) in baseline:
+            lost.setdefault(run["steps"], {})[run["seed"]] = baseline[key] - run["bleu"]
+    rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
+             N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"}
+            for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
+    rows = [{N_("heads of the encoder left"): message("all"), N_("source"): message("10 of 48: −0.15; 4 of 48: −0.25"),
+             N_("seed"): tables.NOTHING, "BLEU": tables.NOTHING if whole is None else f"{whole:.2f}"},
+            *({N_("heads of the encoder left"): message("all heads, trained further without gates"),
+               N_("source"): tables.NOTHING,
+               N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"} for run in controls), *rows]
+    points = [{"name": "BLEU", "x": sum(run["heads_left"].values()), "seed": run["seed"], "value": run["bleu"]}
+              for run in (*controls, *runs)]
+    chart = Chart("lines", points, "BLEU", message("heads of the encoder left"), alt=listed(
+        (message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
+    return Statement(
+        "heads-few", message("Most heads of the encoder can be pruned at little cost, within 600 steps."),
+        message("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
+        message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
+        message("two notes on the paper, which agree"),
+        message("learned gates remove at least half of the encoder's heads while the weights are trained further. "
+                "BLEU is less than {lost} below the same training without gates (significant). For each seed, the "
+                "verdict uses the penalty that keeps the most heads among those that remove at least half of them. "
+                "Both trainings take 600 more steps than the released model, and the control gains about 1 BLEU in "
+                "these steps, so a longer training with gates might lose less", lost=LOST),
+        conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
+                                        LOST, _sentence_error(evidence, controls)))]), rows,
+        chart if points else None,
+        commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
+        message("With fewer heads to begin with, each has more to do."), verified=False)
+
+
+def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
+    """Returns the standard error, due to the sampling of sentences, of a BLEU difference; NaN if not measured.
+
+    The difference is between the released pruned model and the control with the same seed.
+    """
+    control = next((run for run in controls if run["seed"] == 0), {})
+    pruned = evidence.study(PRUNED, "sentences")
+    difference = per_text.difference(per_text.sentences(side) for side in (control, pruned))
+    return error(difference.values, difference.counts) if difference else math.nan
+
+
+def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Returns the runs at the strengths for which every seed has a run, so that the seeds can be compared.
+
+    Args:
+        runs: runs from runs_of.
+    """
+    tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
+    return [run for run in runs if all(run["strength"] in strengths for strengths in tried.values())]
+
+
+def _count(run: Mapping[str, Any]) -> int:
+    return sum(len(row) for rows in run["probabilities"].values() for row in rows)
+
+
+def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
+    """Tests whether pruning a head with a role raises the loss more than pruning a head without (Mann, Whitney 1947).
+
+    Args:
+        study: content of NAME.heads.json.
+
+    Returns:
+        fraction of the pairs (head with a role, head without a role) in which pruning the head with a role raises the
+            loss more; distance of this fraction from one half in standard deviations; numbers of heads with and without
+            a role.
+    """
+    addresses: list[Address] = []
+    values: list[float] = []
+    for kind, kind_values in study["kinds"].items():
+        losses = numpy.array(kind_values["loss"])
+        addresses += [(kind, layer, head) for layer, head in numpy.ndindex(losses.shape)]
+        values += losses.reshape(-1).tolist()
+    order = pruning_orders.by_values(addresses, values)
+    roled = {(role["kind"], role["layer"], role["head"]) for role in study["roles"]}
+    place = numpy.array([address in roled for address in order])
+    ours, others = numpy.flatnonzero(place), numpy.flatnonzero(~place)
+    if not len(ours) or not len(others):
+        return math.nan, 0.0, len(ours), len(others)
+    share = float((ours[:, None] > others).mean())
+    deviation = math.sqrt((len(order) + 1) / (12 * len(ours) * len(others)))
+    return share, (share - 0.5) / deviation, len(ours), len(others)
+
+
+def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
+    ranks = {name: ranks_of_roles(study) for name, study in heads.items()}
+    checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan,
+                               1)
+              for name, (share, sigmas, _, _) in ranks.items()]
+    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in ranks]
+    rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
+             N_("kept longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
+            for name, (share, sigmas, ours, others) in ranks.items()]
+    points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in ranks.items()
+              if not math.isnan(share)]
+    chart = Chart("dots", points, message("pairs in which the head with a role is kept longer"),
+                  rule=(0.5, message("no difference")), form=".0%", alt=listed(
+                      (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "heads-roles", message("Heads that are pruned last have roles more often than heads that are pruned first."),
+        message("the last 17 of 48 heads have all the functions; no test"),
+        message("{values} of the pairs", values=tables.each([
+            (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
+        message("notes on the paper; its functions are positional, syntactic, rare words"),
+        message("heads are pruned in the order of the loss when each is pruned alone. In pairs of a head with a role "
+                "and a head without, the head with a role is kept longer more often than in a random order (rank-sum "
+                "test, one-sided, 95%), in each model"),
+        conclude(checks),
+        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
+        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims",
+        message("Roles are defined by the largest weight alone; a head without a role can still be useful."),
+        verified=False)
+
+
+def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
+    """Returns the values (H,) of each layer of each attention block; None if some were not measured."""
+    blocks = study["kinds"].values()
+    if not all(what in block for block in blocks):
+        return None
+    return [numpy.array(row) for block in blocks for row in block[what]]
+
+
+def within_layers(first: Sequence[ndarray], second: Sequence[ndarray]) -> tuple[float, float]:
+    """Returns the mean over layers of the rank correlation, and its distance from 0.
+
+    The distance is in standard deviations under random orders of the heads.
+
+    A random order of H heads has variance 1 / (H - 1) (Kendall), and layers are independent. A layer with equal values
+    counts as 0.
+
+    Args:
+        first, second: (H,) values for each layer.
+    """
+    correlations = [0.0 if math.isnan(correlation := spearman(a, b)) else correlation
+                    for a, b in zip(first, second, strict=True)]
+    mean = fmean(correlations)
+    return mean, mean * len(first) / math.sqrt(sum(1 / (len(layer) - 1) for layer in first))
+
+
+def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
+    rows, checks, points = [], [], []
+    for name, study in heads.items():
+        sure, relevant, loss = (_layers(study, what) for what in ("confidence", "relevance", "loss"))
+        if sure is None or relevant is None or loss is None:
+            continue
+        agree, sigmas = within_layers(sure, relevant)
+        for what, first, second in ((N_("confidence and relevance in {model}"), sure, relevant),
+                                    (N_("confidence and loss when pruned alone in {model}"), sure, loss),
+                                    (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
+            mean, away = within_layers(first, second)
+            checks.append(by_error(message(what, model=name), mean, mean / away if away else 0.0, 1))
+        rows.append({N_("model"): name, N_("source"): tables.NOTHING,
+                     N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
+                     N_("confidence, loss when pruned alone"): f"{within_layers(sure, loss)[0]:.2f}",
+                     N_("relevance, loss when pruned alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
+        points.append({"name": name, "which": "here", "value": round(agree, 4)})
+    known = {point["name"] for point in points}
+    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in known]
+    chart = Chart("dots", points, message("rank correlation of confidence and relevance"), rule=(0.0, message("none")),
+                  alt=listed((message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "heads-agree", message("Confidence and relevance agree on which heads matter."),
+        message("they agree, except for a few heads; the source gives no number"),
+        message("rank correlation: {values}", values=tables.each([(str(p["name"]),
+                f"{p['value']:.2f}") for p in points])),
+        message("notes on the paper"),
+        message("in each model, these rank correlations are above 0 (significant, one-sided, 95%): confidence with "
+                "relevance, and each of the two with the loss when a head is pruned alone, which measures whether the "
+                "head matters. Correlations are computed over the heads of one layer and averaged over layers, "
+                "because relevance is a head's share of its layer"),
+        conclude(checks),
+        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
+        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims",
+        message("A head that always attends to one token, such as the first, may contribute little."), verified=False)
+
+
+def _order(evidence: Evidence) -> Statement:
+    runs, controls = runs_of(evidence, {ENCODER, DECODER, CROSS})
+    rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else message("no gates"),
+             N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
+             **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
+            for run in (*controls, *runs)]
+    compared = at_strengths_of_all_seeds(runs)
+    checks = [of_one_training(below(message("fewer heads left in {one} than in {other}", one=TITLES[first],
+                                            other=TITLES[second]),
+                                    _differences(compared, first, second))) for first, second in pairwise(TITLES)]
+    points = [{"name": kind, "which": "here", "value": count} for run in runs
+              for kind, count in run["heads_left"].items()]
+    chart = Chart("dots", points, message("remaining heads of each attention block, by strength of the gates"),
+                  alt=listed(
+        (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "heads-order",
+        message("Within 600 steps of learned gates, heads of encoder self-attention are pruned first and heads of "
+                "cross-attention last."),
+        message("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
+        message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
+            [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
+        message("two notes on the paper, which agree"),
+        message("with learned gates on all attention blocks, the encoder keeps fewer heads than the decoder, and the "
+                "decoder fewer than cross-attention. The numbers are means over the strengths with which every seed "
+                "was trained ({strengths}); the differences are significant over three seeds of the gates. The "
+                "translator itself was trained once",
+                strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
+        conclude(checks),
+        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
+        commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
+        message("With three layers, each attention block has fewer heads to spare."), verified=False)
+
+
+def _differences(runs: Sequence[Mapping[str, Any]], first: str, second: str) -> dict[int, dict[int, float]]:
+    """Returns steps -> seed -> remaining heads of block `first` minus those of `second`, a mean over strengths."""
+    counts: dict[int, dict[int, list[float]]] = {}
+    for run in runs:
+        counts.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(
+            run["heads_left"][first] - run["heads_left"][second])
+    return {steps: {seed: fmean(values) for seed, values in by_seed.items()} for steps, by_seed in counts.items()}

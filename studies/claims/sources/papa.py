@@ -1,0 +1,336 @@
+"""Claim 1: constant attention (Hassid et al. 2022, PAPA, arXiv 2211.03495)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from statistics import fmean
+
+import numpy
+from scipy.stats import rankdata
+
+from models.messages import N_, listed, message
+from studies.claims import tables
+from studies.claims.evidence import Evidence
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude, fact, of_one_training
+from studies.papa import results
+from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
+from studies.papa.results import Study, Task
+
+AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean and largest
+LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and no number
+REDRAWS, FEW = 2000, 7  # number of resamples of the drops; up to FEW trainings, all permutations are enumerated
+CHANCE = 0.05  # significance level of the test of the rank correlation
+LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern is computed, as in the source
+ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
+CURVES = message("abstract; figures of the paper, without a table")
+
+LITTLE_TO_LOSE = message("The probe also reads the embeddings, which no head changes; how much attention adds to them "
+                         "depends on the task.")
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    every = all_studies(evidence)
+    # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
+    # the two endpoints are measured, are shown as points of a scatter plot.
+    studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
+    return Claim("papa", message("PAPA: constant attention patterns with newly trained probes"),
+                 "Hassid et al. 2022, arXiv 2211.03495",
+                 message("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
+                         "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As in the "
+                         "source, the model is frozen, heads become constant in a learned order, and newly trained "
+                         "probes read all layers. Drops are shares of the score of the unmodified model. A task is "
+                         "counted if each of the three probes on the unmodified model scores above all three with all "
+                         "heads pruned, and above a constant answer. This rule replaces a limit of 0.1 on the score; "
+                         "both were set after the first scores were known."),
+                 tuple(study.name for study in studies if evidence.card(study.name)), "masked",
+                 [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
+
+
+def all_studies(evidence: Evidence) -> list[Study]:
+    """Returns all studies of the released weights, the smallest model first.
+
+    Args:
+        evidence: files to judge by.
+    """
+    studies = [results.of(study) for name in evidence.studied(results.KIND)
+               if (study := evidence.study(name, results.KIND))]
+    return sorted(studies, key=lambda study: study.parameters)
+
+
+def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
+    """Tests whether the mean over probes is below the limit.
+
+    The seeds are those of the probes, because the model was trained once.
+    """
+    return of_one_training(below(what, {1: dict(enumerate(values))} if values else {}, limit))
+
+
+def _missing(what: str) -> list[Check]:
+    return [Check(what, fact(what, None).outcome)]
+
+
+def _commands(studies: Sequence[Study]) -> str:
+    commands = [study.command for study in studies] or ["python -m studies.papa masked-softmax"]
+    return "\n".join([*commands, "python -m studies.claims"])
+
+
+def _percent(values: Sequence[float]) -> str:
+    """Returns the mean in percent with the standard deviation."""
+    if not values:
+        return tables.NOTHING
+    chance = f" ± {100 * results.deviation(tuple(values)):.1f}" if len(values) > 1 else ""
+    return f"{100 * fmean(values):.1f}{chance}%"
+
+
+def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
+          mean: Callable[[Study, int], str] | None = None) -> list[dict[str, str]]:
+    """Returns one table row per model and task, with a column per fraction of computed (not constant) heads."""
+    rows = []
+    for study in studies:
+        for task in study.tasks.values():
+            rows.append({N_("model"): study.title, N_("task"): message(task.title)} |
+                        {message("live {share}", share=share): cell(study, task, count)
+                         for share, count in zip(LIVE, study.counts, strict=True)})
+        if mean is not None:
+            rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
+                        {message("live {share}", share=share): mean(study, count)
+                         for share, count in zip(LIVE, study.counts, strict=True)})
+    return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
+
+
+def _scores(study: Study, task: Task, count: int) -> str:
+    scores = task.at(LEARNED, count, study.heads)
+    if not scores:
+        return tables.NOTHING
+    drop = task.drop(LEARNED, count, study.heads)
+    lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
+    return f"{fmean(scores):.3f} ± {results.deviation(scores):.3f}{lost}"
+
+
+def _change(share: float) -> str:
+    """Returns a signed percentage; `±` if it rounds to 0."""
+    percentage = f"{100 * abs(share):.1f}%"
+    return f"±{percentage}" if percentage == "0.0%" else f"{'−' if share < 0 else '+'}{percentage}"
+
+
+def _drop_chart(studies: Sequence[Study]) -> Chart | None:
+    points = [{"name": study.title, "x": count / study.heads, "value": round(value, 4), "seed": seed}
+              for study in studies for count in study.counts
+              for seed, value in enumerate(study.mean_drop_by_seed(LEARNED, count))]
+    if not points:
+        return None
+    alt = listed((message("{name}: {value}", name=study.title,
+                          value=_percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies), "; ")
+    return Chart("lines", points, message("relative drop, mean of the tasks"),
+                 message("share of heads that are constant"),
+                 (AVERAGE, message("source, all heads constant")), alt, ".0%")
+
+
+def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
+    """Returns the models that need attention: with all heads pruned, the drop is clearly above the limit."""
+    return [study for study in studies
+            if _by_seed("", study.mean_drop_by_seed(REMOVED, study.heads), limit).outcome == NO]
+
+
+def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Check]:
+    """Returns the checks; if there are none, returns one check that names the reason.
+
+    The reason is that studies are missing, or that no task needs heads.
+    """
+    if checks:
+        return checks
+    return [Check(message("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
+        _missing(message("any model"))
+
+
+def _average(studies: Sequence[Study]) -> Statement:
+    what = N_("{model} loses at most 8% on average")
+    checks = _where_heads_count(studies, [
+        _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
+        for study in _needing(studies, AVERAGE)])
+    return Statement(
+        "papa-average", message("With all heads constant, frozen encoders lose no more than 8% on average."),
+        message("8% on average over six tasks and six models"),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
+        ABSTRACT,
+        message("the relative drop, averaged over the tasks, is below 8% (significant over three probes), for each "
+                "model that clearly loses more than 8% with all heads pruned. Other models could not fail this rule, "
+                "so they are not counted"),
+        conclude(checks),
+        _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
+        _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
+
+
+def _most(studies: Sequence[Study]) -> Statement:
+    checks = _where_heads_count(studies, [
+        _by_seed(message("{model}, “{task}”, loses at most 20%", model=study.title, task=message(task.title)),
+                 task.drops(LEARNED, study.heads, study.heads), MOST)
+        for study in studies for task in study.tasks.values()
+        if _by_seed("", task.drops(REMOVED, study.heads, study.heads), MOST).outcome == NO])
+    points = [{"name": message("{model}, “{task}”", model=study.title, task=message(task.title)),
+               "value": round(value, 4), "which": study.title}
+              for study in studies for task in study.tasks.values()
+              for value in task.drops(LEARNED, study.heads, study.heads)]
+    chart = Chart("dots", points, message("relative drop with all heads constant"),
+                  rule=(MOST, message("maximum in the paper")),
+                  alt=listed((message("{name} {value:.1%}", name=point["name"], value=point["value"])
+                              for point in points), "; "), form=".0%") if points else None
+    rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
+             N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
+            for study in studies for task in study.tasks.values()]
+    return Statement(
+        "papa-most", message("No task loses more than 20% with all heads constant."), message("never more than 20%"),
+        tables.each([
+            (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
+            for study in studies for task, drops in [max(
+                ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
+                key=lambda pair: fmean(pair[1] or [-1.0]))]]), SUMMARY,
+        message("with all heads constant, the relative drop is below 20% (significant over three probes), for each "
+                "task and model that clearly loses more than 20% with all heads pruned. Other tasks and models could "
+                "not fail this rule, so they are not counted"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        message("With 600 training texts some tasks have low scores, so that a small change is a large share of the "
+                "score."),
+        verified=False)
+
+
+def _half(studies: Sequence[Study]) -> Statement:
+    checks = _where_heads_count(studies, [
+        _by_seed(message("{model} loses at most 2% with half of its heads constant", model=study.title),
+                 study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE) for study in _needing(studies, LITTLE)])
+    rows = [{N_("model"): study.title, N_("source"): message("little or nothing"),
+             N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
+             N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
+             N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
+             N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
+    return Statement(
+        "papa-half", message("With half of the heads constant, little or no score is lost."),
+        message("no number; “little or no performance drop is observed”"),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
+        CURVES,
+        message("with half of the heads constant, the relative drop, averaged over the tasks, is below 2% "
+                "(significant over three probes), for each model that clearly loses more than 2% with all heads "
+                "pruned. Half of the heads pruned is a control and does not affect the verdict"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
+               for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
+        _commands(studies), LITTLE_TO_LOSE)
+
+
+def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
+    """Returns a chart of mean drops with one point per probe; `rows` are (model, intervention, drops)."""
+    points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
+              for value in values]
+    alt = listed((message("{name}, {which}: {value}", name=model, which=which, value=_percent(values))
+                  for model, which, values in rows), "; ")
+    return Chart("dots", points, message("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
+                 form=".0%") if points else None
+
+
+def _paired(study: Study) -> list[float]:
+    """Returns for each probe and random order the drop with the random order minus the drop with the learned order.
+
+    The drops are means over tasks, with 1/8 of the heads computed.
+    """
+    count = study.counts[FRACTIONS.index(0.125)]
+    rows = [[random - learned for learned, random in zip(
+        task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
+        for task in study.tasks.values()]
+    known = [row for row in rows if row]
+    return [fmean(drops) for drops in zip(*known, strict=False)]
+
+
+def _order(every: Sequence[Study]) -> Statement:
+    studies = [study for study in every if study.has(RANDOM)]
+    checks = [_by_seed(message("{model} loses less in the learned order", model=study.title),
+                       [-difference for difference in _paired(study)], 0.0)
+              for study in studies] or _missing(message("any model"))
+    rows = []
+    for study in studies:
+        count = study.counts[FRACTIONS.index(0.125)]
+        rows.append({N_("model"): study.title, N_("source"): tables.NOTHING,
+                     N_("learned order"): _percent(study.mean_drop_by_seed(LEARNED, count)),
+                     N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
+                     N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
+    return Statement(
+        "papa-order", message("The learned order is better than a random one where few heads stay live."),
+        message("the source gives no number: it sorts heads by lambda and shows no random order"),
+        tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
+            LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
+            for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
+        message("figures of the paper, without a table"),
+        message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller when "
+                "the heads are chosen in the learned order than in a random order, for each measured model "
+                "(significant over three probes and three random orders)"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
+               for study in studies
+               for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
+                                  (REMOVED, message("pruned, learned order")))], 0.0, ""),
+        _commands(studies),
+        message("If constant heads lose almost nothing, the order makes no difference."))
+
+
+def _better(studies: Sequence[Study]) -> Statement:
+    ranking = results.ranked(studies)
+    what = message("the rank correlation of score and drop is positive")
+    if ranking.trainings < results.MODELS or math.isnan(ranking.rank):
+        check = fact(what, None)
+    else:  # the sign of the correlation is clear at a p-value below CHANCE on either side
+        p = _chance_of_order(ranking)
+        check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=ranking.rank, limit=0.0,
+                      p_true=p, p_false=1 - p)
+    rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
+             N_("mean score without changes"): f"{quality:.3f}",
+             N_("relative drop with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
+            for study, quality, drop in ranking.points]
+    if check.outcome != UNKNOWN:
+        rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
+                     "parameters": tables.NOTHING, "mean score without changes": f"{ranking.rank:.2f}",
+                     "relative drop with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
+    chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
+                              for study, quality, drop in ranking.points], message("relative drop with all heads "
+                                                                                   "constant"),
+                  message("mean score without changes"), alt=listed((
+                      message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
+                      for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
+    return Statement(
+        "papa-better", message("Better models lose more."),
+        message("“better-performing models lose more from applying our method than weaker models”"),
+        tables.NOTHING if check.outcome == UNKNOWN else message(
+            "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
+            chance=ranking.chance), CURVES,
+        message("the rank correlation (Spearman) of the mean score without changes and the mean drop is positive, "
+                "over the last checkpoints of at least three trainings. The share of random orders with a correlation "
+                "at least as large is below 5%; this share is a mean over repetitions in which the drops are drawn "
+                "again with the random error of their probes. Earlier checkpoints are shown in the table and do not "
+                "affect the verdict; the p of the table is computed from the mean drops. This rule was set after the "
+                "numbers were known"),
+        conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        message("These models differ in more than their scores."))
+
+
+def _chance_of_order(ranked: results.Ranked) -> float:
+    """Returns the one-sided p-value of the rank correlation.
+
+    It is a mean over REDRAWS resamples of the drops, to which normal noise with the standard error over the model's
+    probes is added.
+    """
+    last = list({study.training: (quality, drop, study.mean_drop_by_seed(LEARNED, study.heads))
+                 for study, quality, drop in ranked.points}.values())
+    scores = numpy.array([quality for quality, _, _ in last])
+    errors = [results.deviation(tuple(probes)) / math.sqrt(max(1, len(probes))) for *_, probes in last]
+    random = numpy.random.default_rng(0)
+    redrawn = numpy.array([drop for _, drop, _ in last]) + random.standard_normal((REDRAWS, len(last))) * errors
+    orders = rankdata([*permutations(range(len(last)))], axis=1) if len(last) <= FEW else rankdata(
+        random.random((REDRAWS, len(last))), axis=1)
+    reached = rankdata(redrawn, axis=1) @ rankdata(scores)
+    return float((orders @ rankdata(scores) >= reached[:, None] - 1e-9).mean())

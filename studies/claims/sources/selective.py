@@ -1,0 +1,300 @@
+"""Claim 3: Selective attention (Leviathan, Kalman and Matias 2024, arXiv 2410.02703)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.messages import N_, listed, message
+from studies import per_text
+from studies.claims import commands, tables
+from studies.claims.evidence import Evidence
+from studies.claims.sources import memory, retrieval
+from studies.claims.sources.over_seeds import below_over_seeds, is_repeated
+from studies.claims.sources.synthesizer import compared, perplexity
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import (
+    TOLERANCE,
+    Check,
+    Samples,
+    below,
+    below_in_texts,
+    conclude,
+    differences,
+    no_worse,
+)
+from studies.seeds import ZERO_SHOT
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    samples = {name: evidence.samples(f"stories-{name}", perplexity)
+               for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
+    return Claim("selective", message("Selective attention: tokens may vote to forget others"),
+                 "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
+                 message("The source trained models of about 100 million parameters on C4 with a context of 512 and "
+                         "more. Here: 2.6 million and a context of 256, for memory 512 too. The source names variable "
+                         "assignment without its settings; ours are our own."),
+                 (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
+                 "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
+                             *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
+                             _choices(evidence), _pieces(evidence)])
+
+
+TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
+          "selective-memory": N_("selective, memory loss"), "softmax-512": N_("softmax, 512 tokens"),
+          "selective-512": N_("selective, 512 tokens")}
+
+
+def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
+          also: tuple[str, str] | None = None, beside: str = "", **words: Any) -> Statement:
+    """Returns a statement that compares selective attention with softmax.
+
+    Args:
+        samples: attention type -> samples of the perplexity.
+        name: name of the selective model, plain or with the memory loss.
+        checks: the checks that decide the verdict.
+        theirs: the source's number in words.
+        against: the softmax model, plain or wide.
+        also: another pair for the table; the second model is expected to have the lower perplexity.
+        beside: a third model on which the checks depend.
+        words: other fields of the Statement.
+    """
+    over = tables.ratios(samples[name], samples[against])
+    title, other = message(TITLES[name]), message(TITLES[against])
+    pairs = [(against, name, theirs), *([(*also, message("below 1"))] if also else [])]
+    compared = dict.fromkeys(key for first, second, _ in pairs for key in (first, second))
+    table = tables.table([(message(TITLES[key]), "", samples[key]) for key in compared], ".2f")
+    table += tables.table([(message("{title} / {other}", title=message(TITLES[second]), other=message(TITLES[first])),
+                                    source,
+                            tables.ratios(samples[second], samples[first])) for first, second, source in pairs])
+    columns = list(dict.fromkeys(column for row in table for column in row))
+    if len(columns) > len(("attention", "source", "here")):  # the table has a column for each number of steps
+        columns = [column for column in columns if column != "here"]
+    table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
+    points = tables.dots([(title, None, over)])
+    chart = Chart("dots", points, message("perplexity divided by that of {other}", other=other), rule=(1.0, other),
+                  alt=message("{title} over {other}: {values}", title=title, other=other, values=listed(
+                      (message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
+                       for steps, values in over.items()), "; ")))
+    return Statement(ours=message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
+                     verdict=conclude(checks), table=table, chart=chart if points else None,
+                     command=commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key]),
+                     **words)
+
+
+def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    between, texts = compared(evidence, "selective")
+    check = below(message("selective below softmax"), between, texts=texts)
+    return _pair(samples, "selective", [check], message("below 1"), also=("softmax-512", "selective-512"),
+                 key="selective-perplexity",
+                 text=message("Selective attention has a lower perplexity than softmax at the same size."),
+                 source=message("equal to a standard transformer with about twice the heads and parameters of "
+                                "attention; no perplexities"),
+                 basis=message("abstract"),
+                 rule=message("perplexity below softmax's (significant); parameters, data and steps are equal. Models "
+                              "that were trained and evaluated at 512 tokens do not affect the verdict"),
+                 reason=message("The training may be too short for the mask to be useful."))
+
+
+def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    helps, texts_of_help = compared(evidence, "softmax-wide")
+    between, texts = compared(evidence, "selective", "softmax-wide")
+    checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
+              no_worse(message("perplexity of selective attention not above that of softmax with twice the heads"),
+                       between, texts=texts)]
+    return _pair(samples, "selective", checks, message("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
+                 "softmax", key="selective-wide",
+                 text=message("Selective attention has as low a perplexity as softmax with twice the heads."),
+                 source=message("equal to a standard transformer with about twice the heads and parameters of "
+                                "attention"),
+                 basis=message("abstract"),
+                 rule=message("the perplexity is at most {margin:.0%} above that of softmax with twice as many heads "
+                              "of the same width (significant); data and steps are equal. Softmax itself must also be "
+                              "better with twice the heads: otherwise an equal perplexity would show nothing",
+                              margin=TOLERANCE),
+                 reason=message("In so small a model, more heads may help more than selection."))
+
+
+def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    between, texts = compared(evidence, "selective-memory")
+    check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
+    return _pair(samples, "selective-memory", [check], message("1 or less"), key="selective-loss",
+                 text=message("Trained to forget more (memory loss), selective attention is still no worse than "
+                              "softmax."),
+                 source=message("no number for this; the abstract gives the memory saved at equal perplexity"),
+                 basis=message("abstract"),
+                 rule=message("perplexity above softmax's by less than 1% (significant)"),
+                 reason=message("The memory loss rewards forgetting from the first step, before the model has learned "
+                                "which tokens it needs."))
+
+
+BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
+         "dense", "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax",
+         "random-softmax")
+STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data sets of choices
+
+
+def _blimp(evidence: Evidence) -> Statement:
+    """Judges the accuracy on BLiMP.
+
+    Paradigms are resampled, not pairs, because a model's answers within a paradigm are not independent.
+    """
+    by_name = {name: study for name in BLIMP if (study := evidence.study(f"stories-{name}", "blimp"))}
+    shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in study["rights"].items()}
+              for name, study in by_name.items()}
+    behind = None
+    if all(evidence.is_compared(f"stories-{name}") for name in ("selective", "softmax")) and "selective" in shares \
+            and shares["selective"].keys() == shares.get("softmax", {}).keys():
+        behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
+    check, ours = _over_seeds(evidence, message("selective above softmax"), per_text.paradigms, behind)
+    waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
+    rows = [{N_("attention"): message("{name}, whose training must be repeated",
+                                      name=name) if name in waiting else name,
+             N_("source"): tables.NOTHING,
+             N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.96 * study['accuracy_error']:.1%}",
+             N_("pairs"): f"{study['pairs']:,}"} for name, study in by_name.items()]
+    points = [{"name": name, "value": round(value, 4), "which": which} for name, study in by_name.items()
+              for which, value in ((message("here"), study["accuracy"]), *(
+                  (message("95% interval"), study["accuracy"] + sign * 1.96 * study["accuracy_error"]) for sign in (-1,
+                           1)))]
+    chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
+        (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
+         for name, study in by_name.items()), "; "))
+    return Statement(
+        "selective-blimp", message("Selective attention is also better on tests for which it was not trained."),
+        message("better on HellaSwag; the paper gives no accuracies"),
+        message("pairs right: {values}", values=ours or tables.each([
+            (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
+            for name in ("selective", "softmax") if name in by_name])),
+        message("a summary of the paper; BLiMP replaces HellaSwag, which needs more knowledge than so small a model "
+                "has"),
+        message("without training for this test, selective attention gives the grammatical sentence of a pair the "
+                "higher probability more often than softmax (significant). Both models read the same pairs, and the "
+                "test resamples the 67 paradigms of BLiMP and includes the spread over seeds. Guessing gets one half "
+                "right; ± in the table is the 95% interval by the choice of pairs, of the released models. The other "
+                "models do not affect the verdict"),
+        conclude([check]),
+        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
+                  "pairs": tables.NOTHING}],
+        chart if points else None,
+        commands.full_seeds("python -m studies.zero_shot.blimp "
+                            + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT),
+        message("In single sentences of a dozen words there is little to forget."), verified=False)
+
+
+def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
+                behind: Sequence[float] | None) -> tuple[Check, str]:
+    """Returns the check that selective attention is right more often than softmax, and our numbers in words.
+
+    With fewer than FEWEST trainings of both models, the released models are compared and our numbers are empty.
+
+    Args:
+        evidence: files to judge by.
+        what: the part in words.
+        read: reader of the fractions of right answers.
+        behind: softmax minus selective, one value per text of the released models; None if not measured.
+    """
+    softmax, selective = (evidence.samples(name, lambda metric: float(read(metric).values.mean()))
+                          for name in ZERO_SHOT)
+    between = differences(softmax, selective)
+    ours = tables.each_over_time([("selective", selective), ("softmax", softmax)], ".1%")
+    check = below_over_seeds(evidence, what, between, behind, *((name, read) for name in ZERO_SHOT))
+    return check, ours if is_repeated(between) else ""
+
+
+def _choices(evidence: Evidence) -> Statement:
+    """Judges the choice of the next sentence. Items are resampled, the same items for both models."""
+    results = {name: sets for name in BLIMP if (sets := evidence.study(f"stories-{name}", "choices").get("sets"))}
+    stories = {name: sets[STORIES] for name, sets in results.items() if STORIES in sets}
+    behind = None
+    if all(evidence.is_compared(f"stories-{name}") and name in stories for name in ("selective", "softmax")):
+        softmax, selective = (stories[name]["rights"] for name in ("softmax", "selective"))
+        if len(softmax) == len(selective):
+            behind = [int(a) - int(b) for a, b in zip(softmax, selective, strict=True)]
+    check, ours = _over_seeds(evidence, message("selective above softmax in the next sentences"),
+                              per_text.chosen(STORIES), behind)
+    rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
+             N_("here, next sentence of a story"): _share(sets.get(STORIES)),
+             N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
+    points = [{"name": name, "value": round(value, 4), "which": which} for name, measured in stories.items()
+              for which, value in ((message("here"), measured["accuracy"]), *(
+                  (message("95% interval"), measured["accuracy"] + sign * 1.96 * measured["accuracy_error"])
+                  for sign in (-1, 1)))]
+    chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
+                  alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
+                              for name, measured in stories.items()), "; "))
+    return Statement(
+        "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
+                                     "of a story more often than softmax."),
+        message("better on HellaSwag; the paper gives no accuracies"),
+        message("next sentences right: {values}", values=ours or tables.each([
+            (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
+        message("a summary of the paper; next sentences of stories replace HellaSwag, on which so small a model is "
+                "hardly better than guessing"),
+        message("of four sentences the model chooses the one whose tokens have the highest mean log-probability. "
+                "Selective attention is right more often than softmax (significant); both answer the same 665 items, "
+                "which the test resamples, and the test includes the spread over seeds. Guessing gets one in four "
+                "right; ± in the table is the 95% interval by the choice of items, of the released models. HellaSwag "
+                "and the other models do not affect the verdict"),
+        conclude([check]),
+        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
+        chart if points else None,
+        commands.full_seeds("python -m studies.zero_shot.choices "
+                            + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT),
+        message("The context of a choice is four sentences, which leaves little to forget."), verified=False)
+
+
+def _share(measured: Mapping[str, Any] | None) -> str:
+    return f"{measured['accuracy']:.1%} ± {1.96 * measured['accuracy_error']:.1%}" if measured else tables.NOTHING
+
+
+def _pieces(evidence: Evidence) -> Statement:
+    study = evidence.study("stories-selective", "pieces")
+    less = [[word - name for name, word in zip(layer["names"], layer["words"], strict=True)]
+            for layer in study.get("layers", [])]  # the difference is below 0 if S is larger against a first piece
+    best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
+    rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
+             N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
+             N_("votes against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
+             N_("votes against a word"): f"{statistics.fmean(layer['words']):.2f}"}
+            for number, layer in enumerate(study.get("layers", []), 1)]
+    points = [{"name": message("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
+               "which": which} for number, layer in enumerate(study.get("layers", []), 1)
+              for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
+                                  ("words", message("words")))]
+    chart = Chart("dots", points, message("votes of a token against the token before it"), alt=listed((
+        message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+        "; "))
+    return Statement(
+        "selective-pieces", message("In some layer, the later pieces of a name vote to forget its first piece."),
+        message("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
+        message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
+            (title, f"{statistics.fmean(study['layers'][best][kind]):.2f}") for kind, title in (
+                ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
+                 message("words")))]
+            if less else [])),
+        message("an example in a summary of the paper; here a count over held-out texts"),
+        message("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
+                "first piece than a word votes against the word before it (significant). The test resamples windows "
+                "and uses the best of all layers. The votes must also exceed those of the second piece of a split "
+                "word that is not capitalised, since otherwise the effect would be one of all split words. F is the "
+                "sum of these votes. A capitalised word need not be a name"),
+        conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
+                                         layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
+                  below_in_texts(message("more votes against a name's first piece than against another word's there"),
+                                 [other - name for name, other in zip(study["layers"][best]["names"],
+                                                                      study["layers"][best]["others"], strict=True)]
+                                 if less else None)]),
+        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
+        chart if points else None, "python -m studies.corpus.word_pieces stories-selective",
+        message("A tokenizer of 4,096 pieces splits more names than one of 32,000, and each piece alone carries less "
+                "information."),
+        verified=False)
+
+

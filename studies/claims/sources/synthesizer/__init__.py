@@ -1,0 +1,326 @@
+"""Claim 2: Synthesizer (Tay et al. 2020, arXiv 2005.00743)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from statistics import fmean
+
+from models.messages import N_, listed, message
+from studies import per_text
+from studies.claims import commands, tables
+from studies.claims.evidence import Evidence, Metric
+from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
+from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.verdict import (
+    Samples,
+    below,
+    conclude,
+    deciding,
+    differences,
+    fact,
+    median_below,
+    no_worse,
+    within,
+)
+
+LM1B = {  # perplexity on LM1B, the source's language modelling
+    "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,
+    "random-dense": 42.35, "dense-softmax": 37.27, "random-softmax": 40.05, "fixed-random": 50.52}
+BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 27.43, "factorized-dense": 27.32,
+        "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
+MIXED = ("dense-softmax", "random-softmax")
+LEARNED = ("random", "factorized-random", "dense", "factorized-dense", "random-dense", *MIXED)
+TITLES = {"softmax": message("softmax"), "random": message("random"), "factorized-random": message("factorised random"),
+          "dense": message("dense"), "factorized-dense": message("factorised dense"),
+          "random-dense": message("random + dense"),
+          "dense-softmax": message("dense + softmax"), "random-softmax": message("random + softmax"),
+          "fixed-random": message("fixed random")}
+THEIRS = N_("source, LM1B")
+TABLES = message("tables, in a copy of the paper")
+
+# largest ratio of perplexities that counts as close; in the source the learned types have at most 1.11, fixed random
+# 1.32
+CLOSE = 1.15
+ALIKE = 1.05  # largest ratio of two perplexities that count as alike; in the source random and dense differ by 0.7%
+# settings of the timing of random attention in measure.py: timed parts, compared models, texts per batch, tokens
+TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
+TEXTS, TOKENS = (1, 8), (128, 256)
+HALF = 0.5  # fraction of the loss difference (nats) between no attention and softmax
+
+
+def perplexity(metric: Metric) -> float:
+    """Returns the perplexity of a metric.
+
+    Args:
+        metric: metric of a stories model.
+    """
+    return metric["perplexity"]
+
+
+def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
+    samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
+    over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
+    return Claim("synthesizer", message("Synthesizer: attention whose scores need no query and no key"),
+                 "Tay et al. 2020, arXiv 2005.00743",
+                 message("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
+                         "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
+                         "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse. For BLEU "
+                         "and task scores, higher is better. The numbers of parameters differ: in the source random "
+                         "has fewer than softmax; here its tables are large relative to so small a model. The rows of "
+                         "perplexity and BLEU give the ratio to softmax's parameters."),
+                 tuple(_stories(*TITLES)), "stories",
+                 [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
+                  _alike(evidence, over), _mixtures(evidence, over),
+                  translated.best(evidence, TITLES, BLEU, over), _speed(evidence),
+                  translated.statement(evidence, TITLES, BLEU), summaries.statement(evidence, TITLES),
+                  dialogues.statement(evidence, TITLES),
+                  *transfer.statements(evidence, TITLES)])
+
+
+def _ratio(name: str) -> float:
+    return LM1B[name] / LM1B["softmax"]
+
+
+def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
+    """Returns the loss differences (nats) of two stories models, and their standard error due to sampling of texts.
+
+    Args:
+        evidence: files to judge by.
+        name, baseline: attention types; the baseline is subtracted.
+    """
+    first, second = f"stories-{name}", f"stories-{baseline}"
+    between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
+    return between, evidence.text_error(between, (first, per_text.losses), (second, per_text.losses))
+
+
+def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
+    rows = tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
+                        theirs=THEIRS)
+    rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(*names)],
+                                  evidence.card("stories-softmax"))
+    return _with_corpora(evidence, rows, names)
+
+
+def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
+    """Returns the rows with two more columns: the ratios in books only and in stories only, of the deciding trainings.
+
+    The metric has three times as many books as stories.
+    """
+    titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
+    for corpus, title in titles.items():
+        def read(metric: Metric, corpus: str = corpus) -> float:
+            return metric[f"perplexity_{corpus}"]
+
+        plain = evidence.samples("stories-softmax", read)
+        over = [tables.ratios(evidence.samples(f"stories-{name}", read), plain) for name in names]
+        steps = max((deciding(ratios) for ratios in over), default=0)
+        for row, ratios in zip(rows, over, strict=True):
+            row |= {message(title, steps=steps): tables.cell(ratios.get(steps, {}), ".3f")} if steps else {}
+    return rows
+
+
+def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart | None:
+    if not any(over[name] for name in names):
+        return None
+    points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
+    best = tables.best_budget([over[name] for name in names])
+    alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
+                          ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
+    return Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+
+
+def _stories(*names: str) -> list[str]:
+    return [f"stories-{name}" for name in names]
+
+
+def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [below(message("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
+                    math.log(CLOSE), texts)
+              for name in LEARNED for between, texts in [compared(evidence, name)]]
+    return Statement(
+        "synthesizer-close", message("Every Synthesizer that learns its scores comes close to softmax attention."),
+        message("perplexity 0.98 to 1.11 of softmax's on LM1B"),
+        message("{values} (perplexity / softmax's)", values=tables.range_over_time(
+            [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
+        message("“close” means a perplexity less than {close:.0%} above softmax's, for each of the seven types "
+                "(significant)",
+                close=CLOSE - 1),
+        conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
+        commands.evaluated(_stories("softmax", *LEARNED)),
+        message("The longer the training, the more the comparison of queries and keys finds that no table and no "
+                "single token can represent."),
+                message("the distance from softmax is larger after more steps, in the table"),
+                False)
+
+
+def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
+    others = ("softmax", *LEARNED)
+    checks = [below(message("fixed random above {kind}", kind=TITLES[name]), between, texts=texts)
+              for name in others for between, texts in [compared(evidence, name, "fixed-random")]]
+    names = ("fixed-random", *LEARNED)
+    level = evidence.measured_of("stories-fixed-random", "fixed_scale")
+    control = {level["steps"]: {int(seed): value for seed, value in level["perplexity"].items()}} if level else {}
+    ratios = tables.ratios(control, samples["softmax"])
+    rows = tables.table([(TITLES[names[0]], f"{_ratio(names[0]):.3f}", over[names[0]]),
+                         (message("fixed random, nearly even"), "", ratios),
+                         *((TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in LEARNED)], theirs=THEIRS)
+    rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(names[0], *names)],
+                                  evidence.card("stories-softmax"))
+    return Statement(
+        "synthesizer-fixed", message("Fixed random scores, never trained, are clearly worse than all others."),
+        message("50.52 against 37.27 to 42.40 on LM1B"),
+        message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
+        message("fixed random has a higher perplexity in each of eight comparisons (significant). Its scores have "
+                "standard deviation 1; the paper does not say which it took, and its published code initialises "
+                "tables nearly even. Standard deviation 0.02, with which learned tables start here and every head is "
+                "nearly the mean over the text, is a control and does not affect the verdict"),
+        conclude(checks), rows, _ratio_chart(over, names),
+        commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
+        message("In a short training, learned tables hardly change, so they differ little from fixed tables."),
+        verified=False)
+
+
+def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    floors = evidence.measured_of("stories-softmax", "no_attention") or {}
+    # the lower bound `gates_0` is computed from the released model, so it is valid for that model's number of steps
+    shipped = max(samples["softmax"], default=0)
+    ours = {name: samples[name].get(shipped, {}).get(0) for name in ("softmax", "fixed-random")}
+    trained, untrained = floors.get("trained_without"), floors.get("gates_0")
+    rows = [(message("softmax"), ours["softmax"]), (message("fixed random"), ours["fixed-random"]),
+            (message("last token alone"), trained), (message("all gates at 0"), untrained)]
+    shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
+        (message("the last token alone"), trained), (message("all gates at 0"), untrained))}
+    missing = {
+        steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
+            samples["softmax"][steps].get(seed), value, trained)) is not None}
+        for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
+    # The fraction is 1 minus a ratio of two loss differences; the difficulty of the texts affects both in the same way.
+    steps = deciding(missing)
+    way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
+    names = ("stories-fixed-random", "stories-softmax")
+    texts = evidence.text_error(missing, *((name, per_text.losses) for name in names))
+    check = below(message("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
+    known = [(name, value) for name, value in rows if value is not None]
+    table = [{N_("attention"): name, N_("source"): tables.NOTHING,
+              N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
+    table += [{"attention": message("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
+               "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
+    if steps:
+        closed = {seed: HALF - value for seed, value in missing[steps].items()}
+        table.append({"attention": message("the first of these after {steps:,} steps, which decides the verdict",
+                                           steps=steps),
+                      "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
+    chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
+                  message("perplexity"),
+                  alt=listed((message("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
+        if trained else None
+    return Statement(
+        "synthesizer-floor", message("Yet fixed random scores are far better than no attention at all."),
+        message("no number: the source has no model without attention"),
+        message("{share} of the way from the last token alone to softmax", share=tables.spread(
+            [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
+        message("our own question"),
+        message("fixed random closes more than half of the gap, in nats, between a baseline without attention and "
+                "softmax (significant). The baseline predicts from the last token alone, by pairs of tokens counted "
+                "in the whole training text; a model trained without attention could hardly do better. Setting all "
+                "gates of stories-softmax to 0, without further training, is an easier baseline and does not affect "
+                "the verdict"),
+        conclude([check]), table, chart, commands.measured("no_attention"),
+        message("Most of what so small a model learns can be predicted from the last token alone. An untrained table "
+                "mixes earlier words regardless of the text, which adds little; trained attention adds much."))
+
+
+def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
+    """Returns the fraction of the gap between `floor` and softmax that fixed random attention closes.
+
+    Returns None if a value is missing.
+
+    The gap is a loss difference in nats.
+    """
+    if softmax is None or fixed is None or floor is None or floor <= softmax:
+        return None
+    return math.log(floor / fixed) / math.log(floor / softmax)
+
+
+def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    names = ("random", "dense")
+    between, texts = compared(evidence, *names)
+    check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
+    return Statement(
+        "synthesizer-alike", message("Random, whose pattern does not depend on the text, is about as good as dense, "
+                                     "whose pattern does."),
+        message("40.60 and 40.88 on LM1B"),
+        message("{values} (perplexity / softmax's)", values=tables.each_over_time([
+            (TITLES[name], over[name]) for name in names])), TABLES,
+        message("the difference of their perplexities is significantly below {alike:.0%}", alike=ALIKE - 1),
+        conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
+        commands.evaluated(_stories("softmax", *names)),
+        message("A dense layer may need a longer training than a table, so the difference may depend on the number of "
+                "steps."), verified=False)
+
+
+def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [no_worse(message("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
+              for name in MIXED for between, texts in [compared(evidence, name)]]
+    return Statement(
+        "synthesizer-mixtures", message("Mixed with softmax, Synthesizers are at least as good as softmax."),
+        message("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+        message("{values} (perplexity / softmax's)", values=tables.each_over_time([
+            (TITLES[name], over[name]) for name in MIXED])),
+        message("{tables}; in these tables each mixture is worse than softmax once", tables=TABLES),
+        message("perplexity above softmax's by less than 1% (significant), for both mixtures"),
+        conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
+        commands.evaluated(_stories("softmax", *MIXED)),
+        message("A mixture starts with half of each part and must learn the share of softmax."),
+                verified=False)
+
+
+def _speed(evidence: Evidence) -> Statement:
+    rows = evidence.measured.get("speed", {}).get("rows", [])
+    checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
+    known = {_place(row) for row in rows}
+    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
+               for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
+    checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
+    table = [{N_("measured part"): _place(row), "source": tables.NOTHING,
+              N_("here, time of random / time of softmax"): message(
+                  "{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"], low=row["quartiles"][0],
+                  high=row["quartiles"][1])}
+             for row in rows]
+    chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
+        (row["median"], message("median")), (row["quartiles"][0], message("quartiles")),
+        (row["quartiles"][1], message("quartiles")))],
+        message("time of random divided by the time of softmax"), rule=(1.0, message("equal")),
+        alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
+        if rows else None
+    return Statement(
+        "synthesizer-speed", message("Random needs no product of queries and keys, and is faster."),
+        message("random 4.26 training steps per second, dynamic convolution 2.65; no number for softmax"),
+        message("{values} (time of random / softmax's)", values=tables.each([
+            (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
+            for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
+        message("two notes on the paper, about training; here one forward pass is measured, so only the direction can "
+                "agree"),
+        message("the median over interleaved blocks is below 1 (significant, sign test), for the attention layer and "
+                "for the whole model, at 128 and 256 tokens, with 1 and 8 texts at once, against our own softmax "
+                "attention and against torch's fused kernel. One forward pass is measured, without training. Row "
+                "names give texts × tokens. The quartiles of single repetitions do not affect the verdict"),
+        conclude(checks), table or [{"measured part": message("time of random / time of softmax"),
+                                     "source": tables.NOTHING, "here": tables.NOTHING}], chart,
+        "python -m studies.claims speed",
+        message("A table must be read from memory, whereas the fused kernel never stores its weights in memory. This "
+                "matters most for one long text, because several texts at once share the table. Values, output and "
+                "MLP cost the same in both."), verified=False)
+
+
+def _place(row: dict) -> str:
+    """Returns for example `whole model, 8 × 256, against fused softmax`: texts per batch × tokens per text."""
+    return message("{what}, {texts} × {tokens}, against {other}", what=message(row["what"]), texts=row["texts"],
+                   tokens=row["tokens"], other=message(row["against"]))

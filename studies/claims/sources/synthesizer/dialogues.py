@@ -1,0 +1,90 @@
+"""Claim 2 in dialogues: Synthesizers in the self-attention of encoder and decoder, one training of each type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+from numpy import ndarray
+
+from models.messages import N_, message
+from studies.bootstrap import error
+from studies.claims import tables
+from studies.claims.evidence import Evidence
+from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
+from studies.claims.statement import Statement
+from studies.claims.verdict import below_in_texts, conclude
+
+ALONE = ("random", "dense")
+SCORES = {  # BLEU-1, BLEU-4 and ROUGE-L on PersonaChat in the source
+    "softmax": ("12.03", "3.20", "13.38"), "random": ("14.64", "2.25", "15.00"), "dense": ("15.58", "4.02", "15.22"),
+    "dense-softmax": ("14.24", "3.57", "14.22"), "random-softmax": ("14.70", "2.28", "14.79")}
+
+
+def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
+    """Returns the statement that Synthesizers without softmax reply better than softmax.
+
+    Args:
+        evidence: files to judge by.
+        titles: attention type -> its title.
+    """
+    rouge, replies = _measured(evidence)
+    errors = {name: INTERVAL * error(_by_conversation(values, replies) / replies, replies)
+              for name, values in rouge.items()}
+    checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
+        rouge, name, replies)) for name in ALONE]
+    rows, here = [], N_("here, ROUGE-L")
+    for name in COMPARED:
+        own = evidence.card(f"dialogue-{name}").get("metric", {})
+        rows.append({
+            N_("attention"): titles[name], N_("source, BLEU-1 / BLEU-4"): " / ".join(SCORES[name][:2]),
+            N_("source, ROUGE-L"): SCORES[name][2],
+            N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
+            here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
+            else tables.NOTHING})
+    return Statement(
+        "synthesizer-dialogues", message("In small talk Synthesizers without softmax reply better than softmax."),
+        message("ROUGE-L on PersonaChat: {values}", values=tables.each([
+            (titles[name], SCORES[name][2]) for name in COMPARED])),
+        message("ROUGE-L: {values}", values=tables.each([
+            (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
+        message("tables, in a copy of the paper"),
+        message("ROUGE-L of random and of dense is above softmax's (significant). All models reply to the same 2,731 "
+                "texts; the test resamples their conversations; each model was trained once. ± is the 95% interval "
+                "by the choice of conversations. Mixtures and BLEU are shown for comparison and do not affect the "
+                "verdict"),
+        conclude(checks), rows, rouge_chart(rouge, errors, titles),
+        f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
+        message("Many replies follow from the last turn, and cross-attention, which is softmax in all models, finds "
+                "the words of the profile."), verified=False)
+
+
+def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
+    """Returns ROUGE-L of each reply by attention type, and the number of replies in each conversation.
+
+    Models that were not measured on the same number of replies are left out.
+    """
+    rouge: dict[str, ndarray] = {}
+    replies = numpy.array([], int)
+    for name in COMPARED:
+        study = evidence.study(f"dialogue-{name}", "rouge")
+        replies = replies if len(replies) else numpy.array(study.get("conversations", ()), int)
+        values = numpy.array(study.get("texts", ()), float)
+        if len(values) and (replies > 0).all() and len(values) == replies.sum():
+            rouge[name] = values
+    return rouge, replies
+
+
+def _by_conversation(values: ndarray, replies: ndarray) -> ndarray:
+    """Returns the sum of the values of each conversation's replies."""
+    return numpy.add.reduceat(values, numpy.cumsum(replies) - replies)
+
+
+def _behind_in_conversations(rouge: Mapping[str, ndarray], name: str, replies: ndarray) -> ndarray | None:
+    """Returns the ROUGE-L of softmax minus the ROUGE-L of another type, one value per conversation.
+
+    A value is the sum over the replies, divided by the mean number of replies per conversation, so the mean of the
+    values is the mean difference over all replies. None if not measured.
+    """
+    difference = behind(rouge, name)
+    return None if difference is None else _by_conversation(difference, replies) / replies.mean()

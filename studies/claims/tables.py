@@ -1,0 +1,242 @@
+"""Functions for table cells, table rows and chart points: the source's numbers and ours, with the spread over seeds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.messages import N_, listed, message, plural_message
+from studies.claims.verdict import Samples, deciding, differences
+
+SOURCE = N_("source")
+NOTHING = "–"
+
+
+def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:
+    """Returns steps -> seed -> numerator / denominator, for the trainings that are in both samples.
+
+    Args:
+        numerator, denominator: positive numbers.
+    """
+    return {steps: {seed: math.exp(value) for seed, value in values.items()}
+            for steps, values in differences(numerator, denominator, math.log).items()}
+
+
+def steps_of(all_samples: Sequence[Samples]) -> list[int]:
+    """Returns all numbers of steps in the samples, the largest first.
+
+    Args:
+        all_samples: all samples of several models.
+    """
+    return sorted({steps for samples in all_samples for steps in samples}, reverse=True)
+
+
+def cell(values: Mapping[int, float], form: str) -> str:
+    """Returns `1.052 ± 0.004 (3 seeds)`: mean and standard deviation over seeds.
+
+    Args:
+        values: seed -> value.
+        form: number format.
+    """
+    if not values:
+        return NOTHING
+    numbers = list(values.values())
+    if len(numbers) == 1:
+        return message("{value} (one seed)", value=f"{numbers[0]:{form}}")
+    return message("{mean} ± {deviation} ({seeds})", mean=f"{statistics.fmean(numbers):{form}}",
+                   deviation=f"{statistics.stdev(numbers):{form}}", seeds=_seeds(len(numbers)))
+
+
+def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
+          theirs: str = "source") -> list[dict[str, str]]:
+    """Returns a row for each model, with a column for each number of steps.
+
+    Args:
+        rows: (label, the source's number in words, our samples).
+        form: number format.
+        first, theirs: titles of the columns of labels and of the source's numbers.
+    """
+    steps = steps_of([samples for *_, samples in rows])
+    columns: dict[int, str] = {count: message("here, {steps:,} steps", steps=count) for count in steps}
+    return [{first: label, theirs: number or NOTHING} |
+            ({columns[count]: cell(samples.get(count, {}), form) for count in steps} or {"here": NOTHING})
+            for label, number, samples in rows]
+
+
+def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str, Any]],
+                    plain: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Returns the rows with a third column: the model's parameters as a multiple of those of softmax.
+
+    Args:
+        rows: rows of `table`.
+        cards: cards of the model of each row.
+        plain: card of the softmax model.
+    """
+    def times(card: Mapping[str, Any]) -> str:
+        ours, theirs = (entry.get("model", {}).get("parameters") for entry in (card, plain))
+        return f"{ours / theirs:.2f}" if ours and theirs else NOTHING
+
+    return [dict([*list(row.items())[:2], (N_("parameters / softmax's"), times(card)), *list(row.items())[2:]])
+            for row, card in zip(rows, cards, strict=True)]
+
+
+def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
+         theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
+    """Returns rows of fractions in percent, with a column for each value of x, for example a length.
+
+    Each label has a row with the source's numbers, if there are any, and one row per number of steps. A model that was
+    not trained has one row without values.
+
+    Args:
+        rows: (label, x -> our samples).
+        across: values of x.
+        unit: title of the first column.
+        theirs: label -> x -> the source's percentage.
+    """
+    result = []
+    for label, by_x in rows:
+        published = (theirs or {}).get(label)
+        if published:
+            result.append({unit: message("{label}: source", label=message(label))} | {
+                str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
+        for steps in steps_of(list(by_x.values())) or [0]:
+            by_length = {x: by_x[x].get(steps, {}) for x in across}
+            seeds = max(len(values) for values in by_length.values())
+            title = message("{label}: {steps:,} steps, {seeds}", label=message(label), steps=steps,
+                            seeds=_seeds(seeds)) if seeds and steps else label
+            result.append({unit: title} | {str(x): _share(values) for x, values in by_length.items()})
+    return result
+
+
+def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
+    """Returns `1.052 ± 0.004`, mean and standard deviation; a single value is returned without deviation.
+
+    Args:
+        values: seed -> value, or values.
+        form: number format.
+    """
+    numbers = [*values.values()] if isinstance(values, Mapping) else [*values]
+    if not numbers:
+        return NOTHING
+    deviation = f" ± {statistics.stdev(numbers):{form}}" if len(numbers) > 1 else ""
+    return f"{statistics.fmean(numbers):{form}}{deviation}"
+
+
+def over_time(samples: Samples, form: str = ".3f") -> str:
+    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the deciding number of steps, then the largest.
+
+    Args:
+        samples: samples of one model.
+        form: number format.
+    """
+    steps, most = deciding(samples), max(samples, default=0)
+    if not steps:
+        return NOTHING
+    if most == steps:
+        return message("{value} after {steps:,} steps", value=spread(samples[steps], form), steps=steps)
+    return message("{value} after {steps:,} steps, {later} after {more:,}", value=spread(samples[steps], form),
+                   steps=steps, later=spread(samples[most], form), more=most)
+
+
+def each(rows: Sequence[tuple[str, str]]) -> str:
+    """Returns `random 41.0%, softmax 99.9%`.
+
+    Args:
+        rows: (label, value in words).
+    """
+    return listed(message("{name} {value}", name=message(name), value=value) for name, value in rows)
+
+
+def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
+    """Returns each model's mean at the deciding number of steps, then each model's mean at the largest number.
+
+    Args:
+        rows: (label, samples).
+        form: number format.
+    """
+    parts = [message("{values} after {steps:,} steps", steps=steps, values=each([
+        (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
+             for steps in _table_steps(rows)]
+    return listed(parts, "; ") if parts else NOTHING
+
+
+def _table_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
+    return sorted({steps for _, samples in rows if samples for steps in (deciding(samples), max(samples))})
+
+
+def at_decision(samples: Samples) -> Mapping[int, float]:
+    """Returns seed -> value at the deciding number of steps.
+
+    Args:
+        samples: samples of one model.
+    """
+    return samples.get(deciding(samples), {})
+
+
+def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
+    """Returns the smallest and the largest mean of several models, with names, at the deciding and the largest steps.
+
+    Args:
+        rows: (label, samples).
+        form: number format.
+    """
+    parts = []
+    for steps in _table_steps(rows):
+        known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))
+                       for name, samples in rows if samples.get(steps))
+        parts.append(message("{low} ({first}) to {high} ({last}) after {steps:,} steps", low=known[0][2],
+                             first=known[0][1], high=known[-1][2], last=known[-1][1], steps=steps))
+    return listed(parts, "; ") if parts else NOTHING
+
+
+def _seeds(count: int) -> str:
+    return plural_message("one seed", "{n} seeds", count)
+
+
+def _share(values: Mapping[int, float]) -> str:
+    if not values:
+        return NOTHING
+    numbers = [100 * value for value in values.values()]
+    spread = f" ± {statistics.stdev(numbers):.1f}" if len(numbers) > 1 else ""
+    return f"{statistics.fmean(numbers):.1f}{spread}%"
+
+
+def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, Any]]:
+    """Returns the points of a dot chart: one for the source's number and one for each of our trainings.
+
+    Args:
+        rows: (label, the source's number or None, our samples).
+    """
+    points = []
+    for label, theirs, samples in rows:
+        if theirs is not None:
+            points.append({"name": label, "value": round(theirs, 4), "which": SOURCE})
+        points += [{"name": label, "value": round(value, 4), "which": message("here, {steps:,} steps", steps=steps)}
+                   for steps, values in sorted(samples.items(), reverse=True) for value in values.values()]
+    return points
+
+
+def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> list[dict[str, Any]]:
+    """Returns the points of a line chart at one number of steps.
+
+    Args:
+        rows: (label, x -> our samples).
+        steps: number of steps of the trainings to draw.
+    """
+    return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
+            for label, by_x in rows for x, samples in by_x.items()
+            for seed, value in samples.get(steps, {}).items()]
+
+
+def best_budget(all_samples: Sequence[Samples]) -> int:
+    """Returns the number of steps at which most models were measured, for charts of one number of steps; 0 if none.
+
+    If several numbers of steps have as many models, the largest is returned.
+
+    Args:
+        all_samples: all samples of several models.
+    """
+    counts = {steps: sum(steps in samples for samples in all_samples) for steps in steps_of(all_samples)}
+    return max(counts, key=lambda steps: (counts[steps], steps), default=0)

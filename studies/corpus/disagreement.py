@@ -1,0 +1,71 @@
+"""Measures how much the heads of a model differ on a corpus, by the three terms of models/nets/disagreement.py.
+
+    python -m studies.corpus.disagreement translation-softmax [--sentences S]
+
+The sentences are those of ud_english_ewt (dev) that studies/corpus/heads.py uses. Writes
+studies/measurements/NAME.disagreement.json, which the Heads page shows: the mean of exp(D) over sentences with
+its standard error, by term, and the similarity of each pair of heads, by attention block and layer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from models.analysis.head_similarity import disagreement_of, of_text
+from models.catalogue import names, names_of
+from models.lab import Lab
+from models.loading import load
+from models.nets.disagreement import TERMS
+from models.storage.datasets import DATA
+from models.tasks.base import Task
+from studies.bootstrap import error
+from studies.command import Option, study
+from studies.corpus.heads import sentences_of
+
+SENTENCES = 200
+
+
+def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
+    """Returns the mean and standard error of exp(D) by term, and the mean similarity of each pair of heads.
+
+    Args:
+        lab: model.
+        count: number of sentences.
+        data: folder of the data sets.
+
+    Returns:
+        `mean` and `error`: term -> value; `pairs`: attention block -> term -> (L, H, H).
+    """
+    by_sentence = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
+    values = {term: numpy.exp([disagreement_of(pairs, term) for pairs in by_sentence]) for term in TERMS}
+    return {"sentences": len(by_sentence),
+            "mean": {term: round(float(terms.mean()), 4) for term, terms in values.items()},
+            "error": {term: round(error(terms), 5) for term, terms in values.items()},
+            "pairs": {kind.name: {term: [[[_short(value) for value in row] for row in layer] for layer in
+                                         numpy.mean([pairs[kind.name][term] for pairs in by_sentence], 0).tolist()]
+                                  for term in TERMS} for kind in lab.kinds}}
+
+
+def _short(value: float) -> float:
+    return 0.0 if math.isnan(value) else round(value, 3)
+
+
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    measurement = measure(lab, arguments.sentences, arguments.data)
+    print(f"{lab.name}: exp(D) {measurement['mean']}", flush=True)
+    return measurement
+
+
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    study("disagreement", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study,
+          [Option("sentences", SENTENCES, "of the treebank")])
+
+
+if __name__ == "__main__":
+    main()

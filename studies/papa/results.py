@@ -1,0 +1,263 @@
+"""The numbers of a study, from studies/measurements/NAME.papa.json, and summaries for pages and claims.
+
+A task counts towards a mean only if attention matters in it. The rule: the lowest score of the unmodified model, over
+seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant answer. If
+attention made no difference, three probes would all score above three others in one order out of twenty. The rule
+replaces a limit of 0.1 on the score. Both were set after first scores were known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy
+
+from models.analysis.head_measures import chance_of_rank, spearman
+from studies import store
+from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, head_counts
+from studies.papa.tasks.corpora import CORPORA
+
+KIND = "papa"
+MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One task of a model's study.
+
+    Attributes:
+        key: a key of CORPORA.
+        scores: (mode, number of modified heads) -> scores, one per seed.
+        stored: the task's entry in the file.
+    """
+
+    key: str
+    scores: Mapping[tuple[str, int], tuple[float, ...]]
+    stored: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The task's title."""
+        return CORPORA[self.key].title
+
+    @property
+    def constant_answer(self) -> float:
+        """The score of the most frequent training label as the answer to every question."""
+        return float(self.stored["constant_answer"])
+
+    def at(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
+        """Returns the scores of a condition, one per seed; empty if it is not measured.
+
+        With no head modified, or with all heads constant, the order has no effect; the scores are stored as LEARNED.
+
+        Args:
+            mode: mode of probe_modes.MODES.
+            count: number of modified heads.
+            heads: number of all heads.
+        """
+        ordered = count == 0 or (mode == RANDOM and count == heads)
+        return self.scores.get((LEARNED if ordered else mode, count), ())
+
+    def pruned(self, heads: int) -> tuple[float, ...]:
+        """Returns the scores of the control with all heads pruned; `heads` is their number."""
+        return self.at(REMOVED, heads, heads)
+
+    def is_informative(self, heads: int) -> bool:
+        """Returns True if the unmodified model scores above both controls; see the module's docstring."""
+        before, control = self.at(LEARNED, 0, heads), self.pruned(heads)
+        return bool(before and control) and min(before) > max(*control, self.constant_answer, 0.0)
+
+    def drop(self, mode: str, count: int, heads: int) -> float | None:
+        """Returns the relative drop 1 - score / score of the unmodified model, from means over seeds.
+
+        Returns:
+            The drop; None if a score is not measured, or if the task does not count.
+        """
+        now, before = self.at(mode, count, heads), self.at(LEARNED, 0, heads)
+        if not now or not self.is_informative(heads):
+            return None
+        return 1 - fmean(now) / fmean(before)
+
+    def drops(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
+        """Returns the relative drop per seed, compared with the unmodified model's score for the same seed."""
+        if not self.is_informative(heads):
+            return ()
+        return tuple(1 - score / own for score, own in
+                     zip(self.at(mode, count, heads), self.at(LEARNED, 0, heads), strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The measurements of one model.
+
+    Attributes:
+        name: name of the file.
+        title: title for readers.
+        weights: Lab.fingerprint of the measured weights.
+        shape: (layers, heads per layer).
+        parameters: number of the model's parameters.
+        command: the command that repeats the measurement.
+        cpu_seconds: processor time of the measurement in seconds.
+        tasks: key -> Task, in the order of CORPORA.
+        moment: description of a training checkpoint of studies/encoders.py; empty for other models.
+    """
+
+    name: str
+    title: str
+    weights: str
+    shape: tuple[int, int]
+    parameters: int
+    command: str
+    cpu_seconds: float
+    tasks: Mapping[str, Task]
+    moment: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def heads(self) -> int:
+        """The number of heads in all layers."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of modified heads of a complete measurement, from none to all."""
+        return head_counts(self.heads)
+
+    @property
+    def measured_counts(self) -> tuple[int, ...]:
+        """Those of `counts` for which at least one task has scores in the learned order."""
+        return tuple(count for count in self.counts
+                     if any(task.at(LEARNED, count, self.heads) for task in self.tasks.values()))
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The keys of the tasks that do not count; see the module's docstring."""
+        return tuple(key for key, task in self.tasks.items() if not task.is_informative(self.heads))
+
+    def drops(self, mode: str, count: int) -> dict[str, float]:
+        """Returns task -> relative drop, for the tasks that count and are measured in this condition."""
+        by_task = {key: task.drop(mode, count, self.heads) for key, task in self.tasks.items()}
+        return {key: drop for key, drop in by_task.items() if drop is not None}
+
+    def mean_drop(self, mode: str, count: int) -> float | None:
+        """Returns the mean relative drop over the tasks that count; None unless all of these are measured."""
+        drops = self.drops(mode, count)
+        return fmean(drops.values()) if drops and len(drops) == len(self.drops(LEARNED, 0)) else None
+
+    def mean_drop_by_seed(self, mode: str, count: int) -> tuple[float, ...]:
+        """Returns the mean relative drop per seed; empty unless all tasks that count are measured."""
+        rows = [task.drops(mode, count, self.heads) for task in self.tasks.values()]
+        rows = [row for row in rows if row]
+        return tuple(map(fmean, zip(*rows, strict=False))) if len(rows) == len(self.drops(LEARNED, 0)) else ()
+
+    def has(self, mode: str) -> bool:
+        """Returns True if the mode has a condition between the endpoints, so that a chart can draw its line."""
+        return any(own == mode and 0 < count < self.heads
+                   for task in self.tasks.values() for own, count in task.scores)
+
+    @property
+    def quality(self) -> float | None:
+        """The mean score of the unmodified model over the tasks."""
+        scores = [fmean(before) for task in self.tasks.values() if (before := task.at(LEARNED, 0, self.heads))]
+        return fmean(scores) if scores else None
+
+    @property
+    def training(self) -> str:
+        """A name that the checkpoints of one training share; the title of any other model."""
+        return self.title.rpartition("-")[0] if self.moment else self.title
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every task has scores for the learned order at every number of heads."""
+        return all(task.at(LEARNED, count, self.heads) for task in self.tasks.values() for count in self.counts)
+
+    def of_tasks(self, keys: Collection[str]) -> Study:
+        """Returns the study restricted to some tasks."""
+        return replace(self, tasks={key: task for key, task in self.tasks.items() if key in keys})
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The rank correlation of score and drop over models.
+
+    Attributes:
+        points: (study restricted to the common tasks, mean score of the unmodified model, mean drop with all heads
+            constant) per study; the checkpoints of one training in the order of their steps.
+        trainings: number of trainings that the studies belong to.
+        rank: Spearman's correlation over the last checkpoint of each training, because earlier checkpoints are not
+            independent of the last one; NaN if there are fewer than two trainings.
+        chance: fraction of random permutations with a correlation at least as large.
+    """
+
+    points: tuple[tuple[Study, float, float], ...]
+    trainings: int
+    rank: float
+    chance: float
+
+
+def ranked(studies: Iterable[Study]) -> Ranked:
+    """Returns the rank correlation of score and drop.
+
+    Args:
+        studies: the studies; those with at most half of the tasks are ignored. Only tasks that count in all remaining
+            studies are compared.
+    """
+    chosen = [study for study in studies if 2 * len(study.tasks) > len(CORPORA)]
+    common = set.intersection(*(set(study.drops(LEARNED, 0)) for study in chosen)) if chosen else set()
+    points = tuple(sorted(((study, quality, drop) for study in (whole.of_tasks(common) for whole in chosen)
+                           if (quality := study.quality) is not None
+                           and (drop := study.mean_drop(LEARNED, study.heads)) is not None),
+                          key=lambda point: (point[0].parameters, point[0].training,
+                                             int(point[0].moment.get("steps", 0)))))
+    last = list({study.training: (quality, drop) for study, quality, drop in points}.values())
+    if len(last) < 2:
+        return Ranked(points, len(last), math.nan, math.nan)
+    scores, drops = numpy.array(last).T
+    return Ranked(points, len(last), spearman(scores, drops), chance_of_rank(scores, drops))
+
+
+def deviation(values: tuple[float, ...]) -> float:
+    """Returns the standard deviation over seeds; 0 for a single value."""
+    return stdev(values) if len(values) > 1 else 0.0
+
+
+def read(name: str) -> Study | None:
+    """Returns the study of a model.
+
+    Returns:
+        The study; None if there is none, or if it was made with other weights or an older version of the code.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
+    stored = store.read(name, KIND)
+    return None if stored is None else of(stored)
+
+
+def of(stored: Mapping[str, Any]) -> Study:
+    """Returns the content of a file as a Study.
+
+    Raises:
+        KeyError, TypeError, ValueError: the content is incomplete or has wrong types.
+    """
+    tasks = {}
+    for key in CORPORA:
+        if key in stored["tasks"]:
+            entry = stored["tasks"][key]
+            scores: dict[tuple[str, int], list[float]] = {}
+            for name, seeds in entry["scores"].items():
+                mode, count, _draw = name.split()
+                scores.setdefault((mode, int(count)), []).extend(float(seed["score"]) for seed in seeds.values())
+            float(entry["constant_answer"])
+            tasks[key] = Task(key, {condition: tuple(values) for condition, values in scores.items()}, entry)
+    return Study(str(stored["name"]), str(stored["title"]), str(stored["weights"]),
+                 (int(stored["layers"]), int(stored["heads"])), int(stored["parameters"]), str(stored["command"]),
+                 float(stored["cpu_seconds"]), tasks, dict(stored.get("moment", {})))
+
+
+def names() -> list[str]:
+    """Returns the names of all models with a file, readable or not."""
+    return sorted(path.name.removesuffix(f".{KIND}.json") for path in store.MEASUREMENTS.glob(f"*.{KIND}.json"))

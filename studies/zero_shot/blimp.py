@@ -1,0 +1,144 @@
+"""Accuracy on BLiMP, pairs of sentences of which one is grammatical (Warstadt et al. 2020, TACL 8, arXiv 1912.00582).
+
+    python -m studies.zero_shot.blimp stories-softmax stories-selective [--pairs P]
+
+A pair is right if the model gives the grammatical sentence the higher probability, summed over all tokens: log p(token
+| previous tokens, BOS first). This is the source's "simple LM method"; its baseline accuracy is one half. Nothing is
+trained for BLiMP and nothing is chosen on it.
+
+Writes studies/measurements/NAME.blimp.json: accuracies, and for each of the 67 paradigms a string of bits, one
+per pair, so that two models can be compared pair by pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gzip
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from models.catalogue import names_of
+from models.labs.stack import StackLab
+from models.loading import own
+from models.nets.transformer import Transformer
+from models.storage.datasets import files
+from models.tasks.base import Task
+from models.tasks.stories import StoriesReader
+from studies.command import Option, study
+
+FILE = "blimp/blimp.jsonl.gz"
+PAIRS = 100  # number of pairs used per paradigm, evenly spaced among its 1,000
+BATCH = 128  # number of sentences per batch
+
+
+@functools.cache  # cached, so that a command reads the file once for all its models
+def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
+    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon`.
+
+    A phenomenon is a group of paradigms.
+
+    Args:
+        data: folder of the data sets.
+        count: number of pairs per paradigm, evenly spaced among its 1,000 pairs.
+
+    Raises:
+        FileNotFoundError: the data set is missing.
+    """
+    path, = files(data, FILE)
+    by_paradigm: dict[str, list[dict[str, str]]] = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            pair = json.loads(line)
+            by_paradigm[pair["UID"]].append({
+                "good": pair["sentence_good"], "bad": pair["sentence_bad"], "paradigm": pair["UID"],
+                "phenomenon": pair["linguistics_term"]})
+    return [pairs[i] for pairs in by_paradigm.values()
+            for i in torch.linspace(0, len(pairs) - 1, min(count, len(pairs))).long().tolist()]
+
+
+@torch.inference_mode()
+def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) -> Tensor:
+    """Returns (S,) log-probabilities of the sentences in nats, summed over all tokens after BOS.
+
+    Args:
+        model: a causal language model.
+        sentences: ids without BOS, at least one each.
+    """
+    result = torch.zeros(len(sentences))
+    # sentences are sorted by length, so that batches need little padding
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    for start in range(0, len(order), BATCH):
+        chosen = order[start:start + BATCH]
+        targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
+        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
+        predicted = targets >= 0  # padding after a sentence does not change it, because attention is causal
+        logits = model.logits(model(tokens)[predicted])
+        log_likelihoods = logits.gather(1, targets[predicted].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+        rows = predicted.nonzero()[:, 0]
+        result[torch.tensor(chosen)] = torch.zeros(len(chosen)).index_add(0, rows, log_likelihoods)
+    return result
+
+
+def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Returns the accuracies, and for each pair whether it is right. Equal probabilities count as wrong.
+
+    Args:
+        model: the model to evaluate.
+        reader: reader of the model's task; its tokenizer is used.
+        pairs: pairs from read_pairs.
+    """
+    ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
+           for which in ("good", "bad") for pair in pairs]
+    good, bad = log_probabilities(model, ids).chunk(2)
+    by_paradigm, by_phenomenon = defaultdict(list), defaultdict(list)
+    for pair, right in zip(pairs, (good > bad).tolist(), strict=True):
+        by_paradigm[pair["paradigm"]].append(right)
+        by_phenomenon[pair["phenomenon"]].append(right)
+    return {"pairs": len(pairs), **accuracy(by_paradigm),
+            "by_phenomenon": {name: round(fmean(rights), 4) for name, rights in by_phenomenon.items()},
+            "rights": {name: "".join(str(int(right)) for right in rights) for name, rights in by_paradigm.items()}}
+
+
+def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
+    """Returns the mean accuracy over paradigms and its standard error due to the sampling of pairs.
+
+    The choice of paradigms adds no error, because all 67 of BLiMP are used.
+
+    Args:
+        rights: paradigm -> for each pair, whether it is right.
+    """
+    shares = [fmean(right) for right in rights.values()]
+    error = math.sqrt(sum(p * (1 - p) / max(1, len(right) - 1)
+                          for p, right in zip(shares, rights.values(), strict=True)))
+    return {"accuracy": round(fmean(shares), 4), "accuracy_error": round(error / len(shares), 5)}
+
+
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task.reader, StoriesReader)  # the command accepts only models of stories
+    pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
+    measurement = measure(lab.model, task.reader, pairs)
+    seconds = time.process_time() - began
+    print(f"{lab.name}: {measurement['accuracy']:.1%} ± {1.96 * measurement['accuracy_error']:.1%} "
+          f"of {len(pairs):,} pairs, {seconds:.0f} s of CPU", flush=True)
+    return {"cpu_seconds": round(seconds)} | measurement
+
+
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    study("blimp", __doc__, names_of("stories"), own, _study,
+          [Option("pairs", PAIRS, "of each paradigm")])
+
+
+if __name__ == "__main__":
+    main()
