@@ -17,6 +17,7 @@ import json
 import re
 import string
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from io import BytesIO
@@ -29,6 +30,7 @@ from babel.messages.pofile import read_po, write_po
 from app.markdown import blocks
 from app.state.lessons import lesson_files
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
+from studies.claims.statement_file import TEXTS
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript
@@ -38,7 +40,7 @@ METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in
               ("app", "components", "figures", "models", "studies")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),
            ("assets/method.md", "tools.extract:markdown"), ("assets/glossary.json", "tools.extract:glossary"),
-           ("assets/lessons/*.json", "tools.extract:lesson")]
+           ("assets/lessons/*.json", "tools.extract:lesson"), ("studies/statements/*.toml", "tools.extract:statement")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -86,6 +88,11 @@ def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> 
     """Yields the terms and explanations of the glossary, in the format of Babel's extractors."""
     for entry in json.loads(file.read()).values():
         yield from ((1, None, text, []) for text in entry)
+
+
+def statement(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """Yields the texts of a statement, in the format of Babel's extractors."""
+    yield from ((1, None, text, []) for key, text in tomllib.load(file).items() if key in TEXTS)
 
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

@@ -12,6 +12,7 @@ from studies.claims import commands, tables
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.translated import bleu
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     UNKNOWN,
     Check,
@@ -74,20 +75,16 @@ def _own_sense(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, "exp(D)", alt=listed(
         (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
-    return Statement(
-        "disagreement-own", message("Each term makes heads differ in its own sense."),
-        message("exp(D) from 0.917 to 0.935 (values, which the source calls subspaces), 0.007 to 0.219 (positions), "
-                "0.921 to 0.997 (outputs)"),
+    return stated(
+        "disagreement-own",
         message("exp(D), D = disagreement term: {values}", values=tables.each([
             (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
                             high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
-        message("notes on the paper; its term of positions is a sum over the text, ours is a mean over queries"),
-        message("each regularised model has a higher exp(D) of its own term than the plain model. exp(D) is a mean "
-                "over sentences; the difference is significant when the sentences are resampled"),
-        conclude(checks, by_construction=True), rows, chart if points else None,
-        f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims",
-        message("The terms may be too weak relative to the likelihood."), verified=False)
+        conclude(checks, by_construction=True),
+        rows,
+        chart if points else None,
+        f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims")
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
@@ -107,17 +104,14 @@ def _helps(evidence: Evidence) -> Statement:
     points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
     chart = Chart("dots", points, "BLEU", alt=listed(
         (message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return Statement(
-        "disagreement-helps", message("Disagreement of outputs helps translation most, of positions least."),
-        message("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+    return stated(
+        "disagreement-helps",
         message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], values) for name, values in samples.items()], ".2f")),
-        message("two notes on the paper, with the same order"),
-        message("BLEU with outputs is above plain, values and positions, and BLEU with positions is below values (all "
-                "significant)"),
-        conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
-        commands.evaluated(MODELS, f"python -m studies.generated.sentences {' '.join(MODELS)}"),
-        message("Differences of half a BLEU may be within the spread of the seeds."), verified=False)
+        conclude(checks),
+        rows,
+        chart if any(samples[name] for name in MODELS[1:]) else None,
+        commands.evaluated(MODELS, f"python -m studies.generated.sentences {' '.join(MODELS)}"))
 
 
 def _slower(evidence: Evidence) -> Statement:
@@ -143,17 +137,12 @@ def _slower(evidence: Evidence) -> Statement:
                   rule=(1.0, message("equal")),
                   alt=listed(
         (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
-    return Statement(
-        "disagreement-slower", message("Training gets a little slower."),
-        message("the numbers of the paper's table of speeds are not available"),
+    return stated(
+        "disagreement-slower",
         message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        message("introduction: as good as the larger Transformer, and trained nearly twice as fast"),
-        message("“a little” means that the median over blocks is at least {share} of plain's steps per second, for "
-                "each of the four models; “slower” means that it is below plain's. Both must be significant (sign "
-                "test). A block alternates steps of the regularised and of the plain training on the same batches. "
-                "The quartiles of single steps do not affect the verdict",
-                share=LEAST),
-        conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
+        conclude(checks),
+        rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
+        chart if points else None,
         commands.measured("training_speed"),
-        message("The terms need the products of all pairs of heads."))
+        share=LEAST)

@@ -13,6 +13,7 @@ from studies.claims import commands, tables
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer import compared, perplexity
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import below, below_in_texts, conclude
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
@@ -49,15 +50,13 @@ def _perplexity(evidence: Evidence) -> Statement:
                   for steps, values in over.items()), "; ")
     chart = Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, message("softmax")),
                   alt=message("gated over softmax: {values}", values=alt))
-    return Statement(
-        "gated-perplexity", message("A gate on each head's output makes a better model."),
-        message("consistently better over thirty variants; the perplexities are not available"),
+    return stated(
+        "gated-perplexity",
         message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
-        message("abstract"), message("perplexity below softmax's (significant); data and steps are "
-                                                    "equal, and there are only 6,144 more parameters"),
-        conclude([check]), tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
-        commands.evaluated(MODELS),
-        message("With so few heads and tokens, closing the gate of a head may gain little."))
+        conclude([check]),
+        tables.table([(TITLES[GATED], message("below 1"), over)]),
+        chart if points else None,
+        commands.evaluated(MODELS))
 
 
 def _sink(evidence: Evidence) -> Statement:
@@ -73,19 +72,16 @@ def _sink(evidence: Evidence) -> Statement:
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]}
               for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
-    return Statement(
-        "gated-sink", message("Gates remove most of the sink: the attention that the first token gets without being "
-                              "relevant."),
-        message("46.7% of the weights on the first token without gates, 4.8% with them"),
+    return stated(
+        "gated-sink",
         tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
                        for name, study in by_name.items()),
-                     (message("even weights"), f"{even:.1%}")]), REPEATED,
-        message("the attention to the first token, in excess of even weights, is less than half of softmax's. It is a "
-                "mean over queries, heads and layers, on texts of {n} tokens; the test resamples windows. Selective "
-                "attention does not affect the verdict, because it can forget every token but the first", n=CONTEXT),
-        conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
-        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
-        message("There is little to reduce, because softmax has hardly any sink in so small a model."), verified=False)
+                     (message("even weights"), f"{even:.1%}")]),
+        conclude([below_in_texts(message("less than half of softmax's"), less)]),
+        rows,
+        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))),
+        MEASURED,
+        n=CONTEXT)
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -100,19 +96,15 @@ def _sparse(evidence: Evidence) -> Statement:
         ours, strict=True)]
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
                "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
-    return Statement(
-        "gated-sparse", message("Most gates are nearly closed, those of the first token most of all."),
-        message("mean gate 0.185; 37% of the gates below 0.1; gates of the first token 2.6 times lower than those of "
-                "other tokens"),
+    return stated(
+        "gated-sparse",
         message("mean gate {mean}; {closed} of the gates below 0.1; first token {first}, other tokens {others}",
-                mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
-        message("the mean gate is below one half, and the mean gate of the first token is below that of the other "
-                "tokens; the test resamples windows"),
+                mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]),
         conclude([below_in_texts(message("mean below one half"), windows, MOST),
-                  below_in_texts(message("first token below the other tokens"), quiet)]), rows,
-        _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
-        message("With eight heads per layer every head contributes; "
-                "of hundreds of heads most can be pruned."), verified=False)
+                  below_in_texts(message("first token below the other tokens"), quiet)]),
+        rows,
+        _dots(points, message("mean of the gates"), ".2~f"),
+        MEASURED)
 
 
 def _by_token(evidence: Evidence) -> Statement:
@@ -131,18 +123,15 @@ def _by_token(evidence: Evidence) -> Statement:
                  "12", message("112 (one constant for all)"), message("breaks")), strict=True)]
     points = [{"name": label, "value": numbers[way], "which": message("here")} for way,
                label in labels.items() if numbers]
-    return Statement(
-        "gated-token", message("Gates depend on the token: replacing them by constants breaks the model."),
-        message("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
+    return stated(
+        "gated-token",
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
-                                                           for way, label in labels.items() if numbers])), WATCHED,
-        message("the perplexity at least doubles if each head's gate is fixed at its mean over validation texts, and "
-                "also if all gates are 1 (significant; the test resamples windows of the test texts)"),
+                                                           for way, label in labels.items() if numbers])),
         conclude([below_in_texts(message("at least doubled with mean gates"), rises("constant")),
-                  below_in_texts(message("at least doubled with gates of 1"), rises("open"))]), rows,
-        _dots(points, message("perplexity"), ".4~r"), MEASURED,
-        message("Here each head has its own mean instead of one constant for all heads, and gates with a mean near "
-                "one half deviate less from this mean."), verified=False)
+                  below_in_texts(message("at least doubled with gates of 1"), rises("open"))]),
+        rows,
+        _dots(points, message("perplexity"), ".4~r"),
+        MEASURED)
 
 
 def _longer(evidence: Evidence) -> Statement:
@@ -159,22 +148,16 @@ def _longer(evidence: Evidence) -> Statement:
               for name in MODELS for n, values in losses[name].items() if values]
     chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
         (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
-    return Statement(
-        "gated-longer", message("Gated attention reads longer texts than it was trained on better."),
-        message("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
+    return stated(
+        "gated-longer",
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
             (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
-            for name, by_length in losses.items() if by_length[LONGER[-1]]])), message(
-            "{repeated}; the source trained further to extend the context, and here no model is trained further",
-            repeated=REPEATED),
-        message("on texts of twice and of four times the training length, the loss is below softmax's; the test "
-                "resamples texts"),
-        conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
+            for name, by_length in losses.items() if by_length[LONGER[-1]]])),
+        conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]),
+        rows,
         chart if points else None,
         f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims",
-        message("Here longer texts fail because of positions that did not occur in training, which gates cannot "
-                "correct."),
-        verified=False)
+        repeated=REPEATED)
 
 
 def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:

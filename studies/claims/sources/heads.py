@@ -20,6 +20,7 @@ from studies.bootstrap import error
 from studies.claims import commands, tables
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import UNKNOWN, Check, below, by_error, conclude, of_one_training
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
@@ -80,21 +81,15 @@ def _few(evidence: Evidence) -> Statement:
               for run in (*controls, *runs)]
     chart = Chart("lines", points, "BLEU", message("heads of the encoder left"), alt=listed(
         (message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
-    return Statement(
-        "heads-few", message("Most heads of the encoder can be pruned at little cost, within 600 steps."),
-        message("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
+    return stated(
+        "heads-few",
         message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
-        message("two notes on the paper, which agree"),
-        message("learned gates remove at least half of the encoder's heads while the weights are trained further. "
-                "BLEU is less than {lost} below the same training without gates (significant). For each seed, the "
-                "verdict uses the penalty that keeps the most heads among those that remove at least half of them. "
-                "Both trainings take 600 more steps than the released model, and the control gains about 1 BLEU in "
-                "these steps, so a longer training with gates might lose less", lost=LOST),
         conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
-                                        LOST, _sentence_error(evidence, controls)))]), rows,
+                                        LOST, _sentence_error(evidence, controls)))]),
+        rows,
         chart if points else None,
         commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
-        message("With fewer heads to begin with, each has more to do."), verified=False)
+        lost=LOST)
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
@@ -164,20 +159,14 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     chart = Chart("dots", points, message("pairs in which the head with a role is kept longer"),
                   rule=(0.5, message("no difference")), form=".0%", alt=listed(
                       (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return Statement(
-        "heads-roles", message("Heads that are pruned last have roles more often than heads that are pruned first."),
-        message("the last 17 of 48 heads have all the functions; no test"),
+    return stated(
+        "heads-roles",
         message("{values} of the pairs", values=tables.each([
             (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
-        message("notes on the paper; its functions are positional, syntactic, rare words"),
-        message("heads are pruned in the order of the loss when each is pruned alone. In pairs of a head with a role "
-                "and a head without, the head with a role is kept longer more often than in a random order (rank-sum "
-                "test, one-sided, 95%), in each model"),
         conclude(checks),
-        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
-        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims",
-        message("Roles are defined by the largest weight alone; a head without a role can still be useful."),
-        verified=False)
+        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
+        chart if points else None,
+        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
 def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
@@ -226,20 +215,14 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
     checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in known]
     chart = Chart("dots", points, message("rank correlation of confidence and relevance"), rule=(0.0, message("none")),
                   alt=listed((message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return Statement(
-        "heads-agree", message("Confidence and relevance agree on which heads matter."),
-        message("they agree, except for a few heads; the source gives no number"),
+    return stated(
+        "heads-agree",
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
-        message("notes on the paper"),
-        message("in each model, these rank correlations are above 0 (significant, one-sided, 95%): confidence with "
-                "relevance, and each of the two with the loss when a head is pruned alone, which measures whether the "
-                "head matters. Correlations are computed over the heads of one layer and averaged over layers, "
-                "because relevance is a head's share of its layer"),
         conclude(checks),
-        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
-        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims",
-        message("A head that always attends to one token, such as the first, may contribute little."), verified=False)
+        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
+        chart if points else None,
+        f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
 def _order(evidence: Evidence) -> Statement:
@@ -257,23 +240,15 @@ def _order(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("remaining heads of each attention block, by strength of the gates"),
                   alt=listed(
         (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return Statement(
+    return stated(
         "heads-order",
-        message("Within 600 steps of learned gates, heads of encoder self-attention are pruned first and heads of "
-                "cross-attention last."),
-        message("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
         message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
-        message("two notes on the paper, which agree"),
-        message("with learned gates on all attention blocks, the encoder keeps fewer heads than the decoder, and the "
-                "decoder fewer than cross-attention. The numbers are means over the strengths with which every seed "
-                "was trained ({strengths}); the differences are significant over three seeds of the gates. The "
-                "translator itself was trained once",
-                strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
         conclude(checks),
-        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
+        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}],
+        chart if points else None,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
-        message("With three layers, each attention block has fewer heads to spare."), verified=False)
+        strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING]))
 
 
 def _differences(runs: Sequence[Mapping[str, Any]], first: str, second: str) -> dict[int, dict[int, float]]:

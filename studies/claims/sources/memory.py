@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from numpy import ndarray
 
@@ -13,6 +14,7 @@ from models.messages import N_, listed, message
 from studies.claims import tables
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     NO,
     TOLERANCE,
@@ -42,31 +44,16 @@ def statements(evidence: Evidence) -> list[Statement]:
     Args:
         evidence: files to judge by.
     """
-    return [
-        _statement(
-            evidence, "", _most, len(THEIRS), "selective-memory", message("Most of the context can be dropped at equal "
-                                                                   "perplexity."),
-            message("at a context of 256, with more than {most:g} times less memory, the perplexity is less than "
-                    "{margin:.0%} above that of softmax with full memory (significant), both with and without the "
-                    "memory loss. F must also choose well: with the least memory that is still enough, each model has "
-                    "a lower perplexity than if it forgot its oldest tokens, within budgets chosen for that "
-                    "(significant). The test resamples windows; each model was trained once. The last row, softmax "
-                    "that forgets its oldest tokens, is a control and does not affect the verdict", most=MOST,
-                    margin=TOLERANCE)),
-        _statement(
-            evidence, "-512", _as_theirs, 1, "selective-memory-512",
-            message("At a context of 512 a fifth of the memory is enough, and a sixteenth with the memory loss."),
-            message("the rule above at a context of 512, with {plain:g} times less memory, and with {trained:g} times "
-                    "less for the model trained with the memory loss. Memory is measured at powers of two, so a "
-                    "factor of 5 needs a measurement at 8",
-                    plain=THEIRS["selective"], trained=THEIRS["memory loss"]))]
+    return [_statement(evidence, "", _most, len(THEIRS), "selective-memory", most=MOST, margin=TOLERANCE),
+            _statement(evidence, "-512", _as_theirs, 1, "selective-memory-512", plain=THEIRS["selective"],
+                       trained=THEIRS["memory loss"])]
 
 
 Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 
-def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str, text: str,
-               rule: str) -> Statement:
+def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str,
+               **values: Any) -> Statement:
     """Returns the statement at one context.
 
     Args:
@@ -100,20 +87,10 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
                   alt=listed((message("{name} {x:g}x {value:.2f}", name=message(str(point["name"])), x=point["x"],
                                       value=point["value"]) for point in points), "; "))
     models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
-    return Statement(
-        key, text,
-        message("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's "
-                "perplexity"),
-        _ours(curves, reached, limit),
-        message("abstract; according to a summary of the paper, this is with the memory loss, and without it the "
-                "factor is 5 at 512 tokens"),
-        rule, conclude(checks), table, chart if points else None,
+    return stated(
+        key, _ours(curves, reached, limit), conclude(checks), table, chart if points else None,
         f"for name in {models}; do python -m studies.corpus.forgetting $name; done\n"
-        "python -m studies.claims",
-        message("A model trained with the memory loss may have a higher perplexity before any token is dropped; then "
-                "no memory is enough. A model with a lower perplexity from the start can afford to forget; and in so "
-                "short a context the oldest tokens are not far away. In the source the gain grows with the context."),
-                verified=False)
+        "python -m studies.claims", **values)
 
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],

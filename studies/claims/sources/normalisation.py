@@ -13,6 +13,7 @@ from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     UNKNOWN,
     Check,
@@ -142,19 +143,13 @@ def _read_commands(*names: str) -> str:
 
 def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = ("relu²/n, n fixed", "relu²/n, n = length")
-    return Statement(
-        "normalisation-reading", message("On texts shorter than in training, relu²/n is worse with n = length than "
-                                         "with fixed n."),
-        message("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
-        QUALITATIVE,
-        message("at 32 tokens, half of the training length, accuracy is higher with fixed n than with n = length "
-                "(significant). The source makes this statement for texts shorter than in training, after "
-                "fine-tuning. Nothing is fine-tuned here. Longer texts are shown in the table and do not affect the "
-                "verdict"),
-        conclude([_above(evidence, read, *names, n) for n in SHORTER]), _by_length(read, names), _chart(read, names),
-        _read_commands("gau-relu2"),
-        message("The number of keys that a query really uses grows with the text to some degree, and n = length takes "
-                "this into account. The degree depends on the length."))
+    return stated(
+        "normalisation-reading",
+        _ours(read, names, LENGTHS[0]),
+        conclude([_above(evidence, read, *names, n) for n in SHORTER]),
+        _by_length(read, names),
+        _chart(read, names),
+        _read_commands("gau-relu2"))
 
 
 def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -164,15 +159,13 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
                                 texts=texts)
                for n in OTHERS for between, texts in [_less(evidence, read, fixed, mixed, n)]]
     names = (mixed, fixed, length)
-    return Statement(
-        "normalisation-cure", message("Training on mixed lengths solves the problem."),
-        message("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        message("with n = length, the model trained on mixed lengths has a higher accuracy than the model trained on "
-                "one length, at every other length; and its accuracy is at most one point below that of the "
-                "single-length model with fixed n"),
-        conclude(checks), _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"),
-        message("Training on mixed lengths lowers the accuracy near the trained length, where the problem is small, "
-                "and raises it at eight times that length."))
+    return stated(
+        "normalisation-cure",
+        _ours(read, names, LENGTHS[-1]),
+        conclude(checks),
+        _by_length(read, names),
+        _chart(read, names),
+        _read_commands("gau-relu2", "gau-relu2-mixed"))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -181,38 +174,29 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     between, texts = _less(evidence, read, "softmax, trained at 128", "softmax", LONGER)
     checks.append(no_worse(message("at {n} no worse than softmax trained at {n}", n=LONGER), between, texts=texts))
     names = ("softmax", "softmax, trained at 128", *readings)
-    return Statement(
-        "normalisation-softmax", message("Softmax does not need this remedy."),
-        message("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        message("the gated attention unit with softmax, trained at one length, has a higher accuracy than relu²/n in "
-                "both inference settings, at every other length (significant); and at {n} tokens its accuracy is less "
-                "than one point below that of a unit trained at {n} tokens. No model is trained further", n=LONGER),
-        conclude(checks), _by_length(read, names), _chart(read, names),
+    return stated(
+        "normalisation-softmax",
+        _ours(read, names, LENGTHS[-1]),
+        conclude(checks),
+        _by_length(read, names),
+        _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
         + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
-        message("A longer text has more evidence for a hidden token, and a model that was never trained on such a "
-                "length cannot use all of it."))
+        n=LONGER)
 
 
 def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     theirs = {"log n": LOG_N, "1/√d": SQRT}
     names = ("log n", "constant temperature", "1/√d", "GAU softmax, read with log n", "GAU softmax")
     compared = (("log n", "constant temperature"), ("GAU softmax, read with log n", "GAU softmax"))
-    return Statement(
-        "normalisation-log-n", message("log n keeps the accuracy beyond the trained length."),
-        message("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
-        _ours(scaled, names, LENGTHS[-1]), TABLE,
-        message("accuracy is higher than that of the control at 256 and 512 tokens, four and eight times the trained "
-                "length (significant), both in the plain Transformer, which the source is about, and in gated "
-                "attention units. At every length, the control has the temperature that log n has at 64 tokens, so "
-                "both train to the same weights and differ only at inference. 1/√d trains to other weights and does "
-                "not affect the verdict"),
+    return stated(
+        "normalisation-log-n",
+        _ours(scaled, names, LENGTHS[-1]),
         conclude([_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
-        _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
+        _by_length(scaled, names, theirs),
+        _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
-                           "python -m studies.claims readings"),
-        message("In the plain Transformer, heads that look at fixed distances are not affected by a longer text; a "
-                "gated attention unit has only one head for everything."))
+                           "python -m studies.claims readings"))
 
 
 def _entropy(evidence: Evidence) -> Statement:
@@ -243,20 +227,15 @@ def _entropy(evidence: Evidence) -> Statement:
                   message("tokens; trained at {trained}", trained=TRAINED),
                   alt=listed((message("{name} at {x} tokens {value:.2f} nats", name=message(p["name"]), x=p["x"],
                                       value=p["value"]) for p in points), "; "))
-    return Statement(
-        "normalisation-entropy", message("log n keeps the entropy of attention more constant than 1/√d when the text "
-                                         "grows."),
-        message("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
+    return stated(
+        "normalisation-entropy",
         message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        message("derivation in the post, with approximations for vectors on a sphere; a larger factor on fixed scores "
-                "never raises entropy, so the measurement shows whether the model's own scores undo this effect"),
-        message("one model, masked-softmax, in both inference settings: from 64 to 512 tokens the mean entropy grows "
-                "less with log n, and so does the entropy of at least {heads:.0%} of the heads; ± is the spread over "
-                "heads", heads=HEADS),
-        conclude(checks, by_construction=True), rows, chart if points else None,
+        conclude(checks, by_construction=True),
+        rows,
+        chart if points else None,
         "python -m studies.corpus.lengths masked-softmax",
-        message("The entropy of heads that look at fixed distances hardly depends on the temperature."))
+        heads=HEADS)
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
@@ -286,18 +265,14 @@ def _relu2(evidence: Evidence) -> Statement:
         verdict = replace(verdict, why=message("{why}. On scores of {scores}, the largest change of a weight is "
                                                "{change:.0e}", why=verdict.why, scores=measured["scores"],
                                                change=measured["relu2_change"]))
-    return Statement(
-        "normalisation-relu2", message("No factor on the scores changes the entropy of relu²."),
-        message("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
+    return stated(
+        "normalisation-relu2",
         message("largest change of a weight: {values}", values=tables.each([
             (name, f"{measured[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
             if measured else [])),
-        message("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
-        message("the scores are multiplied by factors from 1/4 to 4. If each row is divided by its sum, no weight of "
-                "relu² changes by more than {unchanged:.5f}, while weights of softmax do", unchanged=UNCHANGED),
         verdict,
         table or [{"scores times": tables.NOTHING, "source": message("relu²: the same"), N_("here"): tables.NOTHING}],
         Chart("lines", points, message("mean entropy of a row, nats"), message("factor on the scores"),
               alt=message("relu² stays level; softmax falls as the factor grows")) if points else None,
         "python -m studies.claims relu2_scale",
-        message("A row without a positive score has the sum 0, so it cannot be divided by it."))
+        unchanged=UNCHANGED)

@@ -14,6 +14,7 @@ from models.messages import N_, listed, message
 from studies.claims import tables
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude, fact, of_one_training
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
@@ -156,17 +157,13 @@ def _average(studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
         _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
         for study in _needing(studies, AVERAGE)])
-    return Statement(
-        "papa-average", message("With all heads constant, frozen encoders lose no more than 8% on average."),
-        message("8% on average over six tasks and six models"),
+    return stated(
+        "papa-average",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
-        ABSTRACT,
-        message("the relative drop, averaged over the tasks, is below 8% (significant over three probes), for each "
-                "model that clearly loses more than 8% with all heads pruned. Other models could not fail this rule, "
-                "so they are not counted"),
         conclude(checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
-        _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
+        _drop_chart(studies),
+        _commands(studies))
 
 
 def _most(studies: Sequence[Study]) -> Statement:
@@ -186,20 +183,17 @@ def _most(studies: Sequence[Study]) -> Statement:
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in studies for task in study.tasks.values()]
-    return Statement(
-        "papa-most", message("No task loses more than 20% with all heads constant."), message("never more than 20%"),
+    return stated(
+        "papa-most",
         tables.each([
             (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
-                key=lambda pair: fmean(pair[1] or [-1.0]))]]), SUMMARY,
-        message("with all heads constant, the relative drop is below 20% (significant over three probes), for each "
-                "task and model that clearly loses more than 20% with all heads pruned. Other tasks and models could "
-                "not fail this rule, so they are not counted"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        message("With 600 training texts some tasks have low scores, so that a small change is a large share of the "
-                "score."),
-        verified=False)
+                key=lambda pair: fmean(pair[1] or [-1.0]))]]),
+        conclude(checks),
+        rows or [{N_("model"): tables.NOTHING}],
+        chart,
+        _commands(studies))
 
 
 def _half(studies: Sequence[Study]) -> Statement:
@@ -211,18 +205,14 @@ def _half(studies: Sequence[Study]) -> Statement:
              N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
              N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
-    return Statement(
-        "papa-half", message("With half of the heads constant, little or no score is lost."),
-        message("no number; “little or no performance drop is observed”"),
+    return stated(
+        "papa-half",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
-        CURVES,
-        message("with half of the heads constant, the relative drop, averaged over the tasks, is below 2% "
-                "(significant over three probes), for each model that clearly loses more than 2% with all heads "
-                "pruned. Half of the heads pruned is a control and does not affect the verdict"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        conclude(checks),
+        rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
-        _commands(studies), LITTLE_TO_LOSE)
+        _commands(studies))
 
 
 def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
@@ -260,23 +250,18 @@ def _order(every: Sequence[Study]) -> Statement:
                      N_("learned order"): _percent(study.mean_drop_by_seed(LEARNED, count)),
                      N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
                      N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
-    return Statement(
-        "papa-order", message("The learned order is better than a random one where few heads stay live."),
-        message("the source gives no number: it sorts heads by lambda and shows no random order"),
+    return stated(
+        "papa-order",
         tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
-        message("figures of the paper, without a table"),
-        message("if 1/8 of the heads keep their computed pattern, the relative drop (mean over tasks) is smaller when "
-                "the heads are chosen in the learned order than in a random order, for each measured model "
-                "(significant over three probes and three random orders)"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        conclude(checks),
+        rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
                for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
                                   (REMOVED, message("pruned, learned order")))], 0.0, ""),
-        _commands(studies),
-        message("If constant heads lose almost nothing, the order makes no difference."))
+        _commands(studies))
 
 
 def _better(studies: Sequence[Study]) -> Statement:
@@ -302,20 +287,15 @@ def _better(studies: Sequence[Study]) -> Statement:
                   message("mean score without changes"), alt=listed((
                       message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
                       for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
-    return Statement(
-        "papa-better", message("Better models lose more."),
-        message("“better-performing models lose more from applying our method than weaker models”"),
+    return stated(
+        "papa-better",
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
-            chance=ranking.chance), CURVES,
-        message("the rank correlation (Spearman) of the mean score without changes and the mean drop is positive, "
-                "over the last checkpoints of at least three trainings. The share of random orders with a correlation "
-                "at least as large is below 5%; this share is a mean over repetitions in which the drops are drawn "
-                "again with the random error of their probes. Earlier checkpoints are shown in the table and do not "
-                "affect the verdict; the p of the table is computed from the mean drops. This rule was set after the "
-                "numbers were known"),
-        conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        message("These models differ in more than their scores."))
+            chance=ranking.chance),
+        conclude([check]),
+        rows or [{N_("model"): tables.NOTHING}],
+        chart,
+        _commands(studies))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

@@ -10,6 +10,7 @@ from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import Check, Samples, below, conclude, differences
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -101,16 +102,15 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     checks = [_solves(evidence, answers[name][TRAINED], TRAINED, ALL,
                       message("{kind}: at least {solved:.0%} right at {events} events", kind=KINDS[name], solved=SOLVED,
                               events=TRAINED), name) for name in names]
-    return Statement(
-        "selective-solved", message("Selective attention solves variable assignment, and so does softmax."), NONE,
-        _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}), SETTINGS,
-        message("both answer at least {solved:.0%} of the questions right at {trained} events, the most in training. "
-                "A task that softmax solves, too, does not distinguish selective attention", solved=SOLVED,
-                trained=TRAINED),
-        conclude(checks), _events_table(answers, names), _events_chart(answers, names),
+    return stated(
+        "selective-solved",
+        _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
+        conclude(checks),
+        _events_table(answers, names),
+        _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]),
-        message("Learning this task depends more on the recipe than on the attention; see models/training/recipes.py."),
-        verified=False)
+        solved=SOLVED,
+        trained=TRAINED)
 
 
 def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
@@ -125,19 +125,15 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
     names = ("selective", "softmax", "log-n")
     rows = tables.wide([(message("{kind}, last quarter", kind=KINDS[name]), {
         events: late[name].get(events, {}) for events in EVENTS}) for name in names], EVENTS, "events")
-    return Statement(
-        "selective-longer", message("Selective attention also solves texts that are longer than in training, better "
-                                    "than the other attention types."),
-        NONE, message("last quarter of {text}", text=_right(EVENTS[-1], {
+    return stated(
+        "selective-longer",
+        message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
-        SETTINGS,
-        message("at 48 and 96 events, twice and four times as many as in training, at least {solved:.0%} of the "
-                "questions in the last quarter of a text are answered right, and more than by softmax and by log n "
-                "(significant). A mean over all questions would hide the effect of length, because most questions "
-                "come early", solved=SOLVED),
-        conclude(checks), [*_events_table(answers, names), *rows],
-        _events_chart(answers, names), commands.evaluated([f"assignment-{name}" for name in names]),
-        message("F is a sum over more positions than any training text had."), verified=False)
+        conclude(checks),
+        [*_events_table(answers, names), *rows],
+        _events_chart(answers, names),
+        commands.evaluated([f"assignment-{name}" for name in names]),
+        solved=SOLVED)
 
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
@@ -155,21 +151,17 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
         (message("repeating the last digit, another variable before"), "elsewhere_by_events"))}
     rows = tables.wide([*blind.items(), *((message("{kind}, another variable before", kind=KINDS[name]), kinds[name])
                                           for name in names)], EVENTS, "events")
-    return Statement(
-        "selective-random", message("Attention scores that do not depend on the text hardly retrieve: random fails at "
-                                    "this task."),
-        message("random attention matches trained Transformers on memorising and arithmetic, and fails at retrieval"),
+    return stated(
+        "selective-random",
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
             message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
                 TRAINED]}),
-        message("abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no number"),
-        message("at {trained} events, random answers fewer than {lost:.0%} of the questions right, and fewer than "
-                "softmax (significant). Only questions whose previous event names another variable are counted, "
-                "because all other questions can be answered by repeating the last digit, without reading a name",
-                lost=LOST, trained=TRAINED),
-        conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),
+        conclude(checks),
+        [*_events_table(answers, names), *rows],
+        _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
-        message("In short texts the answer can be at few positions, so that the position alone finds some answers."))
+        lost=LOST,
+        trained=TRAINED)
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:

@@ -14,6 +14,7 @@ from studies.claims.sources import memory, retrieval
 from studies.claims.sources.over_seeds import below_over_seeds, is_repeated
 from studies.claims.sources.synthesizer import compared, perplexity
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     TOLERANCE,
     Check,
@@ -51,8 +52,8 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
           "selective-512": N_("selective, 512 tokens")}
 
 
-def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
-          also: tuple[str, str] | None = None, beside: str = "", **words: Any) -> Statement:
+def _pair(key: str, samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str,
+          against: str = "softmax", also: tuple[str, str] | None = None, beside: str = "", **values: Any) -> Statement:
     """Returns a statement that compares selective attention with softmax.
 
     Args:
@@ -63,7 +64,7 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
         against: the softmax model, plain or wide.
         also: another pair for the table; the second model is expected to have the lower perplexity.
         beside: a third model on which the checks depend.
-        words: other fields of the Statement.
+        values: values of the texts.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = message(TITLES[name]), message(TITLES[against])
@@ -82,24 +83,16 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
                   alt=message("{title} over {other}: {values}", title=title, other=other, values=listed(
                       (message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
-    return Statement(ours=message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
-                     verdict=conclude(checks), table=table, chart=chart if points else None,
-                     command=commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key]),
-                     **words)
+    ours = message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other)
+    command = commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key])
+    return stated(key, ours, conclude(checks), table, chart if points else None, command, **values)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
     check = below(message("selective below softmax"), between, texts=texts)
-    return _pair(samples, "selective", [check], message("below 1"), also=("softmax-512", "selective-512"),
-                 key="selective-perplexity",
-                 text=message("Selective attention has a lower perplexity than softmax at the same size."),
-                 source=message("equal to a standard transformer with about twice the heads and parameters of "
-                                "attention; no perplexities"),
-                 basis=message("abstract"),
-                 rule=message("perplexity below softmax's (significant); parameters, data and steps are equal. Models "
-                              "that were trained and evaluated at 512 tokens do not affect the verdict"),
-                 reason=message("The training may be too short for the mask to be useful."))
+    return _pair("selective-perplexity", samples, "selective", [check], message("below 1"),
+                 also=("softmax-512", "selective-512"))
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -108,30 +101,14 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
               no_worse(message("perplexity of selective attention not above that of softmax with twice the heads"),
                        between, texts=texts)]
-    return _pair(samples, "selective", checks, message("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
-                 "softmax", key="selective-wide",
-                 text=message("Selective attention has as low a perplexity as softmax with twice the heads."),
-                 source=message("equal to a standard transformer with about twice the heads and parameters of "
-                                "attention"),
-                 basis=message("abstract"),
-                 rule=message("the perplexity is at most {margin:.0%} above that of softmax with twice as many heads "
-                              "of the same width (significant); data and steps are equal. Softmax itself must also be "
-                              "better with twice the heads: otherwise an equal perplexity would show nothing",
-                              margin=TOLERANCE),
-                 reason=message("In so small a model, more heads may help more than selection."))
+    return _pair("selective-wide", samples, "selective", checks, message("1, about"), "softmax-wide",
+                 ("softmax", "softmax-wide"), "softmax", margin=TOLERANCE)
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
     check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
-    return _pair(samples, "selective-memory", [check], message("1 or less"), key="selective-loss",
-                 text=message("Trained to forget more (memory loss), selective attention is still no worse than "
-                              "softmax."),
-                 source=message("no number for this; the abstract gives the memory saved at equal perplexity"),
-                 basis=message("abstract"),
-                 rule=message("perplexity above softmax's by less than 1% (significant)"),
-                 reason=message("The memory loss rewards forgetting from the first step, before the model has learned "
-                                "which tokens it needs."))
+    return _pair("selective-loss", samples, "selective-memory", [check], message("1 or less"))
 
 
 BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
@@ -166,26 +143,17 @@ def _blimp(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
         (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
          for name, study in by_name.items()), "; "))
-    return Statement(
-        "selective-blimp", message("Selective attention is also better on tests for which it was not trained."),
-        message("better on HellaSwag; the paper gives no accuracies"),
+    return stated(
+        "selective-blimp",
         message("pairs right: {values}", values=ours or tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
-        message("a summary of the paper; BLiMP replaces HellaSwag, which needs more knowledge than so small a model "
-                "has"),
-        message("without training for this test, selective attention gives the grammatical sentence of a pair the "
-                "higher probability more often than softmax (significant). Both models read the same pairs, and the "
-                "test resamples the 67 paradigms of BLiMP and includes the spread over seeds. Guessing gets one half "
-                "right; ± in the table is the 95% interval by the choice of pairs, of the released models. The other "
-                "models do not affect the verdict"),
         conclude([check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
         commands.full_seeds("python -m studies.zero_shot.blimp "
-                            + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT),
-        message("In single sentences of a dozen words there is little to forget."), verified=False)
+                            + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT))
 
 
 def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
@@ -229,25 +197,15 @@ def _choices(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
                   alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
                               for name, measured in stories.items()), "; "))
-    return Statement(
-        "selective-choices", message("Without any training for it, selective attention chooses the right next sentence "
-                                     "of a story more often than softmax."),
-        message("better on HellaSwag; the paper gives no accuracies"),
+    return stated(
+        "selective-choices",
         message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
-        message("a summary of the paper; next sentences of stories replace HellaSwag, on which so small a model is "
-                "hardly better than guessing"),
-        message("of four sentences the model chooses the one whose tokens have the highest mean log-probability. "
-                "Selective attention is right more often than softmax (significant); both answer the same 665 items, "
-                "which the test resamples, and the test includes the spread over seeds. Guessing gets one in four "
-                "right; ± in the table is the 95% interval by the choice of items, of the released models. HellaSwag "
-                "and the other models do not affect the verdict"),
         conclude([check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
         commands.full_seeds("python -m studies.zero_shot.choices "
-                            + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT),
-        message("The context of a choice is four sentences, which leaves little to forget."), verified=False)
+                            + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT))
 
 
 def _share(measured: Mapping[str, Any] | None) -> str:
@@ -271,20 +229,13 @@ def _pieces(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("votes of a token against the token before it"), alt=listed((
         message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
-    return Statement(
-        "selective-pieces", message("In some layer, the later pieces of a name vote to forget its first piece."),
-        message("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
+    return stated(
+        "selective-pieces",
         message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
             (title, f"{statistics.fmean(study['layers'][best][kind]):.2f}") for kind, title in (
                 ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
                  message("words")))]
             if less else [])),
-        message("an example in a summary of the paper; here a count over held-out texts"),
-        message("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
-                "first piece than a word votes against the word before it (significant). The test resamples windows "
-                "and uses the best of all layers. The votes must also exceed those of the second piece of a split "
-                "word that is not capitalised, since otherwise the effect would be one of all split words. F is the "
-                "sum of these votes. A capitalised word need not be a name"),
         conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
                   below_in_texts(message("more votes against a name's first piece than against another word's there"),
@@ -292,9 +243,7 @@ def _pieces(evidence: Evidence) -> Statement:
                                                                       study["layers"][best]["others"], strict=True)]
                                  if less else None)]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
-        chart if points else None, "python -m studies.corpus.word_pieces stories-selective",
-        message("A tokenizer of 4,096 pieces splits more names than one of 32,000, and each piece alone carries less "
-                "information."),
-        verified=False)
+        chart if points else None,
+        "python -m studies.corpus.word_pieces stories-selective")
 
 

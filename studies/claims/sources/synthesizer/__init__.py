@@ -13,6 +13,7 @@ from studies.claims import commands, tables
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
 from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     Samples,
     below,
@@ -144,20 +145,15 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     checks = [below(message("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
                     math.log(CLOSE), texts)
               for name in LEARNED for between, texts in [compared(evidence, name)]]
-    return Statement(
-        "synthesizer-close", message("Every Synthesizer that learns its scores comes close to softmax attention."),
-        message("perplexity 0.98 to 1.11 of softmax's on LM1B"),
+    return stated(
+        "synthesizer-close",
         message("{values} (perplexity / softmax's)", values=tables.range_over_time(
-            [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
-        message("“close” means a perplexity less than {close:.0%} above softmax's, for each of the seven types "
-                "(significant)",
-                close=CLOSE - 1),
-        conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
+            [(TITLES[name], over[name]) for name in LEARNED])),
+        conclude(checks),
+        _ratio_table(evidence, over, LEARNED),
+        _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
-        message("The longer the training, the more the comparison of queries and keys finds that no table and no "
-                "single token can represent."),
-                message("the distance from softmax is larger after more steps, in the table"),
-                False)
+        close=CLOSE - 1)
 
 
 def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
@@ -173,18 +169,13 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
                          *((TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in LEARNED)], theirs=THEIRS)
     rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(names[0], *names)],
                                   evidence.card("stories-softmax"))
-    return Statement(
-        "synthesizer-fixed", message("Fixed random scores, never trained, are clearly worse than all others."),
-        message("50.52 against 37.27 to 42.40 on LM1B"),
-        message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
-        message("fixed random has a higher perplexity in each of eight comparisons (significant). Its scores have "
-                "standard deviation 1; the paper does not say which it took, and its published code initialises "
-                "tables nearly even. Standard deviation 0.02, with which learned tables start here and every head is "
-                "nearly the mean over the text, is a control and does not affect the verdict"),
-        conclude(checks), rows, _ratio_chart(over, names),
-        commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
-        message("In a short training, learned tables hardly change, so they differ little from fixed tables."),
-        verified=False)
+    return stated(
+        "synthesizer-fixed",
+        message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])),
+        conclude(checks),
+        rows,
+        _ratio_chart(over, names),
+        commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")))
 
 
 def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -221,20 +212,14 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                   message("perplexity"),
                   alt=listed((message("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
         if trained else None
-    return Statement(
-        "synthesizer-floor", message("Yet fixed random scores are far better than no attention at all."),
-        message("no number: the source has no model without attention"),
+    return stated(
+        "synthesizer-floor",
         message("{share} of the way from the last token alone to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
-        message("our own question"),
-        message("fixed random closes more than half of the gap, in nats, between a baseline without attention and "
-                "softmax (significant). The baseline predicts from the last token alone, by pairs of tokens counted "
-                "in the whole training text; a model trained without attention could hardly do better. Setting all "
-                "gates of stories-softmax to 0, without further training, is an easier baseline and does not affect "
-                "the verdict"),
-        conclude([check]), table, chart, commands.measured("no_attention"),
-        message("Most of what so small a model learns can be predicted from the last token alone. An untrained table "
-                "mixes earlier words regardless of the text, which adds little; trained attention adds much."))
+        conclude([check]),
+        table,
+        chart,
+        commands.measured("no_attention"))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
@@ -253,33 +238,29 @@ def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
     between, texts = compared(evidence, *names)
     check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
-    return Statement(
-        "synthesizer-alike", message("Random, whose pattern does not depend on the text, is about as good as dense, "
-                                     "whose pattern does."),
-        message("40.60 and 40.88 on LM1B"),
+    return stated(
+        "synthesizer-alike",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
-            (TITLES[name], over[name]) for name in names])), TABLES,
-        message("the difference of their perplexities is significantly below {alike:.0%}", alike=ALIKE - 1),
-        conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
+            (TITLES[name], over[name]) for name in names])),
+        conclude([check]),
+        _ratio_table(evidence, over, names),
+        _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
-        message("A dense layer may need a longer training than a table, so the difference may depend on the number of "
-                "steps."), verified=False)
+        alike=ALIKE - 1)
 
 
 def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     checks = [no_worse(message("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
               for name in MIXED for between, texts in [compared(evidence, name)]]
-    return Statement(
-        "synthesizer-mixtures", message("Mixed with softmax, Synthesizers are at least as good as softmax."),
-        message("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+    return stated(
+        "synthesizer-mixtures",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
-        message("{tables}; in these tables each mixture is worse than softmax once", tables=TABLES),
-        message("perplexity above softmax's by less than 1% (significant), for both mixtures"),
-        conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
+        conclude(checks),
+        _ratio_table(evidence, over, MIXED),
+        _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
-        message("A mixture starts with half of each part and must learn the share of softmax."),
-                verified=False)
+        tables=TABLES)
 
 
 def _speed(evidence: Evidence) -> Statement:
@@ -300,24 +281,16 @@ def _speed(evidence: Evidence) -> Statement:
         message("time of random divided by the time of softmax"), rule=(1.0, message("equal")),
         alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
         if rows else None
-    return Statement(
-        "synthesizer-speed", message("Random needs no product of queries and keys, and is faster."),
-        message("random 4.26 training steps per second, dynamic convolution 2.65; no number for softmax"),
+    return stated(
+        "synthesizer-speed",
         message("{values} (time of random / softmax's)", values=tables.each([
             (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
             for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
-        message("two notes on the paper, about training; here one forward pass is measured, so only the direction can "
-                "agree"),
-        message("the median over interleaved blocks is below 1 (significant, sign test), for the attention layer and "
-                "for the whole model, at 128 and 256 tokens, with 1 and 8 texts at once, against our own softmax "
-                "attention and against torch's fused kernel. One forward pass is measured, without training. Row "
-                "names give texts × tokens. The quartiles of single repetitions do not affect the verdict"),
-        conclude(checks), table or [{"measured part": message("time of random / time of softmax"),
-                                     "source": tables.NOTHING, "here": tables.NOTHING}], chart,
-        "python -m studies.claims speed",
-        message("A table must be read from memory, whereas the fused kernel never stores its weights in memory. This "
-                "matters most for one long text, because several texts at once share the table. Values, output and "
-                "MLP cost the same in both."), verified=False)
+        conclude(checks),
+        table or [{"measured part": message("time of random / time of softmax"),
+                                     "source": tables.NOTHING, "here": tables.NOTHING}],
+        chart,
+        "python -m studies.claims speed")
 
 
 def _place(row: dict) -> str:

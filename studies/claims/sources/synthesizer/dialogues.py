@@ -13,6 +13,7 @@ from studies.claims import tables
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
 from studies.claims.statement import Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import below_in_texts, conclude
 
 ALONE = ("random", "dense")
@@ -42,21 +43,16 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
             N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
             here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
             else tables.NOTHING})
-    return Statement(
-        "synthesizer-dialogues", message("In small talk Synthesizers without softmax reply better than softmax."),
-        message("ROUGE-L on PersonaChat: {values}", values=tables.each([
-            (titles[name], SCORES[name][2]) for name in COMPARED])),
+    return stated(
+        "synthesizer-dialogues",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
-        message("tables, in a copy of the paper"),
-        message("ROUGE-L of random and of dense is above softmax's (significant). All models reply to the same 2,731 "
-                "texts; the test resamples their conversations; each model was trained once. ± is the 95% interval "
-                "by the choice of conversations. Mixtures and BLEU are shown for comparison and do not affect the "
-                "verdict"),
-        conclude(checks), rows, rouge_chart(rouge, errors, titles),
+        conclude(checks),
+        rows,
+        rouge_chart(rouge, errors, titles),
         f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
-        message("Many replies follow from the last turn, and cross-attention, which is softmax in all models, finds "
-                "the words of the profile."), verified=False)
+        values=tables.each([
+            (titles[name], SCORES[name][2]) for name in COMPARED]))
 
 
 def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:

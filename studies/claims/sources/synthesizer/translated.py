@@ -13,6 +13,7 @@ from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
+from studies.claims.statement_file import stated
 from studies.claims.verdict import Samples, below, conclude, differences
 from studies.pace import PLAIN
 
@@ -72,20 +73,13 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     points = tables.dots([(titles[name], theirs[name], values) for name, values in samples.items()])
     alt = listed((message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
-    return Statement(
-        "synthesizer-best", message("After one pass over the pairs, random + softmax translates better than all other "
-                                    "types."),
-        message("BLEU 28.47; the other types with learned scores 27.27 to 27.68, softmax 27.67, softmax with as many "
-                "parameters 27.97 (WMT'14 English to German). In the source's language modelling it is not the best: "
-                "perplexity 40.05, softmax 38.21, dense + softmax 37.27"),
+    return stated(
+        "synthesizer-best",
         _ours(samples, titles),
-        message("tables, in a copy of the paper"),
-        message("random + softmax has a higher BLEU than softmax and than each of three Synthesizers alone "
-                "(significant). Random + dense, factorised dense and dense + softmax were not trained to translate "
-                "here. Perplexities in language modelling are shown for comparison and do not affect the verdict"),
-        conclude(checks), rows, Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
-        commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"),
-        message("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
+        conclude(checks),
+        rows,
+        Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
+        commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"))
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
@@ -119,21 +113,12 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
                           theirs=theirs[name] / theirs["softmax"], ours=tables.cell(by_steps.get(budget, {}), ".3f"))
                   for name, by_steps in over.items()), "; ")
-    return Statement(
+    return stated(
         "synthesizer-translation",
-        message("After one pass over the pairs, models with Synthesizers translate nearly as well as softmax, and "
-                "random + softmax translates better."),
-        message("BLEU 27.27 to 27.43 alone, 28.47 random + softmax, 27.67 softmax (WMT'14 English to German)"),
         _ours(every, titles),
-        message("tables, in a copy of the paper"),
-        message("each of three Synthesizers alone loses less than {lost:.1%} of softmax's BLEU, which is twice the "
-                "largest loss of one of them in the source, and random + softmax has a higher BLEU than softmax (all "
-                "significant). Training is far from complete after one pass: softmax gains 11 BLEU in four more passes",
-                lost=lost),
-        conclude(checks), rows,
+        conclude(checks),
+        rows,
         Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
         commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"),
-        message("Cross-attention is softmax in all of these models, and can replace much of what their other attention "
-                "lacks."),
-        verified=False)
+        lost=lost)
