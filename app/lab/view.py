@@ -128,7 +128,7 @@ class View:
         key = (name, self.lab.identity, *given)
         cached = caches.answers.find(key)
         if cached is None:
-            limits.spend(limits.PASSES, passes * -(-len(self.reading.prompt.ids) // compute.LIGHT))
+            limits.spend(limits.PASSES, passes * limits.passes_of(self.reading.prompt))
             with serving.computing():
                 cached = make()
             caches.answers.keep(key, cached)

@@ -1,0 +1,169 @@
+"""The Lab: its view, the payload of its picture, its events and its part of the link."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote_plus
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy import ndarray
+
+import models
+from app.lab import events, picture, tools
+from app.lab.view import View
+from app.panels.page import text
+from app.state import visit
+from app.state.lab_state import LabState
+from app.state.link import query_of, read_query
+from app.state.pages.lab_view import LAST, LabView
+from models.plan import HeadPlan
+
+STORY = "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"
+LAYER = HeadPlan.parse("self-2.0~7g0")
+
+
+def view_of(model: str, plan: HeadPlan = HeadPlan(), written: str | None = None, **shown: Any) -> View:
+    """Returns the view of a new visitor."""
+    now = visit.Visit()
+    with visit.use(now):
+        state = LabState(model, written)
+        state = replace(state, page="lab", plan=plan, selection=state.selection.within(state.shape),
+                        lab=LabView(**shown))
+        now.history.do(state)
+        lab = models.load(model)
+        return View(lab, text.read(lab, now.history, state.text), state.for_model(model))
+
+
+def unpacked(view: View, kind: str, array: ndarray) -> ndarray:
+    """Returns weights (L, H, n, m) of packed tiles."""
+    block = next(block for block in picture.content(view)[0]["kinds"] if block["kind"] == kind)
+    weights = (array / 255.0) ** 2
+    if not block["packed"]:
+        return weights
+    rows, columns = block["side"]
+    whole = numpy.zeros((*array.shape[:2], rows, columns))
+    whole[:, :, *numpy.tril_indices(rows)] = weights
+    return whole
+
+
+@pytest.mark.parametrize("model", ["stories-selective", "masked-softmax", "assignment-log-n", "translation-softmax",
+                                   "masked-gau-softmax"])
+def test_tiles_are_the_patterns_after_the_plan(model: str):
+    view = view_of(model)
+    header, arrays = picture.content(view)
+    json.dumps(header, allow_nan=False)
+    for kind in view.lab.kinds:
+        tiles = unpacked(view, kind.name, arrays[f"tiles.{kind.name}"])
+        numpy.testing.assert_allclose(tiles, view.after.weights[kind.name], atol=4e-3)
+
+
+def test_a_long_text_has_pooled_tiles_and_whole_rows():
+    view = view_of("stories-softmax", written=" ".join(["The red ball is in the box."] * 12))
+    header, arrays = picture.content(view)
+    block = header["kinds"][0]
+    assert not block["exact"] and max(block["side"]) <= picture.SIDE
+    weights = view.after.weights["self"][:, :, view.look]
+    numpy.testing.assert_allclose((arrays["rows.self"] / 255.0) ** 2, weights, atol=4e-3)
+    kept = unpacked(view, "self", arrays["tiles.self"])
+    assert abs(kept.max() - view.after.weights["self"].max()) < 4e-3  # the darkest cell is never lost
+
+
+@pytest.mark.parametrize("plan", [HeadPlan(), HeadPlan().gate("self", 1, 2, 0.5)])
+def test_contributions_and_guesses_are_those_of_the_analysis(plan: HeadPlan):
+    """With the scale of its own pass, the parts are those of models.head_attribution."""
+    view = view_of("stories-softmax", plan, STORY, marks="cg")
+    token, _base = view.tokens
+    before, after = view.formations
+    heads, rest = after.contributions(token)
+    known = models.head_attribution(view.lab, STORY, plan, token=token)
+    numpy.testing.assert_allclose(heads["self"], known.heads["self"], atol=1e-4)
+    assert sum(rest.values()) + heads["self"].sum() == pytest.approx(known.total, abs=1e-3)
+    lens = models.logit_lens(view.lab, STORY, plan, k=3)
+    shown = picture.content(view)[0]["guesses"]
+    assert [[guess["label"] for guess in row] for row in shown["layers"]] == lens.labels[:, -1].tolist()
+    numpy.testing.assert_allclose(shown["chance"], lens.final[:, -1], atol=1e-4)
+    assert (before is after) == (not plan)
+
+
+def test_a_head_without_a_change_keeps_its_contribution():
+    """After layer 3 is pruned, the bars of layers 1 and 2 keep their height: the norm's scale is the baseline's."""
+    view = view_of("stories-selective", LAYER, STORY, marks="c")
+    _header, arrays = picture.content(view)
+    numpy.testing.assert_allclose(arrays["stubs.self"][:2], arrays["stubs_before.self"][:2], atol=1e-4)
+    assert not arrays["stubs.self"][2].any() and arrays["stubs_before.self"][2].any()
+
+
+def test_the_answer_of_the_start_page_turns():
+    answer = picture.content(view_of("stories-selective", LAYER, STORY))[0]["answer"]
+    best = {name: max(answer["rows"], key=lambda row: row[name])["label"] for name in ("before", "after")}
+    assert best == {"before": " ball", "after": " friends"}
+    friends = next(row for row in answer["rows"] if row["label"] == " friends")
+    assert friends["ranks"] == [5, 1]
+
+
+def test_every_offered_tool_has_content():
+    """Each tool answers for each kind of model, or says why it cannot."""
+    for model in ("stories-selective", "masked-softmax", "translation-softmax"):
+        for tool in tools.offered(view_of(model)):
+            view = view_of(model, tool=tool.key)
+            header, _arrays = tools.content(view, tools.offered(view))
+            assert header is not None and header["key"] == tool.key
+            json.dumps(header, allow_nan=False)
+
+
+@given(tool=st.sampled_from(["head.looks", "answer.who", "layer.mean"]), look=st.integers(-1, 999),
+       marks=st.sampled_from(["", "c", "g", "cg"]),
+       settings=st.dictionaries(st.from_regex(r"[a-z]{1,16}\.[a-z]{1,16}", fullmatch=True),
+                                st.from_regex(r"[a-z0-9]{1,12}", fullmatch=True), max_size=4))
+def test_a_link_holds_the_view(tool: str, look: int, marks: str, settings: dict[str, str]):
+    view = LabView(tool, look, marks, tuple(sorted(settings.items())))
+    assert LabView.parse(str(view)) == view
+    state = replace(LabState("stories-softmax"), page="lab", lab=view)
+    query = dict(pair.split("=", 1) for pair in query_of(state).split("&"))
+
+    assert read_query({key: unquote_plus(value) for key, value in query.items()})[0].lab == view
+
+
+@pytest.mark.parametrize("field", ["", "head", "head.looks~x", "head.looks~~q", "head.looks~~~a", "x.y",
+                                   "head.looks~1~c~a.b!c~", "head.looks~~~" + "'".join(["a.b!c"] * 40)])
+def test_a_broken_view_of_a_link_is_reported(field: str):
+    state, problems = read_query({"page": "lab", "model": "stories-softmax", "lab": field})
+    assert state.lab == LabView() and len(problems) == 1
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {}, {"type": None}, {"type": "look", "position": "3"}, {"type": "look", "position": 10**9},
+    {"type": "tool", "name": "head.<b>"}, {"type": "thing", "thing": "world"}, {"type": "marks", "guesses": "yes"},
+    {"type": "set", "name": "find.role", "value": "~" * 10}, {"type": "set", "name": "a" * 99, "value": "x"},
+    {"type": "select", "kind": "self", "layer": 99, "head": 0, "scope": "head"}, {"type": "prediction", "index": -4},
+    {"type": "contribution", "token": -7}, {"type": "model", "name": "../../etc/passwd"}, {"type": "text", "text": 7}]
+
+
+@pytest.mark.parametrize("event", HOSTILE)
+def test_a_hostile_event_changes_nothing(event: dict[str, Any]):
+    now = visit.Visit()
+    with visit.use(now):
+        now.history.do(replace(LabState("stories-softmax"), page="lab"))
+        before = now.history.present
+        events.on_lab(event)
+        assert now.history.present == before
+
+
+def test_events_change_the_view():
+    now = visit.Visit()
+    with visit.use(now):
+        now.history.do(replace(LabState("stories-softmax"), page="lab"))
+        for event in ({"type": "select", "kind": "self", "layer": 2, "head": 0, "scope": "row"},
+                      {"type": "look", "position": 4}, {"type": "marks", "contributions": True},
+                      {"type": "set", "name": "looks.view", "value": "constant"}):
+            events.on_lab(event)
+        shown = now.history.present
+        assert shown.selection.scope == "row" and shown.lab.thing == "layer"
+        assert (shown.lab.look, shown.lab.marks) == (4, "c") and shown.lab.setting("looks.view") == "constant"
+        events.on_lab({"type": "look", "position": LAST})
+        assert now.history.present.lab.look == LAST
