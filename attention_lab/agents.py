@@ -1,8 +1,4 @@
-"""The command `mcp`: offers the functions of `answers` to an agent as read-only tools over stdio.
-
-The limits of a visit to a public host apply: lengths of texts, models of the Hub, and passes per minute. SDK:
-https://py.sdk.modelcontextprotocol.io
-"""
+"""The command `mcp`: the functions of `answers` as read-only tools for an agent, with the limits of a public host."""
 
 from __future__ import annotations
 

@@ -19,17 +19,7 @@ from models.prompt import Prompt, readable
 
 
 def opened(model: str, text: str, source: str | None = None) -> tuple[Lab, Prompt]:
-    """Returns a model and its prompt of a text.
-
-    Args:
-        model: name of a model, `hf:ORG/NAME`, or the path of a folder, which contains a slash.
-        text: the input text.
-        source: the second prompt of patched heads.
-
-    Raises:
-        InputError: a text cannot be tokenised.
-        ValueError: there is no such model, or it cannot be opened.
-    """
+    """Returns a model and its prompt; a model with a slash that is not of the Hub is the path of a folder."""
     lab = load_folder(model) if "/" in model and not model.startswith(HUB) else load(model)
     return lab, read(lab, readable(text), None if source is None else readable(source))
 
@@ -43,12 +33,7 @@ def models() -> dict[str, Any]:
 
 
 def run(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, Any]:
-    """Returns tokens, predictions, losses and KL divergences of a pass under a plan, as in the app's JSON file.
-
-    A decoder's predictions under the plan are teacher-forced on the baseline output; `written` is generated under the
-    plan. A model without predictions has `shift`, 1 - cosine similarity of its output vectors without and with the
-    plan.
-    """
+    """Returns tokens, predictions, losses and KL divergences under a plan, with the keys of the app's JSON file."""
     lab.check(plan)
     prompt = lab.anchored(prompt)
     before, after = lab.run(prompt, [HeadPlan(), plan]) if plan else lab.run(prompt, [plan]) * 2
@@ -64,19 +49,7 @@ def run(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, Any]:
 
 
 def lens(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int = -1, most: int = 5) -> dict[str, Any]:
-    """Returns the prediction after each layer at one position (logit lens); layer 0 is the embedding.
-
-    Args:
-        lab: a model that predicts tokens.
-        prompt: the input.
-        plan: interventions on heads.
-        position: position in the predicting token sequence; negative numbers count the predictions from the last one.
-        most: number of tokens per layer, 1 or more.
-
-    Raises:
-        InputError: there is no prediction at the position.
-        ValueError: the model or the plan does not allow this measure.
-    """
+    """Returns the `most` top tokens after each layer at one position; layer 0 is the embedding."""
     result = lens_of(lab, prompt, plan, most)
     predicting = result.positions.tolist()
     place = position_among(position, predicting, len(result.tokens))
@@ -93,19 +66,7 @@ def lens(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int = -1, most: int
 
 def contributions(lab: Lab, prompt: Prompt, plan: HeadPlan, token: str | None = None, against: str | None = None,
                   position: int = -1) -> dict[str, Any]:
-    """Returns the contribution of each head, MLP and embedding to a token's logit; all of them sum to `total`.
-
-    Args:
-        lab: a model that predicts tokens.
-        prompt: the input.
-        plan: interventions on heads.
-        token: a token with its space, or None for the most probable one.
-        against: a second token, whose logit is subtracted.
-        position: see `lens`.
-
-    Raises:
-        ValueError: there is no such token or position, or the model or the plan does not allow this measure.
-    """
+    """Returns the contribution of each head, MLP and embedding to a token's logit; all of them sum to `total`."""
     result = attribution_of(lab, prompt, plan, token, against, position)
     labels = lab.task.labels
     return {**_about(lab, plan), "position": result.position, "token": labels[result.token],
