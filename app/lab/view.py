@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from models import HeadPlan, Kind, Lab, Output
 from models.analysis.answer.formation import Formation, formation_of
 from models.messages import N_
 from models.plan import Address
+from models.prompt import Prompt
 from models.trace import Layer
 
 NO_ANSWER = N_("This model makes no prediction for this text.")
@@ -117,19 +119,29 @@ class View:
         after = self._formation(self.after.prompt, self.plan)
         return (self._formation(self.before.prompt, HeadPlan()) if self.changed else after), after
 
-    def _formation(self, prompt: Any, plan: HeadPlan) -> Formation:
+    def _formation(self, prompt: Prompt, plan: HeadPlan) -> Formation:
         assert self.output is not None
-        position = self.output.position
-        return self.remembered("formation", (prompt, plan, position),
-                               lambda: formation_of(self.lab, prompt, plan, position))
+        position, cache = self.output.position, caches.formations.of(self.lab)
+        cached = cache.find((prompt, plan, position))
+        if cached is None:
+            with self._passes(1):
+                cached = formation_of(self.lab, prompt, plan, position)
+            cache.keep((prompt, plan, position), cached)
+        return cached
+
+    @contextlib.contextmanager
+    def _passes(self, count: int) -> Iterator[None]:
+        """Counts passes against the visitor's limit and waits for a turn."""
+        limits.spend(limits.PASSES, count * limits.passes_of(self.reading.prompt))
+        with serving.computing():
+            yield
 
     def remembered(self, name: str, given: tuple[Any, ...], make: Callable[[], Any], passes: int = 1) -> Any:
         """Returns a cached result; computing it counts as passes against the visitor's limit."""
         key = (name, self.lab.identity, *given)
         cached = caches.answers.find(key)
         if cached is None:
-            limits.spend(limits.PASSES, passes * limits.passes_of(self.reading.prompt))
-            with serving.computing():
+            with self._passes(passes):
                 cached = make()
             caches.answers.keep(key, cached)
         return cached

@@ -9,19 +9,22 @@ from __future__ import annotations
 import functools
 import math
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from app import texts
-from models import Trace
+from models import Lab, Trace
+from models.analysis.answer.formation import Formation
 from models.trace import Layer, Sketch
 
 TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # bytes of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 MEASURED_BYTES = 2**20  # bytes of the measures of heads on input texts
 ANSWER_BYTES = 4 * 2**20  # bytes of results of logit lens, attribution and patching
+FORMATION_BYTES = 2**21  # bytes per model of the parts of answers; 12 x 12 heads of width 768 have 0.5 MiB
 WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
 
@@ -110,6 +113,22 @@ class ByteCache(Generic[T]):
         return self._held
 
 
+class LabCache(Generic[T]):
+    """One ByteCache of up to `limit` bytes per model; it ends with the model, whose parameters its values refer to."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._caches: weakref.WeakKeyDictionary[Lab, ByteCache[T]] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def of(self, lab: Lab) -> ByteCache[T]:
+        """Returns the cache of a model."""
+        with self._lock:
+            if lab not in self._caches:
+                self._caches[lab] = ByteCache(self._limit, most=TEXTS)
+            return self._caches[lab]
+
+
 @dataclass(frozen=True)
 class Written:
     """A text that a model generated."""
@@ -127,4 +146,5 @@ measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)
+formations: LabCache[Formation] = LabCache(FORMATION_BYTES)
 answers: ByteCache[Any] = ByteCache(ANSWER_BYTES, most=4 * TEXTS)
