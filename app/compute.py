@@ -33,18 +33,9 @@ LONG = 2000  # number of characters above which tokenizing would make other visi
 
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTrace]:
-    """Returns the baseline trace and the trace under the plan, cached.
+    """Returns the baseline trace and the trace under the plan, cached; sketches if the maps have more than LARGE bytes.
 
-    Args:
-        lab: the model.
-        prompt: the tokenized input.
-        plan: interventions on heads. Constant heads are ignored if the model has no constant matrices.
-
-    Returns:
-        Two traces, or two sketches if the maps have more than LARGE bytes. For an empty plan, the same object twice.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
+    For an empty plan, both are the same object.
     """
     plan = usable(lab, plan, prompt)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
@@ -68,19 +59,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
 
 
 def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
-    """Returns the output text that an encoder-decoder model generates under a plan, cached.
-
-    Args:
-        lab: an encoder-decoder model.
-        prompt: the tokenized input.
-        plan: interventions on heads.
-
-    Returns:
-        The generated text.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
-    """
+    """Returns the output text that an encoder-decoder model generates under a plan, cached."""
     key = (lab.identity, prompt, plan)
     cached = caches.written.find(key)
     if cached is None:
@@ -113,13 +92,9 @@ def _is_large(lab: Lab, prompt: Prompt) -> bool:
 
 
 def existing_index(outputs: Sequence[Output], index: int) -> int:
-    """Returns the index of the prediction that a page shows: `index`, or the last if there is no such prediction.
+    """Returns `index`, or the last prediction's index if there is no such prediction.
 
     The index in a link stays when the text becomes shorter.
-
-    Args:
-        outputs: the predictions of a trace, at least one.
-        index: index of the chosen prediction, from 0; any other number means the last prediction.
     """
     return index if 0 <= index < len(outputs) else len(outputs) - 1
 
@@ -131,19 +106,6 @@ def shown_output(outputs: Sequence[Output], index: int) -> Output:
 
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:
     """Returns the full attention maps of one layer. For a sketch this needs another forward pass; the maps are cached.
-
-    Args:
-        lab: the model that computed `seen`.
-        seen: trace or sketch under `plan`.
-        plan: interventions on heads.
-        kind: attention block, like `self` or `cross`.
-        layer: counted from 0.
-
-    Returns:
-        The layer's maps.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
     """
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
@@ -159,19 +121,7 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
-    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again.
-
-    Args:
-        lab: the model whose task tokenizes the text.
-        text: the input; only its first LONGEST_TEXT characters are used.
-        limit: maximum number of tokens; default: the model's limit.
-
-    Returns:
-        The prompt.
-
-    Raises:
-        InputError: the text cannot be tokenized for this task.
-    """
+    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again."""
     prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
         # a copy of the error is raised, because each raise adds frames to an exception
@@ -191,19 +141,7 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """Returns the result of studies.corpus.lengths.facts for one pass, cached.
-
-    Args:
-        lab: one of our own models.
-        prompt: the tokenized input.
-        plan: interventions on heads.
-
-    Returns:
-        Name of a fact -> its value.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
-    """
+    """Returns the result of studies.corpus.lengths.facts for one pass, cached."""
     return _facts(lab.name, prompt, usable(lab, plan, prompt))
 
 

@@ -21,25 +21,12 @@ Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its
 
 
 def maps_of(trace: Trace) -> Maps:
-    """Returns the maps of all layers of a trace.
-
-    Args:
-        trace: a full trace.
-
-    Returns:
-        (attention block, layer from 0) -> maps.
-    """
     return {(kind, layer): trace.layer(kind, layer)
             for kind, maps in trace.weights.items() for layer in range(len(maps))}
 
 
 def with_sinks(lab: Lab, maps: Maps) -> Maps:
-    """Returns the maps with one more column, the last, for the attention sinks of the blocks that have any.
-
-    Args:
-        lab: the model.
-        maps: maps without sinks.
-    """
+    """Returns the maps with one more column, the last, for the attention sinks of the blocks that have any."""
     return {(kind, layer): Layer(scores_with_sink(layer_maps.scores, layer_maps.live), with_sink(layer_maps.live),
                                  with_sink(layer_maps.weights))
             if kind in sinks_of(lab) else layer_maps for (kind, layer), layer_maps in maps.items()}
@@ -51,17 +38,7 @@ def sinks_of(lab: Lab) -> list[str]:
 
 
 def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
-    """Returns the metadata of an exported file.
-
-    Args:
-        lab: the model.
-        result: the outputs of the pass.
-        plan: the plan as a string.
-        link: address that opens the same state.
-
-    Returns:
-        A JSON object with the tokens of each row and of the second prompt, and the generated text.
-    """
+    """Returns the metadata of an exported file."""
     source = result.prompt.source
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",
@@ -74,12 +51,7 @@ def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarr
              roles: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Returns every head with its state, its measures and its roles.
 
-    Args:
-        lab: the model.
-        plan: interventions on heads.
-        measures: source (`text`, `corpus`) -> name -> (heads,), in the order of Kind.addresses.
-        roles: entries with attention block (`kind`), layer and head from 0, `role` and `share` (a fraction); see
-            models/analysis/roles.py.
+    The measures are source (`text`, `corpus`) -> name -> (heads,), in the order of Kind.addresses.
     """
     rows = []
     for i, (kind, layer, head) in enumerate(address for block in lab.kinds for address in block.addresses):
@@ -97,19 +69,11 @@ def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarr
 def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
     """Returns the export as a compressed .npz file.
 
-    Args:
-        info: metadata from `about`.
-        before: the outputs of the unmodified model.
-        result: the outputs of the pass under the plan.
-        maps: the attention maps to export.
-
-    Returns:
-        A file with these arrays. `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32,
-        layers from 1, as on the screen. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,)
-        probabilities. `losses unmodified` and `prediction I unmodified`: the same without the plan. `kl`:
-        (predictions,) KL divergence from the unmodified model in nats.
-        `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
-        bytes from strings.
+    `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32, layers from 1, as on the screen.
+    `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,) probabilities. `losses unmodified` and
+    `prediction I unmodified`: the same without the plan. `kl`: (predictions,) KL divergence from the unmodified model
+    in nats. `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
+    bytes from strings.
     """
     arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": result.losses}
     arrays |= {f"{kind} norms": norms for kind, norms in result.norms.items()}
@@ -130,14 +94,7 @@ def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
 def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
     """Returns the export as JSON, without scores and with the ten most probable tokens of each prediction.
 
-    Args:
-        info: metadata from `about`.
-        before: the outputs of the unmodified model.
-        result: the outputs of the pass under the plan.
-        maps: the attention maps to export.
-
-    Returns:
-        UTF-8 bytes; values that are not finite are null.
+    Values that are not finite are null.
     """
     layers = [{"kind": kind, "layer": layer + 1, "live": numbers(layer_maps.live),
                "weights": numbers(layer_maps.weights)}
@@ -149,18 +106,10 @@ def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, map
 
 def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps,
            causal: Mapping[str, bool], sinks: Container[str] = ()) -> bytes:
-    """Returns the attention patterns as CSV, one row per weight.
+    """Returns the attention patterns as CSV: kind, layer, head, query, key and weight, counted from 1.
 
-    Args:
-        info: metadata from `about`; the first line, a comment, has model, link and plan.
-        before: the outputs of the unmodified model; the first line has its mean loss.
-        result: the outputs of the pass under the plan; the first line has mean loss and KL divergences.
-        maps: the attention maps to export.
-        causal: attention block -> True if its mask is causal; masked weights are omitted.
-        sinks: attention blocks whose maps have the attention sink in the last column; its key is `sink`.
-
-    Returns:
-        UTF-8 bytes with the columns kind, layer, head, query, key and weight; indices count from 1.
+    The first line is a comment with model, link, plan, losses and KL divergences. Weights that a causal mask hides are
+    omitted. The key of an attention sink is `sink`.
     """
     file = io.StringIO()
     words = [f"plan: {info['plan'] or 'none'}"]
@@ -188,15 +137,6 @@ def as_csv(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
 
 
 def file_name(model: str, what: str, ending: str) -> str:
-    """Returns a file name of lower-case letters, digits, `-` and `_`, in the same format as the browser's exports.
-
-    Args:
-        model: name of the model.
-        what: a short description of the file's content; may be empty.
-        ending: file extension without its dot.
-
-    Returns:
-        For example `attention-lab_stories-selective_maps.npz`.
-    """
+    """Returns a file name like `attention-lab_stories-selective_maps.npz`, in the format of the browser's exports."""
     parts = [re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:48] for part in (model, what)]
     return "_".join(["attention-lab", *filter(None, parts)]) + f".{ending}"

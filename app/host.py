@@ -39,11 +39,7 @@ streamlit_internals.drop_messages_with_their_block()
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Sets up the log and the health check when the server starts, as ASGI's lifespan protocol defines it.
-
-    Args:
-        app: the ASGI app; not used.
-    """
+    """Sets up the log and the health check when the server starts, as ASGI's lifespan protocol defines it."""
     logs.begin()
     health.begin(first_example)
     sweep = asyncio.create_task(connections.end_sessions())

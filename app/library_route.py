@@ -18,14 +18,6 @@ HEADERS = {"Vary": "Accept-Encoding", "Cache-Control": "public, max-age=31536000
 
 
 def route(prefix: str = "") -> Route:
-    """Returns the route.
-
-    Args:
-        prefix: base path of the app, like `/lab`; empty for none.
-
-    Returns:
-        A Starlette route.
-    """
     return Route(f"{prefix}/lab/library/{{name}}", receive, methods=["GET"])
 
 

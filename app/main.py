@@ -43,14 +43,7 @@ def _lasting() -> None:
 
 
 def at(page: str) -> Callable[[], None]:
-    """Returns the function that Streamlit runs for an address with this path.
-
-    Args:
-        page: a key of PAGES.
-
-    Returns:
-        A function that reads the address and displays the page.
-    """
+    """Returns the function that Streamlit runs for an address with this path."""
     def run() -> None:
         session.follow_address(page)
         visit.current().address = st.context.ip_address

@@ -11,25 +11,14 @@ _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
 
 
 def plain(text: str) -> str:
-    r"""Returns the text with a backslash before every character that Markdown could interpret.
-
-    Args:
-        text: any text.
-
-    Returns:
-        Markdown that shows the text literally.
-    """
+    """Returns the text with a backslash before every character that Markdown could interpret."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
 
 
 def literal(text: str) -> str:
-    """Returns Markdown that shows a visitor's text literally, without links, emoji or formulas.
+    """Returns one line of Markdown that shows a visitor's text literally, without links, emoji or formulas.
 
-    Args:
-        text: untrusted text.
-
-    Returns:
-        One line of Markdown. Bidirectional controls, which could reverse later text, are shown as `⟨202e⟩`.
+    Bidirectional controls, which could reverse later text, are shown as `⟨202e⟩`.
     """
     text = _TURNING.sub(lambda match: f"⟨{ord(match[0]):x}⟩", text)
     # The parser looks for links and emoji after it has removed the escapes; word joiners (U+2060) prevent both.
@@ -37,26 +26,14 @@ def literal(text: str) -> str:
 
 
 def linked(markdown: str) -> str:
-    """Returns Markdown in which each reference to a paper, like `arXiv 2005.00743` or `kexue 8823`, is a link.
-
-    Args:
-        markdown: Markdown; dots in paper numbers may be escaped.
-
-    Returns:
-        The Markdown with links.
-    """
+    """Returns Markdown in which each reference to a paper, like `arXiv 2005.00743` or `kexue 8823`, is a link."""
     markdown = re.sub(r"arXiv (\d{4})\\?\.(\d{4,5})", r"[arXiv \1.\2](https://arxiv.org/abs/\1.\2)", markdown)
     return re.sub(r"kexue(?:\\?\.fm)?(?:/archives/| )(\d{4,5})", r"[kexue \1](https://kexue.fm/archives/\1)", markdown)
 
 
 def blocks(markdown: str) -> list[str]:
-    """Returns the blocks of a page that are translated separately: headings, paragraphs and list items.
-
-    Args:
-        markdown: the page.
-
-    Returns:
-        The blocks, each as one line.
+    """Returns the blocks of a page that are translated separately, each as one line: headings, paragraphs and list
+    items.
     """
     result: list[str] = []
     ended = True
@@ -70,25 +47,11 @@ def blocks(markdown: str) -> list[str]:
 
 
 def translated(markdown: str) -> str:
-    """Returns a page of Markdown, translated block by block into the visitor's language.
-
-    Args:
-        markdown: content of a file listed in METHODS of tools/extract.py, which extracts its texts for translation.
-
-    Returns:
-        The translated page.
-    """
+    """Returns a page of Markdown, translated block by block into the visitor's language."""
     lines = [_(block) for block in blocks(markdown)]
     return "\n".join(line if line.startswith("- ") else f"\n{line}\n" for line in lines)
 
 
 def spaces(text: str) -> str:
-    """Returns the text with each run of white space replaced by one blank.
-
-    Args:
-        text: any text.
-
-    Returns:
-        The text.
-    """
+    """Returns the text with each run of white space replaced by one blank."""
     return re.sub(r"\s+", " ", text)

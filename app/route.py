@@ -53,26 +53,10 @@ _limiter: CapacityLimiter | None = None
 
 
 def route(prefix: str = "") -> Route:
-    """Returns the route.
-
-    Args:
-        prefix: base path of the app, like `/lab`; empty for none.
-
-    Returns:
-        A Starlette route.
-    """
     return Route(f"{prefix}/lab/visits/{{visit}}/events", receive, methods=["POST"])
 
 
 async def receive(request: Request) -> Response:
-    """Responds to one request.
-
-    Args:
-        request: see the module's docstring.
-
-    Returns:
-        Blocks, or one of the status codes in the module's docstring.
-    """
     now = visit.find(request.path_params["visit"])
     if now is None:
         return PlainTextResponse("This visit has ended.", 410)
@@ -116,16 +100,7 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
 
 def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
-    """Returns the content of a request's body.
-
-    Args:
-        body: untrusted bytes.
-
-    Returns:
-        The serial number of the newest response that the browser has displayed, and (component key, event) pairs.
-
-    Raises:
-        ValueError: the body is not JSON of the expected form.
+    """Returns the serial number of the newest displayed response, and (component key, event) pairs; raises ValueError.
     """
     try:
         sent = json.loads(body)
@@ -138,16 +113,7 @@ def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
 
 
 def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
-    """Passes the events to their handlers and returns the payloads that the browser must display again.
-
-    Args:
-        now: the visitor's session.
-        seen: serial number of the newest response that the browser has displayed completely.
-        events: (component key, event) pairs; see Channel.receive.
-
-    Returns:
-        The first blocks, and functions that compute the late blocks.
-    """
+    """Passes the events to their handlers and returns the payloads that the browser must display again."""
     with visit.use(now):
         now.channel.receive(events)
         newest = now.channel.newest

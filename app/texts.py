@@ -42,11 +42,7 @@ _spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
 def speak(language: str) -> None:
-    """Sets the language of the current thread. Call it before anything is drawn.
-
-    Args:
-        language: a key of LANGUAGES.
-    """
+    """Sets the language of the current thread. Call it before anything is drawn."""
     _spoken.set(language)
 
 
@@ -56,39 +52,20 @@ def language() -> str:
 
 
 def preferred(locale: str | None) -> str:
-    """Returns the language for a browser's locale.
-
-    Args:
-        locale: like `zh-CN`; None if unknown.
-
-    Returns:
-        A key of LANGUAGES; English for other languages.
-    """
+    """Returns the language for a browser's locale."""
     spoken = (locale or "").replace("_", "-").split("-")[0].lower()
     return spoken if spoken in LANGUAGES else ENGLISH
 
 
 def N_(text: str) -> str:  # noqa: N802  # the name that gettext uses
-    """Marks a text for extraction and returns it unchanged; `_` translates it later.
-
-    Args:
-        text: an English literal.
-
-    Returns:
-        The same text.
-    """
+    """Marks a text for extraction and returns it unchanged; `_` translates it later."""
     return text
 
 
 def _(text: str, /, **values: Any) -> str:
     """Returns the translation of a text in the current language, with its values filled in.
 
-    Args:
-        text: English text, or a message of models.messages.message, which contains its values.
-        values: name in braces -> value.
-
-    Returns:
-        The translation; the text itself if no catalogue contains it, as for descriptions of Hub models.
+    A text that no catalogue contains, as the description of a Hub model, is returned as it is.
     """
     if hasattr(text, "template"):
         return _translated(text)
@@ -96,13 +73,7 @@ def _(text: str, /, **values: Any) -> str:
 
 
 def translated(value: Any) -> Any:
-    """Returns a copy of a JSON value in which each message of models.messages is translated.
-
-    Args:
-        value: dictionaries, lists, strings and numbers; strings that are not messages are not translated.
-
-    Returns:
-        The copy; keys are not translated.
+    """Returns a copy of a JSON value in which each message of models.messages is translated; keys are not translated.
     """
     if isinstance(value, dict):
         return {key: translated(item) for key, item in value.items()}
@@ -112,15 +83,7 @@ def translated(value: Any) -> Any:
 
 
 def number(value: float, form: str) -> str:
-    """Returns a formatted number with a minus sign instead of a hyphen.
-
-    Args:
-        value: the number.
-        form: format specification.
-
-    Returns:
-        For example −0.3% for `number(-0.003, ".1%")`.
-    """
+    """Returns a formatted number with a minus sign instead of a hyphen, like −0.3%."""
     return format(value, form).replace("-", "−")
 
 
@@ -137,29 +100,12 @@ _NUMBERS = _Numbers()
 
 
 def spelt(tokens: Iterable[str]) -> list[str]:
-    """Returns tokens for display: special tokens, which are messages of models.messages.message, are translated.
-
-    Args:
-        tokens: tokens of a prompt.
-
-    Returns:
-        One string per token.
-    """
+    """Returns tokens for display: special tokens, which are messages of models.messages.message, are translated."""
     return [_(token) if hasattr(token, "template") else token for token in tokens]
 
 
 def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
-    """Returns the translation with the plural form for `n`.
-
-    Args:
-        one: English text for one thing.
-        several: English text for any other number.
-        n: the number; also available as `{n}`.
-        values: name in braces -> value.
-
-    Returns:
-        The translation with its values filled in.
-    """
+    """Returns the translation with the plural form for `n`."""
     return _NUMBERS.vformat(_translations(language()).ngettext(one, several, n), (), {"n": n, **values})
 
 
@@ -180,14 +126,7 @@ def _lookup(text: str) -> str:
 
 @cache
 def catalogue(spoken: str) -> Catalog:
-    """Returns the catalogue of a language, from its .po file.
-
-    Args:
-        spoken: a key of LANGUAGES other than English.
-
-    Returns:
-        The catalogue.
-    """
+    """Returns the catalogue of a language, from its .po file."""
     from babel.messages.pofile import read_po  # Babel is imported for another language only
 
     with (FOLDER / spoken / "LC_MESSAGES" / "app.po").open("rb") as file:
@@ -213,17 +152,7 @@ def glossary() -> dict[str, tuple[str, str]]:
 
 
 def tip(key: str) -> str:
-    """Returns the translated definition of a glossary term, for the `help` of a widget.
-
-    Args:
-        key: key of the term in the glossary.
-
-    Returns:
-        The definition.
-
-    Raises:
-        KeyError: the glossary has no such term.
-    """
+    """Returns the translated definition of a glossary term, for the `help` of a widget."""
     return _(glossary()[key][1])
 
 

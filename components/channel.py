@@ -85,9 +85,6 @@ class Channel:
         """Passes each new event to its component's handler, once and in the order of the numbers.
 
         The browser repeats unacknowledged events, so an event may arrive several times.
-
-        Args:
-            events: (component, event); an event without a number, or of an unknown component, is dropped.
         """
         with self.lock:
             new = [(_number(event), key, event) for key, event in events
@@ -103,11 +100,7 @@ class Channel:
 
 
 def keyed(events: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Returns (component, event) pairs of a message's events.
-
-    Args:
-        events: untrusted values; an event without the key of its component is dropped.
-    """
+    """Returns (component, event) pairs of a message's events."""
     return [(event["key"], event) for event in events if isinstance(event, dict) and isinstance(event.get("key"), str)]
 
 

@@ -146,10 +146,8 @@ def answering() -> None:
 def answer(key: str) -> dict[str, Any]:
     """Returns the part of each payload's header that acknowledges events.
 
-    Returns:
-        key: key of the component. sequence: number of the component's newest event that the payload includes. answered:
-        number of the newest included event of any component. visit: id of the session. serial: number of the state's
-        snapshot. direct: True if events are sent to the events route. language: language of all texts.
+    `sequence` and `answered` are the newest events of this and of any component that the payload includes, `serial` the
+    state's snapshot, `direct` True if events are sent to the events route.
     """
     now = channel.current()
     return {"key": key, "sequence": now.displayed.received.get(key, 0), "answered": now.displayed.newest,

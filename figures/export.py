@@ -69,12 +69,7 @@ def save(chart: Any, path: str | Path, title: str = "", caption: Sequence[str] =
 
 
 def framed(spec: dict[str, Any], title: str = "", caption: Sequence[str] = (), link: str = "") -> dict[str, Any]:
-    """Returns a Vega-Lite specification with a title above the chart, and a caption and a link below.
-
-    Args:
-        spec: Vega-Lite specification of a chart.
-        title, caption, link: see `save`.
-    """
+    """Returns a Vega-Lite specification with a title above the chart, and a caption and a link below."""
     lines = [{"text": line} for sentence in caption for line in textwrap.wrap(sentence, CHARACTERS)]
     lines += [{"text": line, "link": link} for line in textwrap.wrap(link, CHARACTERS)]
     top = ("$schema", "config", "datasets", "usermeta", "description", "params")
@@ -131,11 +126,7 @@ def script_path(version: str) -> Path:
 
 @cache
 def vega_script() -> Path:
-    """Returns the path of the script with which the browser draws charts.
-
-    Raises:
-        FileNotFoundError: the script is missing; the message contains the command that writes the script.
-    """
+    """Returns the path of the script with which the browser draws charts."""
     scripts = sorted(FOLDER.glob("vega-*.js"))
     if not scripts:
         raise FileNotFoundError("app/static has no vega-*.js: run python -m tools.vega")

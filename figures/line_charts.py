@@ -22,19 +22,6 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
 
     A click in the legend highlights a series (Shift adds a series). Pointing at a plot shows the values of all series
     at the nearest x.
-
-    Args:
-        series: series of the chart; Point.series is an index of this sequence.
-        panels: the plots; all have the same horizontal axis.
-        layout: see Layout.
-        title: title of the chart, for the description.
-        theme: see figures.theme.
-
-    Returns:
-        Parts with datasets `rows0`, `rows1`, ..., one per panel, and `pointed0`, ..., the values per x.
-
-    Raises:
-        ValueError: two series have the same name.
     """
     if len({one.name for one in series}) < len(series):
         raise ValueError("two series have the same name")

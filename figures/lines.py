@@ -30,13 +30,7 @@ class Series:
 
     @classmethod
     def of_style(cls, name: str, style: Mapping[str, Any], quiet: bool = False) -> Series:
-        """Returns a series with a style of studies.series.style.
-
-        Args:
-            name: name of the series.
-            style: colour, dash and, for a line without points, kind "plain".
-            quiet: see Series.
-        """
+        """Returns a series with a style of studies.series.style."""
         return cls(name, style["colour"], style["dash"], style.get("kind") != "plain", quiet)
 
 

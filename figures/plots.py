@@ -14,12 +14,7 @@ from models.messages import message
 
 
 def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layout, theme: Theme) -> Any:
-    """Returns the chart of figures.line_charts.line_parts without its datasets.
-
-    Args:
-        series, layout, theme: see figures.line_charts.line_parts.
-        panels: outlines of the panels.
-    """
+    """Returns the chart of figures.line_charts.line_parts without its datasets."""
     drawing = _Drawing(series, layout, len(panels) == 1, theme)
     plots = [drawing.plot(index, panel) for index, panel in enumerate(panels)]
     chart: Any = plots[0] if len(plots) == 1 else alt.concat(*plots, columns=layout.columns, spacing={"row": 14})
@@ -34,13 +29,7 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
 
 def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title: str, rule: tuple[float, str] | None,
              percent: bool, theme: Theme) -> Any:
-    """Returns the chart of figures.curves.claims.dots without its dataset.
-
-    Args:
-        order: order of the rows.
-        styles: origin of the values (`which`) -> colour and shape.
-        title, rule, percent, theme: see figures.curves.claims.dots.
-    """
+    """Returns the chart of figures.curves.claims.dots without its dataset."""
     names = list(styles)
     picked = alt.selection_point(name="picked", fields=["which"], bind="legend")
     legend = alt.Legend(title=None, symbolSize=90)
@@ -74,16 +63,7 @@ STARTS = {"text": 0.0, "source": 0.32, "ours": 0.66}  # column of the wide pictu
 
 def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: Sequence[tuple[str, str]], height: int,
                    form: str, theme: Theme) -> Any:
-    """Returns the chart of figures.curves.claims.statements without its datasets.
-
-    Args:
-        looks: verdict in the legend -> its mark.
-        titles: field of a row -> title of its column: verdict and the fields of STARTS.
-        hints: field of a row and its name in the tooltip.
-        height: height of the picture in px.
-        form: `wide`, with columns of numbers, or `narrow`, with the statements alone.
-        theme: see figures.curves.claims.statements.
-    """
+    """Returns the chart of figures.curves.claims.statements without its datasets."""
     picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
     pointed = alt.selection_point(name="pointed", fields=["key"], on="pointerover", clear="pointerout", empty=False)
     opacity = alt.condition(picked, alt.value(1), alt.value(0.15))

@@ -224,12 +224,7 @@ def _rectangles(number: int, heading: str, note: str, rows: int, width: int, uni
 
 
 def _natural(widest: int, least: float = 1.0) -> dict[str, Any]:
-    """Returns the layout values for the app: squares keep their size if there is enough room.
-
-    Args:
-        widest: width in px of the widest picture.
-        least: the share to which pictures may shrink so that more of them stand side by side.
-    """
+    """Returns the layout values for the app: squares keep their size if there is enough room."""
     return {"columns": 12, "least": int(least * widest) + 40, "beside": 56, "natural": True}
 
 

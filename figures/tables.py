@@ -65,7 +65,6 @@ class Parts:
     narrow: Narrow | None = None
 
     def chart(self) -> Any:
-        """Returns the altair chart."""
         chart = self.build()
         # These are set as attributes, because `properties` validates each value, which takes 70 ms for a theme.
         chart.datasets, chart.description, chart.config = self.datasets, self.about, config(self.theme)
@@ -105,7 +104,6 @@ class Charted(Generic[P]):
         functools.update_wrapper(self, parts)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> Any:
-        """Returns the chart."""
         return self._parts(*args, **named).chart()
 
     def spec(self, *args: P.args, **named: P.kwargs) -> dict[str, Any]:

@@ -31,26 +31,13 @@ class Look(NamedTuple):
 
 @cache
 def palette(theme: Theme = "light") -> dict[str, Any]:
-    """Returns the colours of a theme.
-
-    Args:
-        theme: name of the theme; `print` has the colours of `light`.
-
-    Returns:
-        `sequential` and `diverging`: 17 colours each; `series`: 8 colours; each key of ROLES: one colour. All colours
-        are `#rrggbb`.
-    """
+    """Returns the colours of a theme."""
     path = Path(__file__).parent.parent / "assets" / "colours.json"
     return json.loads(path.read_text("utf-8"))["dark" if theme == "dark" else "light"]
 
 
 def colour(which: int | str, theme: Theme = "light") -> str:
-    """Returns a colour as `#rrggbb`.
-
-    Args:
-        which: index of a model's colour (ModelInfo.style), or one of ROLES.
-        theme: see `palette`.
-    """
+    """Returns a colour as `#rrggbb`."""
     colours = palette(theme)
     return colours[which] if isinstance(which, str) else colours["series"][which % len(colours["series"])]
 
@@ -60,10 +47,6 @@ def config(theme: Theme = "light") -> dict[str, Any]:
     """Returns the `config` of a Vega-Lite specification.
 
     Marks that belong to no series have a style: `reference` for reference lines, `position` for the position.
-
-    Args:
-        theme: name of the theme. `print` has a white background; the other themes are transparent, because the page
-            sets the background colour.
     """
     colours = palette(theme)
     ink, faint, line, accent = colours["ink"], colours["faint"], colours["line"], colours["accent"]
@@ -103,11 +86,6 @@ def recolouring(theme: Theme) -> dict[str, str]:
 
 
 def plotly_layout(theme: Theme = "light") -> dict[str, Any]:
-    """Returns the `layout` of a plotly figure.
-
-    Args:
-        theme: name of the theme. `print` has a white background; the other themes are transparent.
-    """
     colours = palette(theme)
     axis = {"gridcolor": colours["line"], "linecolor": colours["line"], "tickfont": {"color": colours["faint"]}}
     ground = colours["ground"] if theme == "print" else "rgba(0,0,0,0)"

@@ -26,9 +26,6 @@ def trailing_space(text: str) -> str:
     """Returns a hint if a text to be continued ends in a space; else an empty string.
 
     Most tokens begin with a space, so a space at the end of the text changes the prediction.
-
-    Args:
-        text: the text as the visitor typed it.
     """
     return message("the text ends in a space, which changes the prediction") if text[-1:].isspace() else ""
 
@@ -60,22 +57,14 @@ class Prompt:
     template: tuple[int, ...] = ()
 
     def with_source(self, source: Prompt | None) -> Self:
-        """Returns the prompt with this second prompt.
-
-        Raises:
-            ValueError: the two prompts have different numbers of tokens.
-        """
+        """Returns the prompt with this second prompt; raises ValueError if their numbers of tokens differ."""
         if source is not None and len(source.ids) != len(self.ids):
             raise ValueError(message("a patch needs two prompts of one length: this one has {n} tokens, the second "
                                      "{m}", n=len(self.ids), m=len(source.ids)))
         return replace(self, source=source)
 
     def source_for(self, plan: HeadPlan) -> Prompt | None:
-        """Returns the second prompt; returns None for a plan without patches.
-
-        Raises:
-            ValueError: the plan patches heads and there is no second prompt.
-        """
+        """Returns the second prompt, None for a plan without patches; raises ValueError if it is missing."""
         if not plan.patches:
             return None
         if self.source is None:
@@ -95,5 +84,4 @@ class TargetPrompt(Prompt):
 
     @classmethod
     def of(cls, prompt: Prompt, target: tuple[int, ...]) -> TargetPrompt:
-        """Returns the prompt with this target."""
         return cls(**{field.name: getattr(prompt, field.name) for field in fields(Prompt)}, target=target)

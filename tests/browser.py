@@ -25,11 +25,7 @@ class Server:
     """A Streamlit script in a separate process, which can be killed and restarted at the same address."""
 
     def __init__(self, script: str = "app/host.py", root: Path = ROOT, **environment: str) -> None:
-        """Prepares the process without starting it.
-
-        Args:
-            environment: environment variables of the process, in addition to those of this process.
-        """
+        """Prepares the process without starting it."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -39,11 +35,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts the process and returns when it responds to requests.
-
-        Raises:
-            RuntimeError: the process does not answer; the message contains its output.
-        """
+        """Starts the process and returns when it responds to requests."""
         self.log.parent.mkdir(exist_ok=True)
         with open(self.log, "w") as output:
             self._process = subprocess.Popen(
@@ -62,11 +54,7 @@ class Server:
 
 @contextlib.contextmanager
 def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
-    """Runs a Streamlit script in a separate process and yields its address.
-
-    Raises:
-        RuntimeError: the process does not answer; the message contains its output.
-    """
+    """Runs a Streamlit script in a separate process and yields its address."""
     server = Server(script, root, **environment)
     try:
         server.start()
@@ -77,15 +65,7 @@ def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) ->
 
 @contextlib.contextmanager
 def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
-    """Runs a marimo notebook as an app in a separate process and yields its address.
-
-    Args:
-        notebook: the Python file of the notebook.
-        log: file that receives the output of the process.
-
-    Raises:
-        RuntimeError: the process does not answer; the message contains its output.
-    """
+    """Runs a marimo notebook as an app in a separate process and yields its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -130,12 +130,7 @@ class Visitor:
         self._failed: list[str] = []
 
     async def work(self, stop: float, may_be_cut: bool = False, after: float = 0.0) -> None:
-        """Acts until the time `stop` of time.perf_counter.
-
-        Args:
-            may_be_cut: True if a cut connection is not an error. The visitor then reconnects as a browser does.
-            after: seconds until the visitor opens the page.
-        """
+        """Acts until the time `stop` of time.perf_counter."""
         self.may_be_cut = may_be_cut
         await asyncio.sleep(after)
         while time.perf_counter() < stop:
@@ -242,13 +237,7 @@ async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None
 
 
 async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns three rows: the arrival of the class, a minute without attackers, and the part with three attackers.
-
-    Args:
-        address: address of the app.
-        visitors: number of visitors in the class.
-        seconds: duration of the part with attackers.
-    """
+    """Returns three rows: the arrival of the class, a minute without attackers, and the part with three attackers."""
     now, rows = time.perf_counter, []
     arrived = now() + ARRIVAL * visitors + 2 * EVERY
     alone = arrived + min(60.0, seconds)
@@ -269,15 +258,7 @@ async def hold_class(address: str, visitors: int, seconds: float) -> list[dict[s
 
 
 async def cut_sockets(address: str, process: int, visitors: int, cuts: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns memory, threads and descriptors of the process before the visitors come, and a minute after they left.
-
-    Args:
-        address: address of the app.
-        process: id of the app's process.
-        visitors: number of concurrent visitors.
-        cuts: number of connections that are cut.
-        seconds: duration of the part with cuts.
-    """
+    """Returns memory, threads and descriptors of the process before the visitors come, and a minute after they left."""
     rows = []
     for part, count, length in (("before", 0, min(60.0, seconds)), ("after", cuts, seconds)):
         record, stop = Record(), time.perf_counter() + length

@@ -50,13 +50,7 @@ def texts(catalogue: bytes) -> set[str]:
 
 
 def quotations(source: str, removed: Collection[str], present: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yields (line, literal) for each literal that is part of a removed text but of no present text.
-
-    Args:
-        source: Python code.
-        removed: texts that the catalogue no longer has.
-        present: texts of the catalogue.
-    """
+    """Yields (line, literal) for each literal that is part of a removed text but of no present text."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):

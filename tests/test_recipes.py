@@ -53,13 +53,7 @@ def copied(folder: Path, changed: set[str]) -> None:
 
 
 def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> None:
-    """Writes the new files of a recipe and changes existing files.
-
-    Args:
-        folder: an empty folder, which becomes a checkout.
-        files: path -> content of a new file, or function that changes an existing file.
-        written: other top-level folders to copy, because a command writes to them or derives paths from them.
-    """
+    """Writes the new files of a recipe and changes existing files."""
     copied(folder, {name.split("/")[0] for name in files} | set(written))
     for name, change in files.items():
         path = folder / name
@@ -74,11 +68,7 @@ def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> No
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """Runs Python in the checkout and returns the standard output.
-
-    Raises:
-        AssertionError: the command fails; the message contains the output.
-    """
+    """Runs Python in the checkout and returns the standard output."""
     done = subprocess.run([sys.executable, "-W", "ignore", *arguments], cwd=folder, capture_output=True, text=True,
                           check=False, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

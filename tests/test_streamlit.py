@@ -114,11 +114,7 @@ def test_messages_of_an_inner_fragment_are_dropped_with_their_block(monkeypatch:
     from app.server import streamlit_internals
 
     def waiting(sent: int) -> list[tuple[str, list[int]]]:
-        """Returns fragment and path of what waits for the browser when the fragment "page" runs again.
-
-        Args:
-            sent: number of messages that the browser has received.
-        """
+        """Returns fragment and path of what waits for the browser when the fragment "page" runs again."""
         queue = ForwardMsgQueue()
         for index, (fragment, path, kind) in enumerate([
                 ("", [0, 0], "block"), ("page", [0, 1], "block"), ("page", [0, 1, 0], "block"),

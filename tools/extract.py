@@ -47,9 +47,6 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
     """Yields the interface texts of a Python file, in the format of Babel's extractors.
 
     Babel's own extractor is not used, because it reads `_(row["name"])` as the text `name`.
-
-    Raises:
-        ValueError: a text is an f-string, which no catalogue can contain.
     """
     for node in ast.walk(ast.parse(file.read())):
         name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
@@ -130,11 +127,6 @@ def renewed(texts: Catalog, *known: Catalog) -> Catalog:
 
     A text without a translation gets the translation of the most similar removed text, marked fuzzy, if both texts have
     the same {names}. A fuzzy translation is shown until a person confirms or replaces it.
-
-    Args:
-        texts: the template.
-        known: catalogues of the language. The first catalogue with a translation of a text
-            provides the translation.
     """
     new, removed, added = (Catalog(locale=known[0].locale) for _ in range(3))
     for message in texts:

@@ -36,11 +36,7 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """Yields the modules that a file imports; `from app import compute` yields app.compute.
-
-    Args:
-        known: our modules, used to distinguish a submodule from a name inside a module.
-    """
+    """Yields the modules that a file imports; `from app import compute` yields app.compute."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -47,13 +47,7 @@ def main() -> None:
 
 
 def text(requirements: str, machines: Sequence[str], digests: Mapping[str, Collection[str]]) -> str:
-    """Returns the content of the lock file.
-
-    Args:
-        machines: names of the machines for which the wheels are.
-        requirements: content of requirements.txt.
-        digests: lower-case name of a package -> SHA-256 of its wheels, in hexadecimal digits.
-    """
+    """Returns the content of the lock file."""
     lines = [HEAD.format(machines=" and ".join(machines), python=PYTHON).rstrip()]
     for line in requirements.splitlines():
         if line.startswith("--"):

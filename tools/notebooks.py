@@ -28,17 +28,7 @@ def environment() -> dict[str, str]:
 
 
 def executed(path: Path, kernel: str = "python3", env: dict[str, str] | None = None, cwd: Path | None = None) -> Any:
-    """Returns the notebook with the outputs of a new kernel.
-
-    Args:
-        path: path of the notebook.
-        kernel: name of the kernel.
-        env: environment of the kernel; default: `environment()`.
-        cwd: working directory of the kernel; default: the root of the repository.
-
-    Raises:
-        CellExecutionError: a cell raises an error.
-    """
+    """Returns the notebook with the outputs of a new kernel."""
     import nbformat
     from nbclient import NotebookClient
 

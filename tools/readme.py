@@ -74,11 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {"types": types, "models": released, "verd
 
 
 def renewed(text: str) -> str:
-    """Returns the text of a page with current generated parts.
-
-    Raises:
-        KeyError: a part has a name that is not in PARTS.
-    """
+    """Returns the text of a page with current generated parts."""
     return _PART.sub(lambda part: f"{part[1]}{part[2]}{PARTS[part[1]]()}", text)
 
 

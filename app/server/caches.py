@@ -37,14 +37,8 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
     """Returns a decorator that caches a function's results by its arguments and evicts the least recently used.
 
     The arguments must be hashable and must identify everything that the result depends on. For example, the
-    modification time identifies the content of a file, and the name identifies a model.
-
-    Args:
-        entries: maximum number of cached results.
-        worded: True if the result contains interface texts; results are then cached separately for each language.
-
-    Returns:
-        The decorator.
+    modification time identifies the content of a file, and the name identifies a model. With `worded`, results contain
+    interface texts and are cached separately for each language.
     """
     def decorate(function: F) -> F:
         def compute(language: str | None, *given: Any, **named: Any) -> Any:
@@ -95,9 +89,7 @@ class ByteCache(Generic[T]):
     def keep(self, key: Hashable, value: T) -> None:
         """Caches a value, then evicts the least recently used values until the cache is within its limits.
 
-        Args:
-            key: identifies everything that the value depends on. If the key is already cached, its old value is kept.
-            value: the value. A value larger than `limit` is not cached and evicts nothing.
+        A value larger than `limit` is not cached; the value of a key that is already cached is kept.
         """
         with self._lock:
             if key in self._values or value.nbytes > self._limit:
@@ -109,7 +101,6 @@ class ByteCache(Generic[T]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the cached values."""
         return self._held
 
 

@@ -30,23 +30,12 @@ _ready = threading.Event()
 
 
 async def healthz(request: Request) -> PlainTextResponse:
-    """Responds to a load balancer's health check.
-
-    Args:
-        request: the request; not used.
-
-    Returns:
-        200 after the first forward pass of the default model, 503 before.
-    """
+    """Responds to a load balancer's health check."""
     return PlainTextResponse("ready\n", 200) if _ready.is_set() else PlainTextResponse("loading\n", 503)
 
 
 def begin(first: Callable[[], tuple[str, str]]) -> None:
-    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set.
-
-    Args:
-        first: a function that returns the default model's name and an input text.
-    """
+    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set."""
     threading.Thread(target=_warm_up, args=(first,), daemon=True, name="warm up").start()
     if where := os.environ.get(METRICS):
         address, _, port = where.rpartition(":")

@@ -55,24 +55,13 @@ class Job(Generic[T]):
     _seen: float = 0.0
 
     def start(self) -> Job[T]:
-        """Starts the work in a thread, on behalf of the current Streamlit session.
-
-        Returns:
-            This job.
-        """
+        """Starts the work in a thread, on behalf of the current Streamlit session."""
         self._session, self._seen = streamlit_internals.session_id(), time.monotonic()
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
     def refuse(self, why: str) -> Job[T]:
-        """Ends the job before it starts.
-
-        Args:
-            why: the message that becomes `problem`.
-
-        Returns:
-            This job.
-        """
+        """Ends the job before it starts."""
         self.problem, self.work = why, None
         self._finished.set()
         return self

@@ -96,15 +96,7 @@ def counted_alone() -> Iterator[None]:
 
 
 def spend(what: Allowance, amount: int = 1) -> None:
-    """Counts an amount of work against the limits of the current session and its address.
-
-    Args:
-        what: the limit that applies, one of ALL.
-        amount: units of work, for example forward passes.
-
-    Raises:
-        LimitError: in hosted mode, if the session or its address has less than `amount` left. Nothing is counted then.
-    """
+    """Counts work against the limits of the current session and its address; raises LimitError in hosted mode."""
     if hub.access().hosted and not _alone.get():
         assert _current_payer is not None  # app/state/visit.py has set it
         this = _current_payer()

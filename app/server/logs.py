@@ -40,14 +40,8 @@ def begin() -> None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Returns the type of an exception and its innermost frame in the repository's code.
-
-    Args:
-        error: an exception with its traceback.
-
-    Returns:
-        For example `KeyError in app/views/compare.py, line 71 (_columns)`. Without a frame in the repository, the
-        innermost frame of all; without a traceback, the type alone.
+    """Returns an exception's type and innermost frame in our code: `KeyError in app/views/compare.py, line 71
+    (_columns)`.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(ROOT)
@@ -75,27 +69,14 @@ def _shortened(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def safe(message: str) -> str:
-    """Returns a message as one line that is safe to log.
-
-    Args:
-        message: any text.
-
-    Returns:
-        The text with control characters escaped and ids replaced, cut after LONGEST characters.
+    """Returns a message as one line that is safe to log: control characters escaped, ids replaced, cut after LONGEST.
     """
     cut = message[:LONGEST] + ("…" if len(message) > LONGEST else "")
     return _ID.sub("(id)", "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut))
 
 
 def with_traceback(error: BaseException) -> str:
-    """Returns an exception's type, place and stack frames, without its message and without values of variables.
-
-    Args:
-        error: an exception with its traceback.
-
-    Returns:
-        Several lines; the first one is `error: ` and the result of `in_one_line`.
-    """
+    """Returns an exception's type, place and stack frames, without its message and without values of variables."""
     frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     return f"error: {in_one_line(error)}" + (f"\n{frames}" if frames else "")
 

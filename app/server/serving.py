@@ -70,8 +70,7 @@ def give_way() -> None:
 def aside(page: bool = False) -> Iterator[None]:
     """Gives this thread's drawing turn back while the context is open. Works inside and outside `drawing`.
 
-    Args:
-        page: True also gives back the place among the pages in progress.
+    `page` also gives back the place among the pages in progress.
     """
     own_turns = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
     for turns in own_turns:
@@ -92,10 +91,9 @@ _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lam
 
 @contextlib.contextmanager
 def only_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """While the context is open, a computation of this thread begins only if `is_wanted` returns True.
+    """While the context is open, a computation begins only if `is_wanted` is true after the wait for a turn.
 
-    Args:
-        is_wanted: called after the wait for a turn; False makes `computing` raise OvertakenError.
+    Otherwise `computing` raises OvertakenError.
     """
     token = _is_wanted.set(is_wanted)
     try:
@@ -143,9 +141,8 @@ def _let_short_work_go_first() -> None:
 def computing(light: bool = False) -> Iterator[None]:
     """Holds a turn to run or load a model; other pages are generated meanwhile. Works inside and outside `drawing`.
 
-    Args:
-        light: True for a pass that is as short as drawing a page. The thread then keeps its drawing turn. Otherwise it
-            would wait a second time for the other pages in progress.
+    A `light` pass is as short as drawing a page and keeps the thread's drawing turn; otherwise it would wait a second
+    time for the other pages in progress.
     """
     if light and _drawing.is_mine():
         _begin()
@@ -247,18 +244,7 @@ _settled: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
 def load(name: str) -> Lab:
-    """Returns the model of this name: the cached model, or the result of models.load followed by `settle`.
-
-    Args:
-        name: the name of a model of the catalogue, or of an external model that was opened on this machine.
-
-    Returns:
-        The model.
-
-    Raises:
-        CheckpointError: the model's files are missing or damaged.
-        ForeignError: the external model was not opened on this machine.
-    """
+    """Returns the model of this name: the cached model, or the result of models.load followed by `settle`."""
     lab = models.cached(name)
     if lab is not None:
         return lab

@@ -30,11 +30,7 @@ def session_id() -> str:
 
 
 def is_connected(session: str) -> bool:
-    """Returns whether a session has an open websocket; True without a running server.
-
-    Args:
-        session: id of the session.
-    """
+    """Returns whether a session has an open websocket; True without a running server."""
     return not Runtime.exists() or Runtime.instance().is_active_session(session)
 
 
@@ -94,13 +90,11 @@ def _is_inside(message: ForwardMsg, blocks: set[tuple[int, ...]]) -> bool:
 
 
 def end_expired_sessions() -> int:
-    """Ends the sessions that have been disconnected for server.disconnectedSessionTTL; call it on the event loop.
+    """Ends the sessions that have been disconnected for server.disconnectedSessionTTL, and returns their number.
 
-    Streamlit removes expired sessions only when another browser disconnects. Until the next full garbage collection,
-    the event loops of these sessions (three descriptors each) and their uploads stay in memory.
-
-    Returns:
-        Number of ended sessions.
+    Call it on the event loop. Streamlit removes expired sessions only when another browser disconnects. Until the next
+    full garbage collection, the event loops of these sessions (three descriptors each) and their uploads stay in
+    memory.
     """
     manager = Runtime.instance()._session_mgr if Runtime.exists() else None
     storage = getattr(manager, "_session_storage", None)
@@ -114,11 +108,7 @@ def end_expired_sessions() -> int:
 
 
 def uploaded_bytes(session: str | None = None) -> int:
-    """Returns the bytes of the uploaded files in memory.
-
-    Args:
-        session: id of a session; None counts the files of all sessions.
-    """
+    """Returns the bytes of a session's uploaded files in memory; None counts the files of all sessions."""
     files = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {}) if Runtime.exists() else {}
     chosen = [*files.values()] if session is None else [files.get(session, {})]
     return sum(len(file.data) for of_session in chosen for file in [*of_session.values()])

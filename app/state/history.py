@@ -41,34 +41,18 @@ class History:
     _changed: float = field(default=0.0, compare=False)
 
     def last_readable(self, model: str) -> str:
-        """Returns the last text that could be tokenized for a model's task, else the model's example.
-
-        Args:
-            model: name of a model.
-
-        Returns:
-            The text.
-        """
+        """Returns the last text that could be tokenized for a model's task, else the model's example."""
         return self.readable.get(catalogue.find(model).task.name, example_text(model))
 
     def remember_readable(self, task: str, text: str) -> None:
-        """Stores the last text that could be tokenized for a task; keeps the texts of at most MAX_FAMILIES tasks.
-
-        Args:
-            task: name of a task.
-            text: the text.
-        """
+        """Stores the last text that could be tokenized for a task; keeps the texts of at most MAX_FAMILIES tasks."""
         self.readable.pop(task, None)
         self.readable[task] = text
         while len(self.readable) > MAX_FAMILIES:
             self.readable.pop(next(iter(self.readable)))
 
     def go_to_model(self, name: str) -> None:
-        """Changes the model; returning to a family restores its text, plan and other fields.
-
-        Args:
-            name: name of a model.
-        """
+        """Changes the model; returning to a family restores its text, plan and other fields."""
         # imported here, because app.state.link imports modules that History must not depend on
         from app.state.link import returning
 
@@ -81,10 +65,7 @@ class History:
     def do(self, state: LabState, merge: str = "") -> None:
         """Makes `state` the present state and adds an undo step, unless only the selection differs.
 
-        Args:
-            state: the new state; if it equals the present state, nothing changes.
-            merge: a name. Successive changes with the same name are one undo step, for example typed letters or a
-                slider drag. Empty for a separate step.
+        Successive changes with the same `merge` are one undo step, for example typed letters or a slider drag.
         """
         if state == self.present:
             return
@@ -105,11 +86,7 @@ class History:
         self._merging = ""
 
     def speak(self, language: str) -> None:
-        """Changes the language without an undo step, because the experiment stays the same.
-
-        Args:
-            language: a key of texts.LANGUAGES.
-        """
+        """Changes the language without an undo step, because the experiment stays the same."""
         self.present = replace(self.present, language=language)
 
     def undo(self) -> None:
@@ -128,22 +105,12 @@ class History:
         self.present, self.problems, self._merging, self.push = state, [], "", True
 
     def open(self, state: LabState, problems: list[str]) -> None:
-        """Opens the state of a link, without a new entry in the browser's history.
-
-        Args:
-            state: the link's state.
-            problems: messages about parts of the link that could not be parsed.
-        """
+        """Opens the state of a link, without a new entry in the browser's history."""
         self.do(state)
         self.problems, self.push = problems, False
 
     def begin(self, state: LabState, problems: list[str]) -> None:
-        """Opens the state of a link as the first state of the session and clears undo and redo.
-
-        Args:
-            state: the link's state.
-            problems: messages about parts of the link that could not be parsed.
-        """
+        """Opens the state of a link as the first state of the session and clears undo and redo."""
         self.open(state, problems)
         self.past.clear()
         self.future.clear()

@@ -59,11 +59,7 @@ MAX_COMPARED = 3  # largest number of compared models, not counting the page's m
 
 
 def default_model() -> str:
-    """Returns the name of the model for a new visitor: DEFAULT_MODEL, or the first model that can be read.
-
-    Raises:
-        LookupError: no model can be read.
-    """
+    """Returns the name of the model for a new visitor: DEFAULT_MODEL, or the first model that can be read."""
     name = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
     if name is None:
         raise LookupError("no model can be read")
@@ -80,37 +76,19 @@ def _first_readable(names: list[str]) -> str | None:
 
 
 def example_text(model: str) -> str:
-    """Returns the first example text of a model's task.
-
-    Args:
-        model: name of a model.
-
-    Returns:
-        The text; empty if the task has no examples.
-    """
+    """Returns the first example text of a model's task."""
     examples = catalogue.find(model).task.examples
     return examples[0][1] if examples else ""
 
 
 def first_example() -> tuple[str, str]:
-    """Returns the default model's name and its first example text.
-
-    Raises:
-        LookupError: no model can be read.
-    """
+    """Returns the default model's name and its first example text."""
     name = default_model()
     return name, example_text(name)
 
 
 def default_text(model: str) -> str:
-    """Returns the text for a link that names the model but no text.
-
-    Args:
-        model: name of a model.
-
-    Returns:
-        The text.
-    """
+    """Returns the text for a link that names the model but no text."""
     return catalogue.find(model).task.unsaid or example_text(model)
 
 
@@ -212,27 +190,13 @@ class LabState:
         return step_at(self.lesson).done.asks("section")
 
     def for_model(self, name: str) -> LabState:
-        """Returns the state of one model, with the parts of plan and selection that fit this model's heads.
-
-        Args:
-            name: one of `models`.
-
-        Returns:
-            A state without compared models.
-        """
+        """Returns the state of one model, with the parts of plan and selection that fit this model's heads."""
         if name == self.model and not self.compared:
             return self
         return replace(self, compared=()).with_model(name)
 
     def with_model(self, name: str) -> LabState:
-        """Returns the same experiment on another model; a field that does not fit the model gets its default.
-
-        Args:
-            name: name of the model.
-
-        Returns:
-            The new state.
-        """
+        """Returns the same experiment on another model; a field that does not fit the model gets its default."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if is_kept(each.name)}
         state = replace(LabState(name), **kept)
         for attribute, carry in CARRIED.items():

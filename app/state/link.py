@@ -33,14 +33,8 @@ FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
 def returning(present: LabState, last: LabState | None, model: str) -> LabState:
     """Returns the state after a change of the model.
 
-    Args:
-        present: the current state.
-        last: the last state with a model of the new model's family; None if no model of this family was open before.
-        model: name of the new model.
-
-    Returns:
-        Within a family, `present` with the new model. Otherwise `last` with the new model, and with those fields of
-        `present` that do not depend on the model.
+    Within a family, this is `present` with the new model. Otherwise it is `last`, the last state of the new model's
+    family, with those fields of `present` that do not depend on the model.
     """
     if last is None or catalogue.same_family(present.model, model):
         return present.with_model(model)
@@ -49,15 +43,10 @@ def returning(present: LabState, last: LabState | None, model: str) -> LabState:
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
-    """Returns the query string of a state.
+    """Returns the query of a state without `?`; empty for the initial state of the start page.
 
-    Args:
-        state: the state.
-        read_chars: number of characters that the model reads; a text of more than MAX_LINK_TEXT characters is cut after
-            this number.
-
-    Returns:
-        The query without `?`; empty for the initial state of the start page.
+    A text of more than MAX_LINK_TEXT characters is cut after `read_chars`, the number of characters that the model
+    reads.
     """
     default = LabState(state.model)
     default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
@@ -86,13 +75,8 @@ def _linked(query: str) -> str:
 
 
 def opened_by(place: Place | None) -> LabState:
-    """Returns the initial state of a lesson's step.
-
-    Args:
-        place: the step; None for the start page.
-
-    Returns:
-        The state; the default state if the step's model cannot be read.
+    """Returns the initial state of a lesson's step (None: the start page); the default state if its model cannot be
+    read.
     """
     return _opened(place, tuple(catalogue.names()))
 
@@ -109,42 +93,19 @@ def first_lab() -> LabState:
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state on which the links in the header are based.
-
-    Args:
-        state: the current state.
-
-    Returns:
-        On the start page, the state of the page Explore with the start page's text and without interventions; otherwise
-        `state`.
+    """Returns the state on which the header's links are based: on the start page, Explore with its text and no
+    interventions.
     """
     return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:
-    """Returns `other` with the presentation settings of `state`.
-
-    Args:
-        state: provides language, lesson, answer and classroom display.
-        other: provides all other fields.
-
-    Returns:
-        The combined state.
-    """
+    """Returns `other` with the presentation settings of `state`: language, lesson, answer and classroom display."""
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
 
 
 def whole_brackets(cut_text: str, text: str) -> str:
-    """Returns a prefix of a text that does not end inside [brackets], because an unclosed bracket would reveal a hidden
-    word.
-
-    Args:
-        cut_text: a prefix of `text`.
-        text: the whole text.
-
-    Returns:
-        `cut_text`; if its last bracket is not closed, only the text before this bracket.
-    """
+    """Returns `cut_text` without an unclosed [bracket at its end, which would reveal a hidden word."""
     opened = cut_text.rfind("[")
     if len(cut_text) < len(text) and opened > cut_text.rfind("]"):
         return cut_text[:opened]
@@ -152,14 +113,7 @@ def whole_brackets(cut_text: str, text: str) -> str:
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
-    """Returns the state of a link.
-
-    Args:
-        params: field key -> text, from the address.
-
-    Returns:
-        The state, and a message for each part that could not be parsed.
-    """
+    """Returns the state of a link, and a message for each part that could not be parsed."""
     state, problems = _read(params)
     named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
     if not named or (named == {"page": FIRST_PAGE} and state.lesson is not None):

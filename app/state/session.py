@@ -43,19 +43,11 @@ P = ParamSpec("P")
 
 
 def history() -> History:
-    """Returns the history of the current session."""
     return visit.current().history
 
 
 def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
-    """Wraps a widget's callback so that it holds the session's lock; no other event of the session runs meanwhile.
-
-    Args:
-        handler: the callback.
-
-    Returns:
-        The wrapped callback.
-    """
+    """Wraps a widget's callback so that it holds the session's lock; no other event of the session runs meanwhile."""
     @functools.wraps(handler)
     def locked(*args: P.args, **named: P.kwargs) -> None:
         with visit.current().channel.lock:
@@ -69,54 +61,24 @@ def speak() -> None:
 
 
 def widget(key: str, kind: type, default: Any = None) -> Any:
-    """Returns a widget's value if it has the expected type. A forged message can contain a value of any type.
-
-    Args:
-        key: key of the widget.
-        kind: expected type; bool does not count as int.
-        default: result for a missing value or another type.
-
-    Returns:
-        The value, or `default`.
-    """
+    """Returns a widget's value if it has the expected type. A forged message can contain a value of any type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
 
 
 def is_index(value: object, count: int) -> TypeGuard[int]:
-    """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer.
-
-    Args:
-        value: untrusted value of an event.
-        count: length of the indexed sequence.
-
-    Returns:
-        True or False.
-    """
+    """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
 def ask_for(ending: object, number: object) -> None:
-    """Requests an export: the next page has a download button for the export. Ignores invalid arguments.
-
-    Args:
-        ending: file format, one of FILES.
-        number: sequence number of the event; distinguishes this button from buttons of earlier requests.
-    """
+    """Requests an export: the next page has a download button for the export. Ignores invalid arguments."""
     if isinstance(ending, str) and ending in FILES and isinstance(number, int):
         visit.current().download = ending, number
 
 
 def may_show_answer(place: Place, answer: str) -> bool:
-    """Returns True if the page may show the right answer to a step's question.
-
-    Args:
-        place: the step.
-        answer: as LabState.answer.
-
-    Returns:
-        True if the visitor requested the answer, or has answered and completed the step.
-    """
+    """Returns True if the visitor requested the right answer, or has answered and completed the step."""
     return answer == SHOWN or bool(answer) and place in visit.current().ticked
 
 
@@ -133,11 +95,8 @@ def wants_whole_library() -> bool:
 def follow_address(page: str) -> None:
     """Opens the state in the browser's address in the first run, after back or forward, and for an unknown address.
 
-    In all other runs the session's state is newer than the address: while a visitor types fast, the browser still
-    sends older addresses of the same session.
-
-    Args:
-        page: page in the path of the address; a page in the query takes precedence.
+    In all other runs the session's state is newer than the address: while a visitor types fast, the browser still sends
+    older addresses of the same session.
     """
     params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
     address = _canonical(params)
@@ -165,9 +124,6 @@ def begin_at(query: str) -> None:
 
     After a restart of the server or a long pause, Streamlit reports the address at the time when the page was loaded,
     but the browser shows a newer address. Undo does not go back beyond this state.
-
-    Args:
-        query: query of the browser's address, without `?`.
     """
     if len(query) > MAX_QUERY:
         history().problems = [message("The link was not opened, because it has {n:,} characters and at most {most:,} "
@@ -189,12 +145,7 @@ def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
 
 
 def remember_address(query: str, state: LabState) -> None:
-    """Stores a state under its address, so that `follow_address` recognizes the address as one of this session.
-
-    Args:
-        query: query string of the address.
-        state: the state.
-    """
+    """Stores a state under its address, so that `follow_address` recognizes the address as one of this session."""
     _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))), state)
 
 

@@ -13,26 +13,11 @@ VIEWS = ("used", "live", "constant", "difference", "change", "mask")
 
 
 def entries(models: Iterable[str]) -> list[ModelInfo]:
-    """Returns the catalogue entries of models.
-
-    Args:
-        models: names of models.
-
-    Returns:
-        One entry per name. Raises the same exceptions as catalogue.find.
-    """
     return [catalogue.find(name) for name in models]
 
 
 def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Returns the largest shape of several models, which limits the valid selections.
-
-    Args:
-        models: names.
-
-    Returns:
-        Attention block -> (layers, heads), each the maximum over the models.
-    """
+    """Returns attention block -> (layers, heads), each the maximum over the models; limits the valid selections."""
     shape: dict[str, tuple[int, int]] = {}
     for entry in entries(models):
         for kind, (layers, heads) in entry.shape.items():
@@ -42,52 +27,22 @@ def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def policies_of(models: Iterable[str]) -> frozenset[str]:
-    """Returns the scale policies that at least one of the models supports.
-
-    Args:
-        models: names.
-
-    Returns:
-        Names of policies.
-    """
+    """Returns the scale policies that at least one of the models supports."""
     return frozenset(policy for entry in entries(models) for policy in of_kinds(entry.kinds))
 
 
 def views_of(models: Iterable[str]) -> tuple[str, ...]:
-    """Returns the views that the large map offers for these models.
-
-    Args:
-        models: names.
-
-    Returns:
-        VIEWS, without `mask` (the selective mask F) if no model has selective attention.
-    """
+    """Returns VIEWS, without `mask` (the selective mask F) if no model has selective attention."""
     return VIEWS if any(entry.selects for entry in entries(models)) else VIEWS[:-1]
 
 
 def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:
-    """Returns the valid part of a plan.
-
-    Args:
-        plan: interventions on heads.
-        models: names of models; the first is the page's model.
-
-    Returns:
-        The part of the plan whose heads and scale at least one model supports, and a description of each omitted part.
-    """
+    """Returns the part of a plan that at least one model supports, and a description of each omitted part."""
     shape, *beside = (entry.shape for entry in entries(models))
     return plan.within(shape, policies_of(models), beside)
 
 
 def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
-    """Returns True if a model can generate with these memory budgets.
-
-    Args:
-        model: name of a model.
-        budgets: number of tokens that each layer keeps.
-
-    Returns:
-        True for a model with selective attention and one budget per layer.
-    """
+    """Returns True for a model with selective attention and one budget per layer."""
     (entry,) = entries([model])
     return entry.selects and len(budgets) == entry.kinds[0].layers

@@ -76,14 +76,7 @@ class Visit:
 
 
 def find(visit_id: str) -> Visit | None:
-    """Returns a session of this process.
-
-    Args:
-        visit_id: id of the session's channel.
-
-    Returns:
-        The session; None if the session has ended or is in another process.
-    """
+    """Returns a session of this process; None if it has ended or is in another process."""
     return _visits.get(visit_id)
 
 
@@ -102,14 +95,7 @@ limits.charge(lambda: current())
 
 @contextlib.contextmanager
 def use(visit: Visit) -> Iterator[Visit]:
-    """Makes a session the current one while the context is open, for a thread without a Streamlit session.
-
-    Args:
-        visit: the session.
-
-    Yields:
-        The same session.
-    """
+    """Makes a session the current one while the context is open, for a thread without a Streamlit session."""
     token = _current.set(visit)
     try:
         with channel.use(visit.channel):

@@ -19,48 +19,25 @@ def job() -> Job[Any] | None:
 
 
 def set_job(work: Job[Any] | None) -> None:
-    """Stores the visitor's background job.
-
-    Args:
-        work: the job; None removes it.
-    """
+    """Stores the visitor's background job."""
     visit.current().job = work
 
 
 def opened(name: str, chat: bool = False) -> Lab:
-    """Returns a model, with this visitor's constant matrices if there are any.
-
-    Args:
-        name: name of the model.
-        chat: True for the model in its chat template, if it has one.
-
-    Returns:
-        The model. Raises the same exceptions as serving.load.
-    """
+    """Returns a model, with this visitor's constant matrices if there are any; `chat` selects its chat template."""
     lab = with_constants(serving.load(name))
     return lab.in_chat if chat else lab
 
 
 def with_constants(lab: Lab) -> Lab:
-    """Returns the visitor's copy of a model with constant matrices, if there is one.
-
-    Args:
-        lab: the shared model.
-
-    Returns:
-        The copy; `lab` if there is none.
-    """
+    """Returns the visitor's copy of a model with constant matrices, if there is one."""
     copy = _labs().get(lab.name)
     # Two model folders can have the same name. The copy shares its task object only with the model it was made from.
     return copy if copy is not None and copy.task is lab.task else lab
 
 
 def keep_constants(lab: Lab) -> None:
-    """Stores a model with new constant matrices. If there are more than MOST_LABS models, removes the oldest.
-
-    Args:
-        lab: the model.
-    """
+    """Stores a model with new constant matrices. If there are more than MOST_LABS models, removes the oldest."""
     labs = _labs()
     labs.pop(lab.name, None)
     labs[lab.name] = lab
@@ -73,22 +50,9 @@ def _labs() -> dict[str, Lab]:
 
 
 def picture(model: str) -> bytes | None:
-    """Returns the picture that the visitor chose for a model.
-
-    Args:
-        model: name of the model.
-
-    Returns:
-        Content of the picture's file; None without a picture.
-    """
     return visit.current().pictures.get(model)
 
 
 def set_picture(model: str, data: bytes | None) -> None:
-    """Stores the visitor's picture and removes any earlier one.
-
-    Args:
-        model: name of the model.
-        data: content of the file; None only removes the picture.
-    """
+    """Stores the visitor's picture and removes any earlier one."""
     visit.current().pictures = {} if data is None else {model: data}

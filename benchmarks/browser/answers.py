@@ -26,10 +26,6 @@ PATCHED_MODEL, TURNS = "stories-softmax", 20
 def clicks(browser: Browser, app: str) -> list[dict[str, Any]]:
     """Returns one row per section: p50 and p95 from the key on a head to the drawn section, and the ratio to a page
     without a section.
-
-    Args:
-        browser: headless Chromium.
-        app: address of the app.
     """
     rows, heads = [], load(MODEL).kinds[0]
     text = "".join(load(MODEL).read(STORY).tokens[1:TOKENS])

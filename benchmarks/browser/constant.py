@@ -42,14 +42,7 @@ kind => {
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
-    """Returns one row per measurement: p50 or p95 of the page, the floor, one forward pass, and ratios.
-
-    Args:
-        browser: headless Chromium.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per measurement: p50 or p95 of the page, the floor, one forward pass, and ratios."""
     lab, rows = load(MODEL), []
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
     with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:

@@ -66,15 +66,7 @@ async () => {
 
 
 def words(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Returns the time from pointing at a word until the words to which it attends are tinted and laid out.
-
-    Args:
-        browser: headless Chromium.
-        app: address of the app.
-
-    Returns:
-        One row per length, in milliseconds.
-    """
+    """Returns the time from pointing at a word until the words to which it attends are tinted and laid out."""
     rows = []
     for n in LENGTHS:
         page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
@@ -89,15 +81,7 @@ def words(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 
 def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Returns one row per action and length: p50 and p95 of app and floor, ratios, and kB received per action.
-
-    Args:
-        browser: headless Chromium.
-        app: address of the app.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per action and length: p50 and p95 of app and floor, ratios, and kB received per action."""
     rows = []
     with serve("benchmarks/browser/floor_app.py") as floor:
         for n in LENGTHS:
@@ -168,14 +152,7 @@ def _choose(page: Page, model: str) -> None:
 
 
 def count_bytes(page: Page) -> list[int]:
-    """Records the sizes of the server's websocket messages, and of the responses of the events route.
-
-    Args:
-        page: a page before its first load.
-
-    Returns:
-        A list to which the bytes of each later message, or part of a response, are appended.
-    """
+    """Records the sizes of the server's websocket messages, and of the responses of the events route."""
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
@@ -187,15 +164,6 @@ def count_bytes(page: Page) -> list[int]:
 
 
 def quantile(times: list[float], share: float) -> float:
-    """Returns a quantile of times.
-
-    Args:
-        times: measured times.
-        share: fraction of the times that are below the quantile, for example 0.95 for p95.
-
-    Returns:
-        The time.
-    """
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 

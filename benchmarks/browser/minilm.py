@@ -111,15 +111,7 @@ class Load:
 
 
 def measure(browser: Browser, bertviz: Path | None) -> Rows:
-    """Returns one row per measurement: our value, the compared value, and the ratio.
-
-    Args:
-        browser: headless Chromium.
-        bertviz: folder made by benchmarks/browser/bertviz.sh; None measures only the app.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per measurement: our value, the compared value, and the ratio."""
     serving.tune()
     lab, eager = minilm()
     texts = [TEXT.format(buyer) for buyer in BUYERS]
@@ -188,12 +180,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def _load(browser: Browser, address: str, is_drawn: str, arrival: str) -> Load:
-    """Opens a page in a new profile.
-
-    Args:
-        is_drawn: JavaScript expression that is true when everything is displayed.
-        arrival: JavaScript expression for the time at which the data arrived.
-    """
+    """Opens a page in a new profile."""
     context = browser.new_context(bypass_csp=True, viewport=WINDOW)
     page = context.new_page()
     page.add_init_script(MESSAGES + OPENED % is_drawn)

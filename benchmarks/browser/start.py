@@ -17,14 +17,7 @@ LOADS = 7
 
 
 def first_picture(browser: Browser) -> dict[str, Any]:
-    """Returns the seconds to the first maps: after the start of the process, and after later page loads (median).
-
-    Args:
-        browser: headless Chromium.
-
-    Returns:
-        One row of a table.
-    """
+    """Returns the seconds to the first maps: after the start of the process, and after later page loads (median)."""
     began = time.perf_counter()
     with serve() as address:
         _load(browser, address)
@@ -34,14 +27,7 @@ def first_picture(browser: Browser) -> dict[str, Any]:
 
 
 def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
-    """Returns the resident memory per session in MB, measured after models and caches are warm.
-
-    Args:
-        visitors: number of sessions.
-
-    Returns:
-        One row of a table.
-    """
+    """Returns the resident memory per session in MB, measured after models and caches are warm."""
     with serve() as address:
         visit(address, visitors=8, every=0.3, seconds=10)
         before = _resident(address)

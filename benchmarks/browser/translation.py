@@ -20,14 +20,7 @@ SHARES = (0.5, 0.95)
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
-    """Returns one row per attention block and quantile: times of the maps, of the floor, and of the translation.
-
-    Args:
-        browser: headless Chromium.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per attention block and quantile: times of the maps, of the floor, and of the translation."""
     rows = []
     lab = load(MODEL)
     n, kinds = len(lab.read(TEXT).tokens), len(lab.kinds)

@@ -36,14 +36,7 @@ PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 
 
 def replica(number: int) -> subprocess.Popen[bytes]:
-    """Starts one replica in hosted mode and waits until it is ready.
-
-    Args:
-        number: 0 or 1.
-
-    Returns:
-        The process.
-    """
+    """Starts one replica in hosted mode and waits until it is ready."""
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(PORTS[number]),
          "--server.address", "127.0.0.1"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -57,14 +50,7 @@ def replica(number: int) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
-    """Runs a balancer while the context is open.
-
-    Args:
-        which: one of BALANCERS.
-
-    Yields:
-        The address of the site and the balancer's process.
-    """
+    """Runs a balancer while the context is open."""
     if which == "none":
         yield f"http://127.0.0.1:{PORTS[0]}", None
         return
@@ -107,14 +93,7 @@ def sessions() -> list[float]:
 
 
 def worked(process: subprocess.Popen[bytes] | None) -> float:
-    """Returns the processor time of a balancer, including the worker processes of nginx.
-
-    Args:
-        process: the process of the balancer; None without a balancer.
-
-    Returns:
-        Seconds.
-    """
+    """Returns the processor time of a balancer, including the worker processes of nginx."""
     if process is None:
         return 0.0
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -126,17 +105,7 @@ def worked(process: subprocess.Popen[bytes] | None) -> float:
 
 
 async def crowd(site: str, keeps_cookies: bool, seconds: float, dies: Any = None) -> tuple[Record, list[float]]:
-    """Simulates VISITORS visitors.
-
-    Args:
-        site: address of the site.
-        keeps_cookies: False for a browser that stores no cookies.
-        seconds: duration.
-        dies: a function that kills a replica, called at half time; None to kill no replica.
-
-    Returns:
-        The record of all visitors, and the number of sessions per replica at half time.
-    """
+    """Simulates VISITORS visitors."""
     states, record = links(300), Record()
     people = [Visitor(site, record) for _ in range(VISITORS)]
     if not keeps_cookies:
@@ -160,14 +129,7 @@ class Forgetful(dict[str, str]):
 
 
 def row(which: str) -> dict[str, Any]:
-    """Runs all measurements of one balancer.
-
-    Args:
-        which: one of BALANCERS.
-
-    Returns:
-        Name of a measurement -> value.
-    """
+    """Runs all measurements of one balancer."""
     running = [replica(number) for number in (0, 1)]
     try:
         with balancer(which) as (site, process):

@@ -33,12 +33,7 @@ STORIES = [query for query in queries(2000) if "model=stories" in query]
 
 
 def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
-    """Yields an endless sequence of events: selecting a head, changing a head, and typing text.
-
-    Args:
-        draw: random generator.
-        number: number of the event before the first event.
-    """
+    """Yields an endless sequence of events: selecting a head, changing a head, and typing text."""
     words = draw.choices(WORDS, k=12)
     while True:
         number += 1
@@ -53,28 +48,12 @@ def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
 
 
 def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float) -> dict[str, Any]:
-    """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors.
-
-    Args:
-        address: address of the app, on this machine.
-        processes: ids of the processes that serve the app.
-        visitors: number of visitors.
-        every: mean seconds between two events of a visitor.
-        seconds: duration of the measurement, which begins when all visitors have opened their pages.
-
-    Returns:
-        One row of a table.
-    """
+    """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors."""
     return asyncio.run(_measure(address, processes, visitors, every, seconds))
 
 
 def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: float = 60.0) -> dict[str, Any]:
-    """Starts the app and returns the row of `measure`.
-
-    Args:
-        visitors, every, seconds: see `measure`.
-        balanced: True for two replicas behind HAProxy in hosted mode; False for one process.
-    """
+    """Starts the app and returns the row of `measure`."""
     with contextlib.ExitStack() as stack:
         if balanced:
             address, supervisor, _metrics = stack.enter_context(hosted(8690))

@@ -30,15 +30,7 @@ TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
 
 
 def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
-    """Returns one row per working tree: medians over rounds, in which the trees alternate.
-
-    Args:
-        roots: folders of the working trees.
-        rounds: number of rounds.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns one row per working tree: medians over rounds, in which the trees alternate."""
     times: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
     for number in range(rounds):
         for root in roots:

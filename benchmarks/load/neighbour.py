@@ -23,28 +23,12 @@ VISITORS = 10
 
 
 def measure(address: str, seconds: float = 40.0, every: float = 3.0) -> dict[str, Any]:
-    """Returns p50, p95 and maximum in ms of the visitors' actions, and p50 of the slow visitor's pages.
-
-    Args:
-        address: address of the app.
-        seconds: duration.
-        every: mean seconds between two actions of a visitor.
-
-    Returns:
-        One row of a table.
-    """
+    """Returns p50, p95 and maximum in ms of the visitors' actions, and p50 of the slow visitor's pages."""
     return asyncio.run(_measure(address, seconds, every))
 
 
 def slow_page(draw: random.Random) -> str:
-    """Returns a link to Length with four models and a text that is not cached.
-
-    Args:
-        draw: random generator.
-
-    Returns:
-        The query of the link.
-    """
+    """Returns a link to Length with four models and a text that is not cached."""
     text = " ".join(draw.choices(WORDS, k=TOKENS))
     return urlencode({"page": "length", "model": "stories-softmax", "with": MODELS, "text": text})
 

@@ -76,14 +76,7 @@ class Answer:
 
 
 async def answer(socket: Any) -> Answer:
-    """Receives messages until the run has ended.
-
-    Args:
-        socket: the visitor's websocket.
-
-    Returns:
-        The response.
-    """
+    """Receives messages until the run has ended."""
     answer = Answer()
     while True:
         message = ForwardMsg()
@@ -115,11 +108,7 @@ class Visitor:
         self.address: tuple[str, str] = ("", "")
 
     async def page(self, path: str = "/") -> tuple[int, bytes]:
-        """Sends an HTTP request with the visitor's cookies and stores new cookies.
-
-        Args:
-            path: path of the request.
-        """
+        """Sends an HTTP request with the visitor's cookies and stores new cookies."""
         return await asyncio.to_thread(self._page, path)
 
     def _page(self, path: str) -> tuple[int, bytes]:
@@ -152,12 +141,7 @@ class Visitor:
         return await answer(socket)
 
     def check(self, answer: Answer, when: str) -> None:
-        """Records the errors of a response.
-
-        Args:
-            answer: the response.
-            when: the action before the response, for the message.
-        """
+        """Records the errors of a response."""
         self.record.checked += 1
         self.record.errors += [f"{when}: {message}" for message in answer.failed]
         if answer.query != self.address[1]:
@@ -212,11 +196,7 @@ class Visitor:
 
 @contextmanager
 def hosted(port: int) -> Iterator[tuple[str, subprocess.Popen[bytes], list[str]]]:
-    """Runs `make hosted` on this port and the next four ports while the context is open.
-
-    Yields:
-        The address of the site, the process, and the addresses of the replicas' metrics.
-    """
+    """Runs `make hosted` on this port and the next four ports while the context is open."""
     log = ROOT / "runs" / f"hosted-{port}.log"
     log.parent.mkdir(exist_ok=True)
     with open(log, "wb") as output:
@@ -246,28 +226,12 @@ def _answers(url: str) -> bool:
 
 
 def replicas(process: subprocess.Popen[bytes]) -> list[int]:
-    """Returns the process ids of the replicas.
-
-    Args:
-        process: the process of `make hosted`.
-
-    Returns:
-        Ids, the older process first.
-    """
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [int(child) for child in children if b"app/host.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 async def watched(metrics: list[str], record: Record, began: float, stop: float, every: float = 10.0) -> None:
-    """Records the memory of each replica at intervals.
-
-    Args:
-        metrics: addresses of the replicas' metrics.
-        record: the record to which the values are added.
-        began: time of the start, by perf_counter.
-        stop: time of the end, by perf_counter.
-        every: seconds between two values.
-    """
+    """Records the memory of each replica at intervals."""
     while time.perf_counter() < stop:
         samples = []
         for url in metrics:
@@ -287,16 +251,7 @@ def _text(url: str) -> str:
 
 
 async def killed(process: subprocess.Popen[bytes], every: float, stop: float) -> int:
-    """Kills one replica after the other; the last kill is early enough for all visitors to recover.
-
-    Args:
-        process: the process of `make hosted`.
-        every: seconds between two kills.
-        stop: time of the end, by perf_counter.
-
-    Returns:
-        Number of kills.
-    """
+    """Kills one replica after the other; the last kill is early enough for all visitors to recover."""
     count = 0
     while time.perf_counter() + every + PATIENCE / 2 < stop:
         await asyncio.sleep(every)
@@ -308,18 +263,7 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
 
 
 async def soak(port: int, visitors: int, minutes: float, every: float, kill_every: float) -> dict[str, Any]:
-    """Runs the soak test.
-
-    Args:
-        port: port of the site; the replicas use the next ports.
-        visitors: number of visitors.
-        minutes: duration.
-        every: mean seconds between two actions of a visitor.
-        kill_every: seconds between two kills of a replica; 0 to kill no replica.
-
-    Returns:
-        The summary.
-    """
+    """Runs the soak test."""
     # 64 threads, so that waiting visitors do not block other visitors
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))
     states, record = links(2000), Record()
@@ -336,17 +280,7 @@ async def soak(port: int, visitors: int, minutes: float, every: float, kill_ever
 
 
 def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
-    """Returns the results as numbers.
-
-    Args:
-        record: the results of all visitors.
-        minutes: duration.
-        deaths: number of killed replicas.
-
-    Returns:
-        Name -> value. `growth` is the maximum memory of the last minute divided by that of the first minute after
-        SETTLED.
-    """
+    """Returns name -> value; `growth` is the last minute's peak memory over that of the first minute after SETTLED."""
     taken, back = sorted(record.times), sorted(record.back)
     after = [sum(sample) for when, sample in record.memory if when > min(SETTLED, 30 * minutes) and all(sample)]
     result: dict[str, Any] = {

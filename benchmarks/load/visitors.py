@@ -31,15 +31,7 @@ FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_S
 
 
 def queries(count: int, seed: int = 0) -> list[str]:
-    """Returns links to different states: models, texts of 12 to 40 words or 6 to 20 events, and some modified heads.
-
-    Args:
-        count: number of links.
-        seed: seed of the random generator.
-
-    Returns:
-        Queries of the links.
-    """
+    """Returns links to different states: models, texts of 12 to 40 words or 6 to 20 events, and some modified heads."""
     draw = random.Random(seed)
     links = []
     for _ in range(count):
@@ -59,15 +51,7 @@ def queries(count: int, seed: int = 0) -> list[str]:
 
 
 def links(count: int, seed: int = 0) -> dict[str, str]:
-    """Returns links to all pages.
-
-    Args:
-        count: number of links.
-        seed: seed of the random generator.
-
-    Returns:
-        Query of a link -> the query that the address must have after the response.
-    """
+    """Returns links to all pages."""
     draw = random.Random(seed)
     expected = {}
     for query in queries(count, seed):
@@ -83,18 +67,7 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
 
 
 def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:
-    """Returns p50, p95 and maximum of the milliseconds from an action to the end of its run, and the errors.
-
-    Args:
-        address: address of the app.
-        visitors: number of visitors.
-        every: mean seconds between two actions of a visitor.
-        seconds: duration; the first WARMUP seconds, in which all sessions open, are not measured.
-        states: number of different links; with fewer links, more results are cached.
-
-    Returns:
-        One row of a table.
-    """
+    """Returns p50, p95 and maximum of the milliseconds from an action to the end of its run, and the errors."""
     if urlparse(address).hostname not in ("localhost", "127.0.0.1"):
         raise ValueError(f"expected an address of this machine, got {address}")
     return asyncio.run(_measure(address, visitors, every, seconds, queries(states)))

@@ -25,14 +25,7 @@ LIMIT = 1e9  # memory of a small host in bytes
 
 
 def worst_link(draw: random.Random) -> str:
-    """Returns a link whose result is not cached; expensive pages are more frequent than other pages.
-
-    Args:
-        draw: random generator.
-
-    Returns:
-        The query of the link.
-    """
+    """Returns a link whose result is not cached; expensive pages are more frequent than other pages."""
     name = draw.choice(models.names())
     family = [other for other in catalogue.family(name) if other != name]
     page = draw.choice(("", "compare", "compare", "length", "length", "results", "about"))
@@ -52,17 +45,7 @@ def worst_link(draw: random.Random) -> str:
 
 
 async def mix(address: str, visitors: int, seconds: float, process: int) -> dict[str, Any]:
-    """Measures the memory while all visitors act without a pause.
-
-    Args:
-        address: address of the app.
-        visitors: number of visitors.
-        seconds: duration.
-        process: id of the app's process.
-
-    Returns:
-        Number of links and errors, the memory over time, and the peak memory.
-    """
+    """Measures the memory while all visitors act without a pause."""
     record, stop, draw = Record(), time.perf_counter() + seconds, random.Random(0)
     course: list[int] = []
 
@@ -89,15 +72,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
 
 
 def resident(process: int, what: str) -> int:
-    """Returns a memory value of /proc/PID/status.
-
-    Args:
-        process: process id.
-        what: name of the line, like `VmRSS`.
-
-    Returns:
-        Bytes.
-    """
+    """Returns a memory value of /proc/PID/status."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.split(f"{what}:")[1].split()[0]) * 1024
 

@@ -12,12 +12,7 @@ Spec = dict[str, Any]
 
 
 def spec_of(spec: Spec) -> Spec:
-    """Returns a chart specification with texts in the visitor's language.
-
-    Args:
-        spec: specification of a chart of figures/, in the colours of the light theme, like `length_curves.spec(...)`.
-            The browser adds the theme.
-    """
+    """Returns a chart specification with texts in the visitor's language."""
     return texts.translated({key: value for key, value in spec.items() if key != "config"})
 
 

@@ -92,11 +92,6 @@ def _registered(is_whole: bool) -> Any:
 
 def library(*, key: str = "library", on_missing: Callable[[], None] | None = None) -> None:
     """Sends the library. Call this in every run of the script, outside of fragments; without it, components are empty.
-
-    Args:
-        key: key of the mount.
-        on_missing: called if the browser cannot import the library from `address`; None sends the library itself
-            (426 kB).
     """
     if on_missing is None:
         _registered(True)(key=key, data=True, height=1)

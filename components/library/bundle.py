@@ -25,10 +25,6 @@ _TEMPLATE = re.compile(r"`[^`]*`")
 
 def modules(entry: Path, registered: Sequence[Path] = ()) -> list[Path]:
     """Returns every module that the registered modules and the entry import, each after its imports; the entry is last.
-
-    Raises:
-        ValueError: the imports form a cycle.
-        OSError: an imported file cannot be read.
     """
     ordered: list[Path] = []
 
@@ -47,15 +43,7 @@ def modules(entry: Path, registered: Sequence[Path] = ()) -> list[Path]:
 
 
 def bundle(entry: Path, registered: Sequence[Path] = ()) -> str:
-    """Returns statements that define one constant per module; the last constant, `entry`, has the entry's exports.
-
-    Args:
-        entry: the module that the page uses.
-        registered: modules whose exports are passed to the entry's function `register`.
-
-    Raises:
-        ValueError: a module uses a form of import or export that is not supported, or the imports form a cycle.
-    """
+    """Returns statements that define one constant per module; the last constant, `entry`, has the entry's exports."""
     paths = modules(entry, registered)
     variables = {path: f"module{number}" for number, path in enumerate(paths)} | {paths[-1]: "entry"}
     root = entry.resolve().parent

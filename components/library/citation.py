@@ -10,13 +10,7 @@ LINK = "LINK"  # the browser replaces this word by the address of the state
 
 
 def bibtex(text: str | None = None) -> str:
-    """Returns the citation.
-
-    Args:
-        text: content of a citation file; default: CITATION.cff of the repository.
-
-    Returns:
-        A BibTeX entry whose url is LINK; empty if the file is missing, as in some installations.
+    """Returns a BibTeX entry of CITATION.cff whose url is LINK; empty if the file is missing, as in some installations.
     """
     if text is None:
         text = FILE.read_text("utf-8") if FILE.exists() else ""

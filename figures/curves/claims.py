@@ -81,12 +81,7 @@ def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str
 
 
 def _lines(text: str, most: int = CHARACTERS) -> list[str]:
-    """Returns the lines of a text; between Chinese characters a line can end anywhere, at a no-break space nowhere.
-
-    Args:
-        text: the text.
-        most: characters in a line; a Chinese character counts twice.
-    """
+    """Returns the lines of a text; between Chinese characters a line can end anywhere, at a no-break space nowhere."""
     lines, room = [""], most
     for word in re.findall(r"(?:[^\s\u2e80-\uffee]|\u00a0)+[ \n]*|[\u2e80-\uffee]\s*", text):
         width = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in word.rstrip())

@@ -76,14 +76,7 @@ def minimal_heads_curve(curves: Mapping[str, Sequence[tuple[int, float]]], chose
 @charted
 def winning_heads_curve(points: Sequence[tuple[int, float]], chosen: int, constant: bool,
                         theme: Theme = "light") -> Parts:
-    """Returns the margin of the chosen token against the number of changed heads.
-
-    Args:
-        points: (number of changed heads, margin in nats): ln p of the token minus the largest ln p of another token.
-        chosen: the number of heads that a ring marks.
-        constant: True if heads are made constant, False if they are pruned.
-        theme: see figures.theme.
-    """
+    """Returns the margin of the chosen token against the number of changed heads."""
     x = message("heads made constant") if constant else message("heads pruned")
     line = [Point(0, heads, round(nats, 5)) for heads, nats in points]
     panel = Panel(message("margin, nats"), line, [Point(0, chosen, round(dict(points)[chosen], 5),

@@ -36,15 +36,7 @@ class Sentence:
 
 @functools.cache
 def read(split: str, data: Path = DATA) -> tuple[Sentence, ...]:
-    """Returns the sentences of a split that have 5 to 30 words and only ASCII characters.
-
-    Args:
-        split: `train`, `dev` or `test`.
-        data: folder of the data sets.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns the sentences of a split that have 5 to 30 words and only ASCII characters."""
     (path,) = files(data, f"{FOLDER}/en_ewt-ud-{split}.conllu.gz")
     blocks = gzip.decompress(path.read_bytes()).decode().split("\n\n")
     sentences = (_sentence(block.splitlines()) for block in blocks)
@@ -70,10 +62,9 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns the span (start, stop) of each token in the text; an empty span for a token without letters.
+    """Returns the span (start, stop) of each token in the text, or None if the tokens do not match the text.
 
-    Returns:
-        The spans, or None if the tokens do not match the text, for example if the tokenizer changes letters.
+    A token without letters has an empty span.
     """
     spans, place = [], 0
     for token in tokens:

@@ -44,14 +44,7 @@ class Question:
 
     @classmethod
     def of(cls, before: PassResult, index: int | None = None) -> Question:
-        """Returns the Question with one prediction of a text, or with all its predictions.
-
-        Args:
-            before: results of the unmodified model.
-            index: index of the prediction; None for all predictions with a known target, or for all if there are none.
-
-        Raises:
-            ValueError: the model has no predictions.
+        """Returns the Question with one prediction, or with all predictions that have a known target (else with all).
         """
         if not before.outputs:
             raise ValueError("This text asks for no prediction")

@@ -50,13 +50,6 @@ class HeadExamples:
         self.uniform = numpy.zeros(self.vocabulary)
 
     def add(self, lab: Lab, trace: Trace, ids: ndarray) -> None:
-        """Adds one text.
-
-        Args:
-            lab: the model.
-            trace: its trace on the text.
-            ids: (M,) token ids of the keys.
-        """
         text, weights = text_of_rows(lab, trace), trace.weights[self.kind.name]
         queries = text[self.kind.query_row]
         self.confidences.append(confidence(weights, queries, text[self.kind.key_row]))
@@ -75,9 +68,8 @@ class HeadExamples:
     def of_head(self, layer: int, head: int) -> dict[str, Any]:
         """Returns the examples of one head.
 
-        Returns:
-            `confidence` and `entropy`: the indices of TENTHS texts, the middle one of each tenth, in ascending order;
-            `confidence_values` and `entropy_values`; `keys`: the ids of the most attended tokens, `shares` and `times`.
+        `confidence` and `entropy` are the indices of TENTHS texts, the middle one of each tenth, in ascending order,
+        with their values; `keys` are the ids of the most attended tokens, with `shares` and `times`.
         """
         result: dict[str, Any] = {}
         for name, by_text in (("confidence", self.confidences), ("entropy", self.entropies)):

@@ -52,17 +52,11 @@ class Groups:
 
     @property
     def names(self) -> list[str]:
-        """Returns the group of each head."""
         return [group_of(*pair) for pair in zip(self.kept.tolist(), self.removed.tolist(), strict=True)]
 
 
 def group_of(kept: float, removed: float) -> str:
-    """Returns the group of a head; a head with a gate within MARGIN of one half is undecided.
-
-    Args:
-        kept: gate of the head under the push towards 1.
-        removed: gate of the head under the push towards 0.
-    """
+    """Returns the group of a head; a head with a gate within MARGIN of one half is undecided."""
     if min(abs(kept - HALF), abs(removed - HALF)) < MARGIN:
         return UNDECIDED
     if kept >= HALF:

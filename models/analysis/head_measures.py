@@ -35,12 +35,7 @@ def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
 
 
 def confidence(weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
-    """Returns the confidence (L, H) for patterns (L, H, N, M); NaN if there is no token of the text.
-
-    Args:
-        weights: (L, H, N, M) attention patterns.
-        queries, keys: (N,) and (M,) bool, True for tokens of the text.
-    """
+    """Returns the confidence (L, H) for patterns (L, H, N, M); NaN if there is no token of the text."""
     if not (queries.any() and keys.any()):
         return numpy.full(weights.shape[:2], numpy.nan)
     rows = weights / weights.sum(-1, keepdims=True).clip(1e-9)
@@ -55,12 +50,7 @@ def confidences(lab: Lab, trace: Trace) -> dict[str, ndarray]:
 
 
 def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray:
-    """Returns the values of all heads as one array (heads,), in the order of Kind.addresses.
-
-    Args:
-        kinds: the attention blocks.
-        by_kind: block -> values (L, H).
-    """
+    """Returns the values of all heads as one array (heads,), in the order of Kind.addresses."""
     return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
 
 

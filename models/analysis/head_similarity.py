@@ -44,11 +44,7 @@ def pairs(record: Record, term: str) -> Tensor:
 
 @torch.inference_mode()
 def of_text(lab: Lab, prompt: Prompt) -> Likeness:
-    """Returns the similarities on all tokens of one text, for one of our models without modifications.
-
-    Raises:
-        ValueError: the model is imported; `of_trace` returns the term `pos` for it.
-    """
+    """Returns the similarities on all tokens of one text, for one of our models without modifications."""
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
     if isinstance(lab, StackLab):
         lab.model(torch.tensor([prompt.ids]), records=records[SELF])

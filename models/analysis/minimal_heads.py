@@ -75,17 +75,8 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
           turn: Turn = contextlib.nullcontext) -> Curve:
     """Returns the curve of one text that learned gates find; `polish` improves the curve at a bound.
 
-    Args:
-        gating: gating of the text.
-        tokens: number of tokens of the text, which determines the number of draws per step.
-        seed: seed of the gates' random numbers.
-        steps: number of learning steps.
-        tell: called with the number of finished steps and the total number of steps.
-        cancelled: called before each step; if it returns True, the computation stops.
-        turn: a function that returns a context manager for each step, for example a lock.
-
-    Raises:
-        CancelledError: `cancelled` returned True.
+    The number of tokens determines the draws per step. `tell` gets the finished and all steps; `cancelled` is called
+    before each step and makes `learn` raise CancelledError; `turn` makes the context of each step, for example a lock.
     """
     count = len(gating.heads)
     curve = Curve(gating)
@@ -168,11 +159,7 @@ def _spared(curve: Curve, bound: float) -> bool:
 
 
 def _exchanged(curve: Curve, bound: float) -> bool:
-    """Evaluates exchanges of one head in the best set that is one head smaller than the smallest set within `bound`.
-
-    Returns:
-        True if the KL of the best head set of that size became smaller by more than 5%.
-    """
+    """Exchanges one head in the best set below the smallest set within `bound`; True if its KL fell by more than 5%."""
     size = curve.fewest(bound) - 1
     if size < 1 or size not in curve.best:
         return False
@@ -188,11 +175,7 @@ def _exchanged(curve: Curve, bound: float) -> bool:
 def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:
     """Returns (number of open heads, KL) with the first heads of `order` open and the others pruned, for each number.
 
-    The list begins with all heads open and ends with 0.
-
-    Args:
-        gating: gating of the text.
-        order: (heads,) indices of the heads; the head that is pruned last comes first.
+    `order` (heads,) is descending importance. The list begins with all heads open and ends with 0.
     """
     ranks = order.argsort()
     sets = ranks < torch.arange(len(order), -1, -1).unsqueeze(1)

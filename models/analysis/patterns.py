@@ -19,15 +19,7 @@ PATTERNS = ("previous", "same", "first", "induction")
 
 
 def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:
-    """Returns the keys that belong to a pattern, for each query.
-
-    Args:
-        pattern: one of PATTERNS.
-        tokens: the N tokens; two tokens are the same if their strings are equal.
-        causal: True if queries do not attend to later keys.
-
-    Returns:
-        (N, N) bool, queries by keys.
+    """Returns the keys that belong to one of PATTERNS, for each query; tokens are the same if their strings are equal.
     """
     n = len(tokens)
     query, key = numpy.indices((n, n))
@@ -45,17 +37,7 @@ def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:
 
 
 def pattern_scores(pattern: str, weights: ndarray, tokens: Sequence[str], causal: bool) -> ndarray:
-    """Returns the score of every head.
-
-    Args:
-        pattern: one of PATTERNS.
-        weights: (L, H, N, N) attention patterns whose queries and keys are the same tokens.
-        tokens: the N tokens.
-        causal: True if queries see no later keys.
-
-    Returns:
-        (L, H) mean weights, 0 to 1; NaN if no query has a key of the pattern.
-    """
+    """Returns the score of every head."""
     counted = pattern_keys(pattern, tokens, causal)
     asks = counted.any(-1)
     if not asks.any():

@@ -33,13 +33,6 @@ def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -
 
     A head that is open at more strengths of the penalty is pruned later. Ties are ordered by the mean probability that
     the gate is open.
-
-    Args:
-        series: the runs in NAME.gates.json; runs with gates on other attention blocks are ignored.
-        addresses: the heads.
-
-    Returns:
-        The order; empty if there is no run with gates on these attention blocks.
     """
     kinds = {kind for kind, _, _ in addresses}
     runs = [run for run in series if set(run["kinds"]) == kinds]

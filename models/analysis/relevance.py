@@ -81,19 +81,7 @@ class HeadRelevance:
 
 def relevance_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, token: int | None = None,
                  against: int | None = None) -> HeadRelevance:
-    """Returns gradient x input of the linearised model for one logit, or for the difference of two.
-
-    Args:
-        lab: a model for which `applies` returns True.
-        prompt: the prompt; an encoder-decoder uses its baseline output as teacher-forced target.
-        plan: interventions on heads. Patched outputs are constants, through which no relevance passes.
-        position: position in the predicting token sequence, counted from 0.
-        token: token id; None for the most probable token.
-        against: id of a second token, for the difference of the two logits.
-
-    Raises:
-        ValueError: `applies` returns False for the model, or the plan does not fit the model.
-    """
+    """Returns gradient x input of the linearised model for one logit, or for the difference of two."""
     passed = _linear_pass(lab, prompt, [position], plan)
     first = int(passed.logits[0].argmax()) if token is None else token
     score = passed.logits[0, first] - (0 if against is None else passed.logits[0, against])
@@ -105,17 +93,7 @@ def relevance_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, token:
 
 
 def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-    """Returns the top-1 logits at P positions, the relevance of every head, and the relevance of the embeddings.
-
-    Args:
-        positions: P positions in the predicting token sequence, which is the prompt or the decoder's sequence.
-
-    Returns:
-        logits (P,), relevance by block -> (P, L, H), and the relevance of the embeddings (P,), equal to the logits.
-
-    Raises:
-        ValueError: `applies` returns False for the model.
-    """
+    """Returns the top-1 logits at P positions, the relevance of every head, and the relevance of the embeddings."""
     passed = _linear_pass(lab, prompt, positions, HeadPlan())
     top = passed.logits.max(-1).values
     of_embeddings, of_heads = passed.times_gradient(top)
@@ -162,11 +140,7 @@ def _linear_pass(lab: Lab, prompt: Prompt, positions: Sequence[int], plan: HeadP
 
 
 def shares(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> dict[str, Tensor]:
-    """Returns block -> (L, H): each head's mean fraction of the absolute relevance of its layer, which sum to 1.
-
-    Args:
-        positions: as in `propagated`; if there are more than MAX_PREDICTIONS, evenly spaced ones are used.
-    """
+    """Returns block -> (L, H): each head's mean fraction of the absolute relevance of its layer, which sum to 1."""
     if len(positions) > MAX_PREDICTIONS:
         positions = [positions[i * len(positions) // MAX_PREDICTIONS] for i in range(MAX_PREDICTIONS)]
     _, relevance, _ = propagated(lab, prompt, positions)

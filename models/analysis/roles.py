@@ -68,12 +68,7 @@ class KeyCounts:
         self.distances, self.rarest = numpy.zeros((*size, 2 * FARTHEST + 1), dtype=int), numpy.zeros(size, dtype=int)
 
     def add(self, weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
-        """Counts the distances from each query of one text to its most attended key; returns these keys (L, H, N).
-
-        Args:
-            weights: (L, H, N, M) attention patterns.
-            queries, keys: (N,) and (M,) bool, True for tokens of the text.
-        """
+        """Counts the distances from each query of one text to its most attended key; returns these keys (L, H, N)."""
         at = looked_at(weights, keys)
         n = numpy.flatnonzero(queries)
         if self.kind.causal:  # the first token of a causal text has only one key
@@ -86,14 +81,6 @@ class KeyCounts:
 
     def add_sentence(self, at: ndarray, sentence: Sentence, spans: Sequence[tuple[int, int]],
                      text: ndarray) -> None:
-        """Counts the relations of a sentence.
-
-        Args:
-            at: result of `add`.
-            sentence: the sentence with its dependency tree.
-            spans: span (start, stop) of each token in the text.
-            text: indices of these tokens in the token sequence.
-        """
         tokens = tokens_of(sentence.words, spans)
         for i, (j, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
             if name not in RELATIONS or j < 0:
@@ -108,14 +95,7 @@ class KeyCounts:
                 self.words.setdefault(relation, Counter())[stop - start] += 1
 
     def add_rare(self, at: ndarray, ids: Sequence[int], text: ndarray, rank: ndarray) -> None:
-        """Counts queries whose most attended key is the rarest token.
-
-        Args:
-            at: result of `add`.
-            ids: ids of the token sequence.
-            text: indices of the text's tokens in the token sequence.
-            rank: rank of each token id, 0 for the most frequent.
-        """
+        """Counts queries whose most attended key is the rarest token."""
         ranks = rank[numpy.array(ids)[text]]
         rare = text[int(ranks.argmax())]
         if ranks.max() < FREQUENT:
@@ -148,12 +128,7 @@ class KeyCounts:
         return self.rarest / max(1, self.rare_looks), most / max(1, self.rare_looks)
 
     def roles(self) -> list[dict[str, Any]]:
-        """Returns every role of every head.
-
-        Returns:
-            One dict per role with kind, layer, head, role (for example `position -1`, `nsubj up`, `rare`), share (the
-            fraction of queries) and, except for positions, baseline (the fraction of the best fixed distance).
-        """
+        """Returns every role of every head."""
         roles: list[dict[str, Any]] = []
 
         def note(where: ndarray, role: str, share: ndarray, baseline: float | None) -> None:

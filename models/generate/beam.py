@@ -42,13 +42,9 @@ class Hypothesis:
 def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) -> list[list[Hypothesis]]:
     """Returns the finished hypotheses of each text, the best first; the unfinished candidates if none was finished.
 
-    Args:
-        step: a function of the last ids (R,) of R candidates, and of the indices (R,) of the previous step's candidates
-            that they continue. It returns log-probabilities (R, V) of the next token. In the first call there is one
-            candidate per text, with the indices 0, 1, ...
-        longest: largest number of tokens of each text, `end` included.
-        beam: number of candidates per text.
-        start, end: token ids.
+    `step` maps the last ids (R,) of R candidates, and the indices (R,) of the previous step's candidates that they
+    continue, to log-probabilities (R, V). In the first call there is one candidate per text, with the indices 0, 1, ...
+    `longest` counts `end`.
     """
     finished: list[list[Hypothesis]] = [[] for _ in longest]
     alive = list(range(len(longest)))  # indices of the texts that are not done

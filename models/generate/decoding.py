@@ -66,11 +66,7 @@ class Decoder:
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
-        """Reads the next ids (B,) and returns hidden states (B, C) after the last norm, for Transformer.logits.
-
-        Raises:
-            ValueError: the texts have `longest` tokens already.
-        """
+        """Reads the next ids (B,) and returns hidden states (B, C) after the last norm, for Transformer.logits."""
         if self.read >= self.longest:
             raise ValueError(f"this decoder was made for texts of {self.longest} tokens")
         keys = [Keys(first=self.read, cache=cache) for cache in self.caches]
@@ -107,14 +103,7 @@ class Step:
 
 def continuation(decoder: Decoder, ids: Sequence[int], labels: Sequence[str],
                  sampling: Sampling = GREEDY) -> Iterator[Step]:
-    """Reads a prompt and samples its continuation, one token per step; stops at BOS or at the decoder's `longest`.
-
-    Args:
-        decoder: a new Decoder for one text; its budgets limit the keys that each layer keeps.
-        ids: token ids of the prompt, BOS first.
-        labels: the V tokens as strings.
-        sampling: how the next token is chosen.
-    """
+    """Reads a prompt and samples its continuation, one token per step; stops at BOS or at the decoder's `longest`."""
     following = 0
     for position in range(decoder.longest):
         is_new = position >= len(ids)

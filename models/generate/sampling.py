@@ -64,12 +64,7 @@ class Sampling:
         return self.temperature == 0
 
     def choose(self, logits: Tensor, place: int) -> int:
-        """Returns the id of the token at `place` of a text.
-
-        Args:
-            logits: (V,) logits of the next token.
-            place: position in the text.
-        """
+        """Returns the id of the token at `place` of a text."""
         if self.is_greedy:
             return int(logits.argmax())
         log_p = (logits.float() / self.temperature).log_softmax(-1)

@@ -100,16 +100,10 @@ class Writer:
 def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventions: Interventions | None = None,
           limit: int | None = None, cached: bool = True,
           sources: Sequence[Sequence[int]] | None = None) -> list[Hypothesis]:
-    """Returns the best hypothesis of each text.
+    """Returns the best hypothesis of each text; greedy search for `beam` 1.
 
-    Args:
-        model: model in evaluation mode.
-        texts: token ids that the encoder reads.
-        beam: number of candidates; 1 for greedy search.
-        interventions: as in Writer; those of the decoder are for `limit` queries.
-        limit: largest number of generated tokens; by default the number of tokens of the longest training target.
-        cached: as in Writer.
-        sources: ids of the second prompts, which are as long as the texts; as in Writer.
+    `interventions` of the decoder are for `limit` queries (default: the longest training target). `sources` are the ids
+    of the second prompts, which are as long as the texts.
     """
     padded, second = (None if rows is None else pad_sequence([torch.tensor(row) for row in rows], batch_first=True,
                                                              padding_value=PADDING) for rows in (texts, sources))

@@ -56,22 +56,13 @@ class Seq2SeqLab(TrainedLab):
 
     def interventions(self, plan: HeadPlan, text: int, target: int,
                       source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
-        """Returns block -> one Intervention per layer, or None for the empty plan; raises the errors of `check`.
-
-        Args:
-            plan: interventions on heads.
-            text: number of input tokens.
-            target: number of decoder tokens.
-            source: as in interventions_of.
-        """
+        """Returns block -> one Intervention per layer, or None for the empty plan; raises the errors of `check`."""
         return self.interventions_of(plan, {TEXT: text, TARGET: target}, source)
 
     @torch.inference_mode()
     def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues | None:
-        """Runs a pass over the second prompt with the same decoder tokens; returns the values for patched heads.
-
-        Returns:
-            The values, or None for a plan without patches.
+        """Returns the values for patched heads from a pass over the second prompt with the same decoder tokens, or
+        None.
         """
         source = prompt.source_for(plan)
         if source is None:

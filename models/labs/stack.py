@@ -49,11 +49,7 @@ class StackLab(TrainedLab):
         return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S (N, N) of a layer: how strongly each query masks each key; None for attention without a mask.
-
-        Args:
-            scores: (H, N, N) of one layer of a Trace.
-        """
+        """Returns S (N, N) of a layer: how strongly each query masks each key; None for attention without a mask."""
         return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
 
     @property

@@ -91,14 +91,8 @@ class TrainedLab(Lab):
                          source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan.
 
-        Args:
-            plan: interventions on heads.
-            lengths: number of tokens of each token sequence (TEXT, TARGET).
-            source: block -> values that each layer computed for the second prompt; None for a plan without patches.
-
-        Raises:
-            ValueError: the plan names a head, a constant pattern or a scale that this model does not have, or the plan
-                patches heads and `source` is None.
+        `lengths` counts the tokens of each sequence (TEXT, TARGET); `source` has the values for patched heads. Raises
+        ValueError if the model has not the plan's heads, constant patterns or scale, or a patch has no source.
         """
         if not plan:
             return None
@@ -140,10 +134,8 @@ def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
 def gates_of_layers(gates: Tensor, constants: Sequence[Tensor] | None = None) -> list[Intervention]:
     """Returns gates (B, L, H) of a block as one Intervention per layer, for a pass of B rows.
 
-    Args:
-        gates: the gates.
-        constants: constant patterns (H, N, M) of each layer, which get the share 1 - gate of the attention pattern;
-            None to multiply the heads' outputs by the gates.
+    Constant patterns (H, N, M) of each layer, if given, get the share 1 - gate of the attention pattern; otherwise the
+    gates multiply the heads' outputs.
     """
     layers = [layer[..., None, None] for layer in gates.unbind(1)]
     if constants is None:

@@ -45,7 +45,6 @@ class Config:
 
     @property
     def head_width(self) -> int:
-        """The width D of a head."""
         return self.inner_width // self.heads
 
     @property

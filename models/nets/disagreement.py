@@ -28,18 +28,12 @@ TERMS = ("sub", "pos", "out")
 
 def alike(vectors: Tensor) -> Tensor:
     """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is minus this cosine.
-
-    Args:
-        vectors: (B, H, N, D) vectors of heads.
     """
     return functional.normalize(vectors.float(), dim=-1).mean(1).square().sum(-1)
 
 
 def overlap(weights: Tensor) -> Tensor:
     """Returns, for each token (B, N), the mean over pairs of heads of the product of their weights, summed over keys.
-
-    Args:
-        weights: (B, H, N, M) attention weights, at least 0.
     """
     return weights.float().mean(1).square().sum(-1)
 
@@ -47,11 +41,7 @@ def overlap(weights: Tensor) -> Tensor:
 def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Tensor:
     """Returns the disagreement D of one layer, a scalar: at most 0, higher if the heads differ more.
 
-    Args:
-        record: record of the layer.
-        term: one of TERMS.
-        queries: (B, N) bool, True for tokens, False for padding.
-        keys: (B, M) bool, the same for the keys.
+    `queries` (B, N) and `keys` (B, M) are True for tokens and False for padding.
     """
     if term == "pos":
         return -_mean(overlap(record.live), queries)
@@ -62,12 +52,7 @@ def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Te
 
 
 def total(records: Sequence[tuple[Record, Tensor, Tensor]], terms: Sequence[str]) -> Tensor:
-    """Returns the sum over terms of the mean over the layers of all blocks.
-
-    Args:
-        records: for each layer, its record and the arguments `queries` and `keys` of `disagreement`.
-        terms: names of the terms, from TERMS.
-    """
+    """Returns the sum over terms of the mean over the layers of all blocks."""
     layers = [torch.stack([disagreement(record, term, queries, keys) for record, queries, keys in records])
               for term in terms]
     return torch.stack([term.mean() for term in layers]).sum()

@@ -15,16 +15,10 @@ from models.nets.transformer import Transformer
 
 @torch.inference_mode()
 def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
-    """Returns PAPA's constant matrices: the mean of each head's pattern over texts (arXiv 2211.03495, section 3.1).
+    """Returns PAPA's constant matrices (L, H, N, N): each head's mean pattern over texts (arXiv 2211.03495, section
+    3.1).
 
-    All texts have the same length, so every entry is a mean over all of them.
-
-    Args:
-        model: the model.
-        texts: (B, N) ids.
-
-    Returns:
-        (L, H, N, N) float32.
+    All texts (B, N) have the same length, so every entry is a mean over all of them.
     """
     layers: list[Tensor] = []
     for part in texts.split(32):
@@ -39,17 +33,9 @@ def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
 def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
     """Returns PAPA's constant matrices of each block: an entry is the mean over the text pairs with both positions.
 
-    Entries are means over different numbers of pairs, so rows need not sum to 1 and are divided by their sums. A row
-    that no pair reaches becomes uniform over the keys visible to its query (arXiv 2211.03495, section 3.1; the code of
-    the paper leaves such rows 0).
-
-    Args:
-        model: the model.
-        texts: (B, M) ids, padded.
-        targets: (B, N) ids that the decoder reads, padded.
-
-    Returns:
-        Block -> matrices: encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
+    Encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M). Entries are means over different numbers of pairs,
+    so rows need not sum to 1 and are divided by their sums. A row that no pair reaches becomes uniform over the keys
+    visible to its query (arXiv 2211.03495, section 3.1; the code of the paper leaves such rows 0).
     """
     means: dict[str, Tensor] = {}
     counts: dict[str, Tensor] = {}

@@ -71,12 +71,7 @@ def head_writes(attention: SelfAttention, record: Record, positions: Sequence[in
 
 
 def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tuple[str, SelfAttention]]]]:
-    """Returns for each layer of a residual stream the module, and (block name, attention module) of its attention.
-
-    Args:
-        model: one of our models.
-        encoder: True for the encoder's residual stream; False for the stream from which the model predicts.
-    """
+    """Returns for each layer of a residual stream the module, and (block name, attention module) of its attention."""
     if isinstance(model, Transformer):
         return [(block, [(SELF, block.attention)]) for block in model.blocks]
     assert isinstance(model, Seq2Seq)
@@ -87,17 +82,9 @@ def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tup
 
 def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], positions: Sequence[int],
           encoder: bool = False) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
-    """Returns the outputs of embedding, heads and MLPs at P positions, in the order of the layers.
+    """Returns the outputs of embedding (P, C), heads (H, P, C) per layer of each block, and MLPs at P positions.
 
-    Args:
-        ids: ids of the token sequence of the residual stream.
-        records: block -> the records of its layers in a pass over `ids`.
-        positions: P positions in `ids`.
-        encoder: as in `layers_of`.
-
-    Returns:
-        The embedding (P, C); block -> head outputs (H, P, C) of each layer; MLP outputs (P, C) of each layer, None for
-        a layer without an MLP.
+    A layer without an MLP has None.
     """
     x = embedding = model.embedding.weight[[ids[i] for i in positions]]
     heads: dict[str, list[Tensor]] = {}

@@ -24,14 +24,7 @@ LENGTHS = (8, 16, 32, 64, 128)  # lengths at which row sums are measured; betwee
 
 @torch.inference_mode()
 def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
-    """Measures mean row sums.
-
-    Args:
-        texts: (B, N) ids of training texts, which are cut to each length.
-
-    Returns:
-        `lengths`: the lengths; `policies`: scale policy -> list by layer, head and length of the mean row sum.
-    """
+    """Returns `lengths`, and `policies`: scale policy -> mean row sum by layer, head and length, of texts (B, N)."""
     lengths = [n for n in LENGTHS if n <= texts.shape[1]]
     sums: dict[str, Any] = {}
     for policy in type(model.blocks[0].attention).policies:

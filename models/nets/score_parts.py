@@ -74,18 +74,10 @@ class ScoreParts:
 
 def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mapping[str, Sequence[Record]],
                 address: tuple[str, int, int], query: int, key: int, factor: Tensor | float) -> ScoreParts:
-    """Returns the parts of the score of one query and key of a head.
+    """Returns the parts of the score of one query and key of a head (block, layer, head).
 
-    Args:
-        model: one of our models.
-        rows: block -> token ids of the queries of this block.
-        records: block -> the records of its layers in a pass.
-        address: (block, layer, head).
-        query, key: positions of the query and of the key.
-        factor: the factor on q·k / sqrt(D) in the pass, a number or broadcastable to (H, N, 1).
-
-    Raises:
-        StructureError: the attention type does not compute its scores from queries and keys only.
+    `factor` on q·k / sqrt(D) is a number or broadcasts to (H, N, 1). Raises StructureError if the attention type does
+    not compute its scores from queries and keys only.
     """
     kind, layer, head = address
     is_cross = kind == CROSS
@@ -151,16 +143,9 @@ def _normed(columns: Tensor, norm: nn.RMSNorm) -> Tensor:
 
 def _stream(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int,
             reader: tuple[str, int] | None) -> tuple[list[Name], Tensor]:
-    """Returns the A parts of a residual stream at one position: all that was added to the stream before `reader`.
+    """Returns A names and values (A, C) in float64: all that was added to a residual stream before `reader`.
 
-    Args:
-        model, ids, records: as in `parts`.
-        position: position in `ids`.
-        reader: (block, layer) of the attention whose input the stream is; None for the encoder's stream after its last
-            layer, which is the input of the cross-attention's keys.
-
-    Returns:
-        A names, and the values (A, C) in float64.
+    `reader` None is the encoder's stream after its last layer, which is the input of the cross-attention's keys.
     """
     embedding, heads, mlps = parts(model, ids, records, [position], reader is None or reader[0] == ENCODER)
     names: list[Name] = ["embedding"]

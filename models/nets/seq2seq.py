@@ -100,12 +100,8 @@ class Seq2Seq(Model):
 
     def encode(self, texts: Tensor, interventions: Interventions | None = None,
                records: Records | None = None) -> Keys:
-        """Returns the encoder's hidden states and padding, as the Keys of cross-attention.
-
-        Args:
-            texts: (B, M) ids.
-            interventions: block -> one Intervention per layer; None for the unmodified model.
-            records: block -> a list to which one Record per layer is appended; None for no records.
+        """Returns the encoder's hidden states and padding, as the Keys of cross-attention; records as in
+        Transformer.forward.
         """
         hidden = (texts == PADDING)[:, None, None]
         keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)
@@ -118,12 +114,8 @@ class Seq2Seq(Model):
                records: Records | None = None, caches: Sequence[tuple[Keys, Keys]] | None = None) -> Tensor:
         """Returns hidden states (B, N, C) after the last norm.
 
-        Args:
-            targets: (B, N) ids that the decoder reads.
-            memory: result of `encode`.
-            interventions, records: as in `encode`.
-            caches: the Keys of self-attention and of cross-attention for each layer, with the caches of earlier calls;
-                they replace `memory`. See models/generate/seq2seq_decoding.py.
+        `caches` are the Keys of self-attention and of cross-attention per layer, with the caches of earlier calls; they
+        replace `memory`, the result of `encode`.
         """
         first = caches[0][0].first if caches else 0
         rotary = self._rotary(targets.shape[1], targets.device, first)

@@ -110,7 +110,6 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def parameter_count(self) -> int:
-        """Returns the number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
@@ -130,16 +129,10 @@ class Transformer(Model):
 
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                 records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Tensor:
-        """Returns the hidden states after the last norm.
+        """Returns the hidden states (B, N, C) of token ids (B, N) after the last norm.
 
-        Args:
-            tokens: (B, N) int64 token ids.
-            interventions: one Intervention per layer; None for the unmodified model.
-            records: a list to which one Record per layer is appended; None for no records.
-            keys: one Keys per layer, with the cache of a decoder; None if `tokens` are whole texts.
-
-        Returns:
-            Hidden states (B, N, C); `logits` converts them to logits over the vocabulary.
+        `interventions` and `keys` (with the cache of a decoder) have one entry per layer; one Record per layer is
+        appended to `records`.
         """
         return deque(self.states(tokens, interventions, records, keys), maxlen=1).pop()
 

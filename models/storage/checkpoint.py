@@ -169,10 +169,8 @@ def digests(folder: Path) -> dict[str, str]:
 def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
     """Returns model, constant matrices and card; raises the CheckpointError of read_model.
 
-    Args:
-        folder: folder of the model.
-        limit: largest number of tokens of an input text.
-        target_limit: largest number of tokens that an encoder-decoder generates; 0 for `limit`.
+    The matrices are for `limit` input tokens, and `target_limit` generated tokens of an encoder-decoder (0 for
+    `limit`).
     """
     card = read_card(folder)
     model = read_model(folder)
@@ -212,11 +210,7 @@ def _config(fields: dict[str, Any]) -> Config:
 
 
 def read_model(folder: Path) -> Any:
-    """Returns the model in float32, in evaluation mode, without gradients.
-
-    Raises:
-        CheckpointError: a file is missing, truncated, or does not fit the other files of the folder.
-    """
+    """Returns the model in float32 and evaluation mode; raises CheckpointError for missing or damaged files."""
     config = read_config(folder)
     with torch.device("meta"), Unfilled():  # the meta device, so that no time is spent on values that are overwritten
         model = build(config)
@@ -229,14 +223,7 @@ def read_model(folder: Path) -> Any:
 
 
 def read_constant(folder: Path, config: Config, limit: int, target_limit: int = 0) -> dict[str, Tensor]:
-    """Returns attention block -> constant matrices (L, H, queries, keys) float32; raises the errors of read_model.
-
-    Args:
-        folder: folder of the model.
-        config: config of the model.
-        limit: size of the matrices along the input text.
-        target_limit: size of the matrices along the generated text of an encoder-decoder; 0 for `limit`.
-    """
+    """Returns attention block -> constant matrices (L, H, queries, keys) float32; raises the errors of read_model."""
     sizes = {TEXT: limit, TARGET: target_limit or limit}
     packed = _guarded(folder, "constant.safetensors", load_file)
     return {kind.name: _read_kind(folder, packed.get(kind.name), kind, sizes) for kind in kinds_of(config)}

@@ -18,12 +18,9 @@ def in_repository(path: Path) -> Path:
 
 
 def broken(place: Path, what: str, command: str = "") -> CheckpointError:
-    """Returns the error about a file.
+    """Returns the error about a file, with the command that creates it again; empty if the file must be checked out.
 
-    Args:
-        place: path relative to the repository's root; never an absolute path of the server.
-        what: the fault, for example `is missing`, marked for translation.
-        command: a command that creates the file again; empty if the file can only be checked out.
+    `place` is relative to the repository's root, never an absolute path of the server.
     """
     if not command:
         return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}", place=place,

@@ -18,15 +18,7 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
 
 
 def files(data: Path, pattern: str) -> list[Path]:
-    """Returns the files of a data set, sorted by name.
-
-    Args:
-        data: folder of the data sets.
-        pattern: glob below `data`; its first part is the data set's folder.
-
-    Raises:
-        FileNotFoundError: no file matches; the message names the folder that must be inside the folder of --data.
-    """
+    """Returns the files of a data set that match a glob, sorted by name; raises FileNotFoundError if there are none."""
     paths = sorted(data.glob(pattern))
     if not paths:
         raise FileNotFoundError(f"no {pattern} in {data}; --data takes the folder that holds {pattern.split('/')[0]}")

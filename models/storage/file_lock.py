@@ -10,11 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds an exclusive lock on a folder; waits while another process or thread holds it.
-
-    Args:
-        folder: the folder to lock; created if it does not exist.
-    """
+    """Holds an exclusive lock on a folder; waits while another process or thread holds it."""
     import fcntl  # imported here, because Windows has no fcntl; the app runs there without this module
 
     folder.mkdir(parents=True, exist_ok=True)

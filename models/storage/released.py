@@ -42,15 +42,7 @@ def digests(packaged: Path = PACKAGED) -> Mapping[str, Mapping[str, str]]:
 
 
 def folder_of(name: str, folder: Path) -> Path:
-    """Returns the folder of a model; downloads the model if it is not in `folder` and SETTING names a repository.
-
-    Args:
-        name: name of the model.
-        folder: the folder with one folder per model, which is searched first.
-
-    Raises:
-        ValueError: the repository cannot be reached, or a file differs from the released file.
-    """
+    """Returns the folder of a model; downloads the model if it is not in `folder` and SETTING names a repository."""
     repository = _REPOSITORY.fullmatch(os.environ.get(SETTING, ""))
     if repository is None or (folder / name).exists() or name not in digests():
         return folder / name
@@ -77,12 +69,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
 
 
 def unknown(name: str, installed: Iterable[str]) -> str:
-    """Returns the message for a model whose files are not in this installation.
-
-    Args:
-        name: name of the model.
-        installed: names of the models whose files are in this installation.
-    """
+    """Returns the message for a model whose files are not in this installation."""
     if name in digests():
         return message("The model {name} is released, but this installation does not contain it. Installed models: "
                     "{names}. {setting} can name a folder of checkpoints (for example models/checkpoints in a clone of "

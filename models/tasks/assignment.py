@@ -245,9 +245,8 @@ class Answered:
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
     """Samples `count` random texts of `events` events; about half of the events are queries.
 
-    Returns:
-        tokens: (count, 2 · events + 1) ids, BOS first.
-        answers: the same shape, the id of the answer at the token `x=?` of each query, -1 elsewhere.
+    Returns ids (count, 2 · events + 1) with BOS first, and of the same shape the id of the answer at the token `x=?` of
+    each query, -1 elsewhere.
     """
     letters = torch.rand(count, 26, generator=random).argsort(1)[:, :VARIABLES]
     values = torch.full((count, VARIABLES), -1)

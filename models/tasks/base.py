@@ -91,15 +91,7 @@ class Reader:
     lengths: tuple[int, ...] = ()
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        """Returns the prompt of a text.
-
-        Args:
-            text: input text.
-            limit: largest number of tokens to read, for a model that reads fewer than its family.
-
-        Raises:
-            InputError: the text has nothing that can be read.
-        """
+        """Returns the prompt of a text, cut after `limit` tokens; raises InputError if nothing can be read."""
         raise NotImplementedError
 
     def join(self, tokens: Sequence[str]) -> str:
@@ -160,13 +152,7 @@ class Corpus:
     reader: Any  # each corpus narrows the type to its own reader
 
     def __init__(self, reader: Any, data: Path = DATA, cache: Path | None = None) -> None:
-        """Reads nothing yet.
-
-        Args:
-            reader: reader of the same task.
-            data: folder of the data sets.
-            cache: folder of the cached tokens; runs/ by default.
-        """
+        """Reads nothing yet."""
         self.reader, self._data, self._cache = reader, data, cache
         self.trained_length: int = reader.trained_length
 
@@ -178,9 +164,6 @@ class Corpus:
         """Returns a fixed sample of texts for learning curves and for the choice of learning rates.
 
         The sample is used neither for training nor for the metric.
-
-        Args:
-            times: size of the sample as a multiple of the usual size.
         """
         raise NotImplementedError
 
@@ -194,17 +177,11 @@ class Corpus:
         raise NotImplementedError
 
     def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
-        """Returns held-out texts of one length with targets, and (B,) the index of the long text that contains each.
+        """Returns held-out texts of `length` tokens with targets, and (B,) the index of the long text that contains
+        each.
 
-        Only a task whose reader has `lengths` needs this method.
-
-        Args:
-            length: tokens per text.
-            longest: tokens of a long text, a multiple of `length`. If texts are drawn for each length, the index is a
-                group of texts.
-
-        Raises:
-            TypeError: the task has no held-out texts of a given length.
+        Only a task whose reader has `lengths` needs this method. If texts are drawn for each length, the index is a
+        group of texts.
         """
         raise TypeError(f"{self.reader.name}: it has no held-out texts of a length")
 
@@ -252,7 +229,6 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The name of the family."""
         return self.reader.name
 
 

@@ -135,11 +135,7 @@ class DialogueMetric(PairMetric):
 
 
 def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
-    """Returns the cleaned pairs (profile and turns, reply) of a split, in the order of the file.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns the cleaned pairs (profile and turns, reply) of a split, in the order of the file."""
     return [pair for pairs in read_conversations(data, split) for pair in pairs]
 
 
@@ -148,9 +144,6 @@ def read_conversations(data: Path, split: str) -> list[list[tuple[str, str]]]:
     """Returns the cleaned pairs (profile and turns, reply) of each conversation of a split, in the order of the file.
 
     The first turn of a conversation is not a reply.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
     """
     path, = files(data, f"synthetic_persona_chat/{split}.jsonl.gz")
     conversations = []

@@ -149,13 +149,7 @@ class MaskedCorpus(StoriesCorpus):
 
     def __init__(self, reader: MaskedReader, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
-        """Reads nothing yet.
-
-        Args:
-            lengths: lengths of the training texts.
-            tokens: number of tokens per step.
-            reader, data, cache: as in StoriesCorpus.
-        """
+        """Reads nothing yet."""
         # Models trained at mixed lengths have the trained length of the other models, LENGTH.
         super().__init__(reader, data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
         self.lengths, self._tokens = lengths, tokens
@@ -219,12 +213,7 @@ class MaskedMetric(Metric):
     @torch.inference_mode()
     def guessed(self, model: Transformer, options: Callable[[int], Mapping[str, Any]] = lambda length: {}) \
             -> dict[int, Guessed]:
-        """Returns a model's predictions by length.
-
-        Args:
-            model: the model to evaluate.
-            options: a function that returns keyword arguments of the forward pass for a length.
-        """
+        """Returns a model's predictions by length."""
         return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
 
     @override
@@ -250,11 +239,6 @@ class MaskedMetric(Metric):
         """Returns a model's predictions in held-out texts of this length.
 
         The same tokens are masked at every length, so that two lengths differ only in the context.
-
-        Args:
-            model: the model to evaluate.
-            length: number of tokens of a text, BOS included.
-            options: keyword arguments of the forward pass.
         """
         losses, right, stretches = [], [], []
         size, texts = max(1, 8192 // length), self.corpus.held_out(length)
@@ -280,11 +264,7 @@ def _rows(corpora: list[Tensor], length: int) -> Tensor:
 def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) -> Batch:
     """Returns a batch in which a fraction SHARE of the tokens of each row must be predicted, never BOS.
 
-    Args:
-        texts: (B, N) ids.
-        random: generator of the random numbers.
-        kept, exchanged: fractions of these tokens that stay unchanged, and that become a random token; the others are
-            masked.
+    Of these tokens a fraction `kept` stays, a fraction `exchanged` becomes a random token, and the others are masked.
     """
     count = max(1, round(SHARE * texts.shape[1]))
     order = torch.rand(texts.shape[0], texts.shape[1] - 1, generator=random).argsort(1)[:, :count] + 1

@@ -245,15 +245,7 @@ class PairMetric(Metric):
 
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
                   interventions: Any = None, together: int = 64) -> list[str]:
-        """Returns the generated text of each text, in batches of `together`.
-
-        Args:
-            model: the model to evaluate.
-            texts: the input texts.
-            beam: number of candidates of the beam search.
-            interventions: interventions as in Seq2Seq, without constant matrices.
-            together: number of texts per batch.
-        """
+        """Returns the generated text of each text, in batches of `together`."""
         ids = [self.corpus.reader.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         outputs: list[str] = [""] * len(ids)
@@ -277,7 +269,6 @@ def read_by_decoder(targets: Tensor) -> Tensor:
 
 
 def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Returns the first pair of each text."""
     targets: dict[str, str] = {}
     for text, target in pairs:
         targets.setdefault(text, target)

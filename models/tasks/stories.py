@@ -132,14 +132,7 @@ class StoriesCorpus(Corpus):
 
     def __init__(self, reader: StoriesReader, data: Path = DATA, cache: Path | None = None,
                  context: int = CONTEXT) -> None:
-        """Reads nothing yet.
-
-        Args:
-            reader: the reader, which has the tokenizer.
-            data: folder of both data sets.
-            cache: folder of the cached tokens; runs/ by default.
-            context: number of tokens per window. The number of tokens per step does not depend on the context.
-        """
+        """Reads nothing yet."""
         super().__init__(reader, data, cache)
         self.trained_length = context
         self._streams: dict[tuple[str, str], Tensor] = {}
@@ -315,12 +308,7 @@ def tokenizer_from(file: Path) -> Tokenizer:
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("start"),)) -> tuple[str, ...]:
-    r"""Returns each token of the vocabulary as a string; a token that is part of a character as its bytes, `\xe2`.
-
-    Args:
-        tokenizer: byte-level BPE.
-        special: names of the first tokens, which are not text.
-    """
+    r"""Returns each token of the vocabulary as a string; a token that is part of a character as its bytes, `\xe2`."""
     alphabet = bytes_of_characters()
     names = list(special)
     for i in range(len(special), tokenizer.get_vocab_size()):

@@ -101,11 +101,7 @@ class SummaryMetric(PairMetric):
 
 @functools.cache
 def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
-    """Returns the cleaned pairs (narrative, cause) of a split, in the order of the file.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns the cleaned pairs (narrative, cause) of a split, in the order of the file."""
     path, = files(data, f"ntsb_probable_cause/{split}.tsv.gz")
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
     return [(clean(text), clean(cause)) for _, text, cause in (line.split("\t") for line in lines)]

@@ -15,11 +15,7 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
 def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
-    """Returns corpus BLEU in percent with several references per sentence, and sacrebleu's signature (Post 2018).
-
-    Raises:
-        FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
-    """
+    """Returns corpus BLEU in percent with several references per sentence, and sacrebleu's signature (Post 2018)."""
     measure = sacrebleu()
     return measure.corpus_score(list(texts), _streams(references)).score, str(measure.get_signature())
 
@@ -60,12 +56,7 @@ def mean_of(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
 def rouge_of_texts(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, list[float]]:
     """Returns ROUGE-1, -2 and -L F1 of each text in percent, in lower case without stemming (Lin 2004).
 
-    Args:
-        texts: the generated texts.
-        references: one or more references for each text; the best score counts.
-
-    Raises:
-        FileNotFoundError: rouge-score, which only measuring needs, is not installed.
+    Of several references for a text, the best score counts.
     """
     scorer = rouge_scorer()
     scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]

@@ -106,11 +106,7 @@ def split_key(text: str) -> str:
 
 @functools.cache
 def read_pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
-    """Returns split -> cleaned pairs, English first, in the order of the file.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns split -> cleaned pairs, English first, in the order of the file."""
     path, = files(data, SOURCE)
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     pairs = list(dict.fromkeys((clean(a), clean(b)) for a, b in (line.split("\t") for line in lines)))

@@ -48,11 +48,7 @@ def status(address: str, path: str, method: str = "GET", body: bytes = b"",
 
 
 def socket(address: str, host: str | None = None, origin: str | None = None, message: bytes = b"") -> str:
-    """Opens a websocket, sends a message, and returns the server's reaction within two seconds.
-
-    Returns:
-        `refused`, `closed`, `silence`, or the type of the first message from the server.
-    """
+    """Opens a websocket, sends a message, and returns the server's reaction within two seconds."""
     async def opened() -> str:
         name = host or urlsplit(address).netloc
         try:

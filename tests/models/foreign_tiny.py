@@ -81,15 +81,7 @@ def folder_of(name: str) -> Path:
 
 def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, Any], make: str,
          change: Callable[[Any], None] | None = None) -> Path:
-    """Writes a tiny model to a folder, as it would be downloaded, and returns the folder.
-
-    Args:
-        folder: the folder to write to.
-        config_name, model_name: classes of transformers.
-        numbers: keyword arguments of the config.
-        make: type of the tokenizer; empty for none.
-        change: applied to the model before it is written.
-    """
+    """Writes a tiny model to a folder, as it would be downloaded, and returns the folder."""
     words = {"vocab_size": WORDS[make]} if make else {}
     config = getattr(transformers, config_name)(**{**words, **numbers})
     torch.manual_seed(0)

@@ -55,14 +55,7 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 def replies(made: Made, name: str, gains: list[float], each: int = 4) -> None:
-    """Writes card and ROUGE-L of a dialogue model.
-
-    Args:
-        made: folder of the evidence.
-        name: attention type.
-        gains: ROUGE-L of each reply above 30, without a term that is the same for all models.
-        each: number of replies per conversation.
-    """
+    """Writes card and ROUGE-L of a dialogue model."""
     mean = 30.0 + sum(gains) / len(gains)
     metric = {"bleu1": 31.0, "bleu4": 13.0, "rougeL": mean}
     made.card(f"dialogue-{name}", metric)
@@ -287,9 +280,6 @@ def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
     """Writes measurements of gated models for which the claims hold.
 
     Only softmax has an attention sink. Gates are mostly closed and depend on the token. Long texts have lower losses.
-
-    Args:
-        more: values that replace default values of the gated model.
     """
     for name, share, perplexity in ((gated.PLAIN, 0.467, 38.21), (gated.GATED, 0.048, 37.0), (gated.ALSO, 0.3, 36.0)):
         metric = made.card(name, {"perplexity": perplexity})["metric"]

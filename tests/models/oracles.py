@@ -216,12 +216,7 @@ def gates(module, x: Tensor) -> Tensor:
 
 
 def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
-    """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64.
-
-    Args:
-        bias: (B, H, N, N), added to the logits; it must include the causal mask if there is one.
-        with_keys: False for queries and keys of zero, so that `bias` alone determines the scores.
-    """
+    """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64."""
     value = projected(x, module.value.weight, module.heads)
     query = key = torch.zeros_like(value)
     if with_keys:
@@ -232,11 +227,7 @@ def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: b
 
 
 def answers(events: list[tuple[str, str]]) -> list[str]:
-    """Returns the right answers to the questions, found with a dict.
-
-    Args:
-        events: (variable, value) in order; the value is a digit, or "?" for a question.
-    """
+    """Returns the right answers to the questions, found with a dict."""
     values, found = {}, []
     for variable, value in events:
         if value == "?":

@@ -71,11 +71,7 @@ def losses_differ(metric: dict[str, Any]) -> None:
 
 
 def answers_differ(*keys: str) -> Damage:
-    """Returns a change that makes all answers wrong in half of the texts and right in the others.
-
-    Args:
-        keys: path to the results; `*` stands for every key.
-    """
+    """Returns a change that makes all answers wrong in half of the texts and right in the others."""
     def change(found: dict[str, Any]) -> None:
         its = [found]
         for key in keys[:-1]:

@@ -28,11 +28,7 @@ from tests.models.made_claims import (
     ({1: None, 2: None, 4: None, 8: None}, UNSURE), ({1: 0.0, 2: None, 4: 0.5, 8: 0.6}, FAILS),
     ({1: 0.0, 2: 0.0}, UNSURE)])
 def test_memory_that_may_be_enough_is_not_clearly_too_little(losses: dict[int, float | None], word: str):
-    """A loss that may be as low as softmax's is not clearly worse. The claim needs less than half of the memory.
-
-    Args:
-        losses: memory factor -> loss difference to softmax in nats; None for noise around 0.
-    """
+    """A loss that may be as low as softmax's is not clearly worse. The claim needs less than half of the memory."""
     noise = numpy.array([0.5, -0.5] * 10)
     windows = {float(factor): noise if more is None else numpy.full(20, more) for factor, more in losses.items()}
     assert conclude(memory._most({"selective": memory._reach(windows, numpy.zeros(20))})).word == word

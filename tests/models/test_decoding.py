@@ -99,11 +99,7 @@ def test_a_plan_has_the_same_effect_as_in_a_whole_pass(attention):
 
 def pruned_in_loops(model: Transformer, ids: list[int], budgets: list[int], by_age: bool,
                     plan: HeadPlan = HeadPlan(), constant: numpy.ndarray | None = None):
-    """Computes attention with budgets for one text in float64, with loops over heads, queries and keys.
-
-    Returns:
-        (N, V) logits, and for each layer a list of N sets: the keys that each query reads.
-    """
+    """Computes attention with budgets for one text in float64, with loops over heads, queries and keys."""
     weights = {name: tensor.double().numpy() for name, tensor in model.state_dict().items()}
     selects, width = model.config.attention == "selective", WIDTH // HEADS
 

@@ -124,11 +124,7 @@ def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
 
 
 def evidence(folder: Path, **scores: float) -> Evidence:
-    """Returns synthetic results with three seeds.
-
-    Args:
-        scores: the mean score of each attention type, the same for all tasks and for both ways of training.
-    """
+    """Returns synthetic results with three seeds."""
     folder.mkdir(exist_ok=True)
     for name, moment in MODELS.items():
         score = scores.get(name.replace("-", "_"))

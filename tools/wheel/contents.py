@@ -22,12 +22,7 @@ CONFIG = ".streamlit/config.toml"  # Streamlit reads this file from the folder o
 
 
 def files(root: Path, models: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """Yields (file in the repository, path in the wheel) for all files except RELEASED.
-
-    Args:
-        root: root of the repository or of an unpacked source distribution.
-        models: names of the released models to include.
-    """
+    """Yields (file in the repository, path in the wheel) for all files except RELEASED."""
     wanted = set(models)
     yield from ((path, f"{DOOR}/{path.name}") for path in _sorted(root / DOOR) if path.suffix in SUFFIXES)
     for package in PACKAGES:

@@ -24,14 +24,6 @@ def rewritten(source: str, modules: Collection[str]) -> str:
 
     References are: imports; strings that are a module's dotted name (also the literal start of an f-string); top-level
     packages in calls of IMPORTERS; and modules after `python -m` in any string.
-
-    Args:
-        source: Python code.
-        modules: dotted names of our modules and packages, like `models` and `models.plan`.
-
-    Raises:
-        SyntaxError: the source cannot be parsed.
-        ValueError: the source does not contain a reference at the position in the syntax tree.
     """
     lines = source.splitlines(keepends=True)
     edits = {*_of_tree(ast.parse(source), lines, modules), *_of_commands(source, modules)}

@@ -31,11 +31,7 @@ _bounded = threading.Event()
 
 
 def raise_descriptors() -> int:
-    """Raises the soft limit of open files to DESCRIPTORS, or to the hard limit if that is lower.
-
-    Returns:
-        The soft limit that is in force afterwards; DESCRIPTORS where the system has no limit.
-    """
+    """Raises the soft limit of open files to DESCRIPTORS or the hard limit; returns the limit in force."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -125,14 +121,7 @@ class Sockets:
 
     @contextlib.contextmanager
     def place(self, address: str) -> Iterator[bool]:
-        """Counts one websocket while the context is open.
-
-        Args:
-            address: IP address of the client.
-
-        Yields:
-            True if the websocket may open. False if a limit is reached; the websocket is then not counted.
-        """
+        """Counts one websocket while the context is open; yields False, without counting it, if a limit is reached."""
         with self._lock:
             free = self._open.total() < self.most and self._open[address] < self.per_address
             if free:

@@ -42,12 +42,8 @@ class FirstPaint:
     """
 
     def __init__(self, app: ASGIApp, style: str) -> None:
-        """Prepares the texts to insert.
-
-        Args:
-            app: the next ASGI app.
-            style: a style element. It becomes the last element of the page, because Streamlit's styles, which it
-                overrides, are added to the head.
+        """Prepares the texts to insert; `style` is the last element of the page, because it overrides Streamlit's
+        styles.
         """
         self._app, self._head, self._style = app, head().encode(), style.encode()
 

@@ -183,11 +183,7 @@ def _discreet(send: Send) -> Send:
 
 
 def is_this_machine(name: str) -> bool:
-    """Returns True for `localhost`, this machine's host name and any IP address (DNS rebinding needs a host name).
-
-    Args:
-        name: host name in lower case, without a port.
-    """
+    """Returns True for `localhost`, this machine's host name and any IP address (DNS rebinding needs a host name)."""
     with contextlib.suppress(ValueError):
         ipaddress.ip_address(name.strip("[]"))
         return True
@@ -196,14 +192,7 @@ def is_this_machine(name: str) -> bool:
 
 
 def words(setting: str) -> list[str]:
-    """Returns the values of an environment variable, which are separated by blanks or commas.
-
-    Args:
-        setting: name of the variable.
-
-    Returns:
-        The values; an empty list if the variable is not set.
-    """
+    """Returns the values of an environment variable, which are separated by blanks or commas."""
     return os.environ.get(setting, "").replace(",", " ").split()
 
 

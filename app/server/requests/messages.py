@@ -31,14 +31,7 @@ BYTES_PER_SECOND, BYTES_AT_ONCE = 512.0 * KB, 2.0 * 1024 * KB
 
 
 def is_allowed(data: bytes) -> bool:
-    """Returns True if a message has an allowed type and is within the limits of its type.
-
-    Args:
-        data: a BackMsg in protobuf's wire format, from an untrusted client.
-
-    Returns:
-        True or False; False also for data that is not a BackMsg.
-    """
+    """Returns True if the bytes are a BackMsg of an allowed type within the limits of its type."""
     fields = fields_of(data)
     if fields is None or not fields or any(number not in _NUMBERS or len(data) > _NUMBERS[number]
                                            for number in fields):
@@ -61,15 +54,9 @@ def is_allowed(data: bytes) -> bool:
 
 
 def fields_of(data: bytes) -> set[int] | None:
-    """Returns the numbers of the top-level fields of a protobuf message.
+    """Returns the numbers of a protobuf message's top-level fields; None if it has too many or the data is no message.
 
     Reads the wire format without protobuf's parser, which takes seconds for a message of 500,000 fields.
-
-    Args:
-        data: untrusted bytes.
-
-    Returns:
-        The field numbers; None if there are more than MOST_FIELDS fields or the data is not a protobuf message.
     """
     numbers: set[int] = set()
     place = 0
@@ -122,14 +109,7 @@ class Bucket:
         self._left = self.most
 
     def take(self, amount: float) -> float:
-        """Takes tokens. If too few are left, the number of tokens becomes negative.
-
-        Args:
-            amount: tokens to take.
-
-        Returns:
-            Seconds to wait until the number of tokens is zero again; 0 if there were enough tokens.
-        """
+        """Takes tokens, also more than are left; returns the seconds until the number of tokens is zero again."""
         now = time.monotonic()
         self._left = min(self.most, self._left + (now - self._since) * self.rate) - amount
         self._since = now
@@ -144,12 +124,5 @@ class Pace:
         self._bytes = Bucket(BYTES_PER_SECOND, BYTES_AT_ONCE)
 
     def delay(self, size: int) -> float:
-        """Counts one message and returns the seconds to wait before it is passed on.
-
-        Args:
-            size: bytes of the message.
-
-        Returns:
-            Seconds; 0 within the limits.
-        """
+        """Counts one message and returns the seconds to wait before it is passed on."""
         return max(self._messages.take(1), self._bytes.take(size))

@@ -44,13 +44,7 @@ class StaticFiles:
     """ASGI middleware: answers requests for files of `served_files`, and passes all other requests on."""
 
     def __init__(self, app: ASGIApp, prefix: str = "", files: Mapping[str, Path] | None = None) -> None:
-        """Finds the files once.
-
-        Args:
-            app: the next ASGI app.
-            prefix: base path of the app, like `/lab`; empty for none.
-            files: path of a request -> file; None for `served_files`.
-        """
+        """Finds the files once."""
         self._app, self._prefix = app, prefix
         self._files = served_files() if files is None else files
 

@@ -26,14 +26,9 @@ _lock = threading.Lock()
 
 @contextlib.contextmanager
 def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
-    """Reserves the bytes of one upload while the context is open.
+    """Reserves the bytes of one upload while the context is open; yields None, or status and message of the refusal.
 
-    Args:
-        path: path of the request; begins with PATH.
-        announced: the Content-Length header; without this header, LARGEST bytes are reserved.
-
-    Yields:
-        None if the upload may run, else the status and the message of the refusal.
+    Without a Content-Length header, LARGEST bytes are reserved.
     """
     session = path.removeprefix(PATH).split("/", 1)[0]
     size = int(announced) if announced and announced.isdecimal() and len(announced) < 12 else LARGEST
@@ -56,14 +51,7 @@ def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
 
 
 def within_time(receive: Receive) -> Receive:
-    """Wraps `receive` of a request so that its body must arrive within SECONDS.
-
-    Args:
-        receive: the ASGI callable of the request.
-
-    Returns:
-        An ASGI callable that returns `http.disconnect` after the time limit.
-    """
+    """Wraps `receive` so that a request's body must arrive within SECONDS; afterwards it returns `http.disconnect`."""
     until = time.monotonic() + SECONDS
 
     async def received() -> Message:

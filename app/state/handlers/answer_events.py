@@ -14,12 +14,7 @@ from models.plan import OUTPUT, PATTERN
 
 
 def on_answer(event: dict[str, Any]) -> None:
-    """Handles an event of a section that explains the prediction.
-
-    Args:
-        event: the component's event, untrusted: `select` a head, `patch` a head, `choose` a token, a position or the
-            patched value, or type the second prompt (`source`).
-    """
+    """Handles an event of a section that explains the prediction."""
     past = history()
     present = past.present
     match event.get("type"):

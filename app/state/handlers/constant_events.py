@@ -22,12 +22,7 @@ def on_constant() -> None:
 
 
 def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
-    """Handles a new number of constant heads, from the slider or a click in a chart.
-
-    Args:
-        event: the component's event, untrusted.
-        counts: the numbers of constant heads that the study has measured.
-    """
+    """Handles a new number of constant heads, from the slider or a click in a chart."""
     if event.get("type") == "at" and event.get("x") in [*counts]:
         present = history().present
         view = replace(present.constant, step=[*counts].index(event["x"]))

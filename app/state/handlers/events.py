@@ -45,11 +45,7 @@ MAX_PROGRESS = 200  # largest number of lesson steps in an event
 
 
 def on_text(event: dict[str, Any]) -> None:
-    """Handles a change of the text box.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles a change of the text box."""
     text, count = event.get("text"), event.get("count", 0)
     if event.get("type") != "text" or not isinstance(text, str):
         return
@@ -61,11 +57,7 @@ def on_text(event: dict[str, Any]) -> None:
 
 
 def on_notice(event: dict[str, Any]) -> None:
-    """Handles the buttons in the line below the text box: removal of blanks at the end, and the chat template.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles the buttons in the line below the text box: removal of blanks at the end, and the chat template."""
     present = history().present
     if event.get("type") != "act":
         return
@@ -77,22 +69,12 @@ def on_notice(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
-    """Changes the text.
-
-    Args:
-        text: the new text; cut after MAX_TEXT characters.
-        merge: as in History.do.
-        prediction: index of the prediction that is shown, counted in the order of the text, or LAST.
-    """
+    """Changes the text, cut after MAX_TEXT characters; `merge` as in History.do."""
     history().do(replace(history().present, text=text[:MAX_TEXT], prediction=prediction), merge)
 
 
 def on_chooser(event: dict[str, Any]) -> None:
-    """Handles the choice of a model.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles the choice of a model."""
     name = event.get("model")
     if event.get("type") == "model" and isinstance(name,
                                                    str) and (name in catalogue.names() or cached(name) is not None):
@@ -103,21 +85,13 @@ def on_chooser(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def take_model(name: str) -> None:
-    """Switches to a model of the catalogue without changing the page.
-
-    Args:
-        name: name of the model.
-    """
+    """Switches to a model of the catalogue without changing the page."""
     history().go_to_model(name)
 
 
 @session.exclusive
 def open_model(name: str) -> None:
-    """Switches to an external model that was just loaded. If a link requested the model, applies the link's state.
-
-    Args:
-        name: name of the model.
-    """
+    """Switches to an external model that was just loaded. If a link requested the model, applies the link's state."""
     past = history()
     wanted, past.wanted = past.wanted, {}
     if wanted.get("model") == name:
@@ -129,11 +103,7 @@ def open_model(name: str) -> None:
 
 @session.exclusive
 def open_link(fields: dict[str, str]) -> None:
-    """Opens a link that the page offers, such as an example, as one undo step.
-
-    Args:
-        fields: key -> value, as in the query of an address.
-    """
+    """Opens a link that the page offers, such as an example, as one undo step."""
     past = history()
     state, _problems = read_query(fields)
     past.do(replace(state, language=past.present.language))
@@ -141,11 +111,6 @@ def open_link(fields: dict[str, str]) -> None:
 
 @session.exclusive
 def go_to(page: str) -> None:
-    """Changes the page.
-
-    Args:
-        page: a key of PAGES.
-    """
     history().do(replace(history().present, page=page))
 
 
@@ -158,12 +123,7 @@ def on_example() -> None:
 
 @session.exclusive
 def on_compared(key: str, offered: Sequence[str]) -> None:
-    """Handles the choice of compared models in one widget. Models that other widgets offer stay as they are.
-
-    Args:
-        key: key of the widget.
-        offered: names of the widget's models.
-    """
+    """Handles the choice of compared models in one widget. Models that other widgets offer stay as they are."""
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(key, list, present.compared) if name in family and name in offered]
@@ -176,21 +136,13 @@ def on_compared(key: str, offered: Sequence[str]) -> None:
 
 @session.exclusive
 def compare_with(name: str) -> None:
-    """Selects one model for the comparison.
-
-    Args:
-        name: name of the model.
-    """
+    """Selects one model for the comparison."""
     present = history().present
     history().do(replace(present, compared=(name,)).with_model(present.model))
 
 
 def on_length(event: dict[str, Any]) -> None:
-    """Handles the choice of a text length on the Length page, with the slider or in a chart.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles the choice of a text length on the Length page, with the slider or in a chart."""
     if event.get("type") == "at" and is_index(event.get("x"), MAX_LENGTH + 1):
         history().do(replace(history().present, length=event["x"]), merge="length")
 
@@ -219,11 +171,7 @@ def on_claim() -> None:
 
 
 def on_statement(event: dict[str, Any]) -> None:
-    """Handles the choice of a statement in the picture of all statements: shows its claim.
-
-    Args:
-        event: the component's event, untrusted; the browser scrolls to the statement.
-    """
+    """Handles the choice of a statement in the picture of all statements: shows its claim."""
     statement = event.get("value")
     claim = statement.partition("-")[0] if isinstance(statement, str) else ""
     if event.get("type") == "pick" and claim in CLAIMS:
@@ -232,11 +180,7 @@ def on_statement(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def set_budgets(budgets: tuple[int, ...]) -> None:
-    """Changes the memory budgets of the continuation.
-
-    Args:
-        budgets: number of tokens that each layer keeps; empty for all tokens.
-    """
+    """Changes the memory budgets of the continuation."""
     history().do(replace(history().present, budgets=budgets))
 
 
@@ -270,11 +214,7 @@ def _sample(sampling: Sampling) -> None:
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
-    """Handles undo, redo, reset, page, language, large type, stored progress in lessons and the browser's address.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles undo, redo, reset, page, language, large type, stored progress in lessons and the browser's address."""
     past = history()
     match event.get("type"):
         case "undo":
@@ -310,11 +250,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
 
 
 def on_effect(event: dict[str, Any]) -> None:
-    """Handles the choice of a prediction of the text, or of a token whose logit is explained.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles the choice of a prediction of the text, or of a token whose logit is explained."""
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, prediction=event["index"]), merge="prediction")
     elif event.get("type") == "token" and is_index(event.get("token"), MOST_TOKENS):

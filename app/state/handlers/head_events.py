@@ -22,11 +22,7 @@ from models.plan import MAX_BASE, MIN_BASE, Address, HeadPlan
 
 
 def on_heads(event: dict[str, Any]) -> None:
-    """Handles an event of the grid of heads: selection, gates, constant heads, scale, exports.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles an event of the grid of heads: selection, gates, constant heads, scale, exports."""
     past = history()
     present = past.present
     if event.get("type") == "take":
@@ -62,11 +58,7 @@ def on_heads(event: dict[str, Any]) -> None:
 
 
 def on_map(event: dict[str, Any]) -> None:
-    """Handles a change of the large map: its view, form or colours, the heads whose mean tints the words, or a cell.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles a change of the large map: its view, form or colours, the heads whose mean tints the words, or a cell."""
     present, name = history().present, event.get("type")
     offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS, "shading": SHADINGS}
     if name == "cell" and is_index(event.get("row"), MOST_PLACES) and is_index(event.get("column"), MOST_PLACES):
@@ -78,23 +70,13 @@ def on_map(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
-    """Changes several heads in one undo step.
-
-    Args:
-        heads: addresses.
-        change: arguments of HeadPlan.with_heads.
-    """
+    """Changes several heads in one undo step."""
     set_plan(history().present.plan.with_heads(heads, **change))
 
 
 @session.exclusive
 def set_plan(plan: HeadPlan, prediction: int | None = None) -> None:
-    """Replaces the plan, for example by the result of a search.
-
-    Args:
-        plan: the new plan; heads that none of the models has are removed.
-        prediction: index of the prediction that is shown, as in LabState; None to keep the present index.
-    """
+    """Replaces the plan, for example by the result of a search; heads that none of the models has are removed."""
     present = history().present
     index = present.prediction if prediction is None else prediction
     history().do(replace(present, plan=fit(plan, present.models)[0], prediction=index))
@@ -102,11 +84,7 @@ def set_plan(plan: HeadPlan, prediction: int | None = None) -> None:
 
 @session.exclusive
 def prune_alone(head: Address) -> None:
-    """Prunes one head, selects it, and restores all other heads.
-
-    Args:
-        head: the address of the head.
-    """
+    """Prunes one head, selects it, and restores all other heads."""
     present, (kind, layer, index) = history().present, head
     history().do(replace(present, plan=HeadPlan().with_heads([head], gate=0.0),
                          selection=Selection(layer, index, "head", kind)))
@@ -116,9 +94,7 @@ def prune_alone(head: Address) -> None:
 def on_scatter(model: str, addresses: Sequence[Address]) -> None:
     """Handles a selection in the scatter plot: a click selects a head, a rectangle or a lasso picks several heads.
 
-    Args:
-        model: the plot's model; the selection is ignored if it is not the present model.
-        addresses: addresses of the heads, in the order of the plot's points.
+    A selection of another model than the present one is ignored.
     """
     if history().present.model != model:
         return
@@ -131,12 +107,7 @@ def on_scatter(model: str, addresses: Sequence[Address]) -> None:
 
 
 def _selected(value: object, count: int) -> tuple[list[int], bool]:
-    """Returns the indices of the heads in plotly's selection, and True if a rectangle or a lasso selected them.
-
-    Args:
-        value: value of the widget, untrusted.
-        count: number of heads.
-    """
+    """Returns the indices of the heads in plotly's selection, and True if a rectangle or a lasso selected them."""
     selection = value.get("selection") if isinstance(value, Mapping) else None
     if not isinstance(selection, Mapping):
         return [], False
@@ -155,24 +126,13 @@ def _index(point: Mapping[str, Any]) -> object:
 
 @session.exclusive
 def on_picked(addresses: Sequence[Address]) -> None:
-    """Handles a change in the list of picked heads.
-
-    Args:
-        addresses: addresses of the heads, in the order of the list.
-    """
+    """Handles a change in the list of picked heads."""
     indices = [index for index in session.widget(session.PICKED, list, []) if is_index(index, len(addresses))]
     visit.current().picked = history().present.model, indices
 
 
 def picked(addresses: Sequence[Address]) -> list[int]:
-    """Returns the heads that are picked in the scatter plot.
-
-    Args:
-        addresses: heads in the order of the plot's points.
-
-    Returns:
-        Indices into `addresses`; empty if the picked heads are of another model.
-    """
+    """Returns the indices into `addresses` of the heads that are picked; none if they are of another model."""
     kept = visit.current().picked
     return [index for index in kept[1] if index < len(addresses)] if kept and kept[0] == history().present.model else []
 
@@ -205,10 +165,6 @@ def on_order(orders: Mapping[str, Order], old_name: str) -> None:
 
     If the plan prunes the first heads of the old order, it is replaced by a plan that prunes as many heads of the new
     order.
-
-    Args:
-        orders: name -> pruning order, for the orders that are available.
-        old_name: name of the old pruning order.
     """
     present, name = history().present, widget(session.ORDER, str, "")
     if name not in ORDERS or name not in orders:
@@ -235,12 +191,7 @@ def on_scope() -> None:
 
 
 def on_left(event: dict[str, Any], order: Order) -> None:
-    """Handles a new number of remaining heads, from the slider or a click in the chart.
-
-    Args:
-        event: the component's event, untrusted.
-        order: the pruning order.
-    """
+    """Handles a new number of remaining heads, from the slider or a click in the chart."""
     left = event.get("x")
     if event.get("type") != "at" or not is_index(left, len(order) + 1):
         return
@@ -254,12 +205,7 @@ def on_left(event: dict[str, Any], order: Order) -> None:
 
 @session.exclusive
 def prune_to(order: Order, left: int) -> None:
-    """Prunes heads in the given order until `left` heads remain.
-
-    Args:
-        order: the pruning order.
-        left: number of remaining heads.
-    """
+    """Prunes heads in the given order until `left` heads remain."""
     on_left({"type": "at", "x": left}, order)
 
 

@@ -19,11 +19,7 @@ PRUNING = "gates"  # the lesson about pruning, which the experiment of the start
 
 
 def on_lesson(event: dict[str, Any]) -> None:
-    """Handles an event of a lesson's panel: another step or page, an answer, the classroom display, leaving.
-
-    Args:
-        event: the component's event, untrusted.
-    """
+    """Handles an event of a lesson's panel: another step or page, an answer, the classroom display, leaving."""
     past = history()
     present = past.present
     match event.get("type"):
@@ -46,11 +42,7 @@ def on_lesson(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def take_step(place: Place) -> None:
-    """Opens a step of a lesson. The state before the lesson is stored; `leave_lesson` restores it.
-
-    Args:
-        place: the step.
-    """
+    """Opens a step of a lesson. The state before the lesson is stored; `leave_lesson` restores it."""
     past = history()
     present = past.present
     if present.lesson is None:
@@ -61,12 +53,9 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson(page: str = "") -> None:
-    """Leaves the lesson and restores the state before the lesson. Without a stored state, keeps the present state.
+    """Leaves the lesson and restores the state before the lesson, or keeps the present state if none is stored.
 
     Language and large type stay as the visitor has set them, also inside the lesson.
-
-    Args:
-        page: the page that is opened, a key of PAGES; empty for the page before the lesson.
     """
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
@@ -86,11 +75,8 @@ def _work_page(page: str) -> str:
 
 
 def on_start(event: dict[str, Any]) -> None:
-    """Handles an event of the start page: a new plan, skipping, or opening the lab, the first lesson, or
-    the lesson on pruning if heads are pruned.
-
-    Args:
-        event: the component's event, untrusted.
+    """Handles an event of the start page: a new plan, skipping, or opening the lab, the first lesson, or the lesson on
+    pruning if heads are pruned.
     """
     past = history()
     match event.get("type"):

@@ -67,15 +67,6 @@ class Condition:
     value: Any
 
     def holds(self, state: Settings, outcome: Outcome) -> bool:
-        """Returns True if the condition is met.
-
-        Args:
-            state: the visitor's state.
-            outcome: the results of this state.
-
-        Returns:
-            True or False.
-        """
         match self.word:
             case "all":
                 return all(part.holds(state, outcome) for part in self.value)
@@ -86,14 +77,7 @@ class Condition:
         return WORDS[self.word].holds(self.value, state, outcome)
 
     def asks(self, word: str) -> bool:
-        """Returns True if the condition, or a condition combined in it, uses a word.
-
-        Args:
-            word: a key of WORDS.
-
-        Returns:
-            True or False.
-        """
+        """Returns True if the condition, or a condition combined in it, uses a word."""
         parts = self.value if self.word in ("all", "any") else (self.value,) if self.word == "not" else ()
         return self.word == word or any(part.asks(word) for part in parts)
 
@@ -156,18 +140,6 @@ WORDS: Mapping[str, Word] = {
 
 
 def check(entry: Any, where: str) -> Condition:
-    """Returns the condition of a JSON value.
-
-    Args:
-        entry: decoded JSON.
-        where: position in the lesson file, for error messages.
-
-    Returns:
-        The condition.
-
-    Raises:
-        ValueError: the value is not a valid condition; the message names the error and its position.
-    """
     if not isinstance(entry, dict) or len(entry) != 1:
         raise ValueError(f"{where}: expected one word with its value, got {entry!r}")
     ((word, value),) = entry.items()

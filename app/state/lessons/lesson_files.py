@@ -43,17 +43,7 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Parses a step such as `constant.3`; the inverse of str().
-
-        Args:
-            text: for example `constant.3`.
-
-        Returns:
-            The step.
-
-        Raises:
-            ValueError: there is no such step.
-        """
+        """Parses a step such as `constant.3`; the inverse of str()."""
         match = _PLACE.fullmatch(text)
         if match and int(match[2]) <= len(MOVED.get(match[1], ())):
             return cls(*MOVED[match[1]][int(match[2]) - 1])
@@ -132,17 +122,6 @@ class Lesson:
 
 @functools.cache
 def lesson(key: str) -> Lesson:
-    """Returns a lesson.
-
-    Args:
-        key: one of ORDER.
-
-    Returns:
-        The lesson, cached.
-
-    Raises:
-        ValueError: the file's format is not valid.
-    """
     return read(key, (FOLDER / f"{key}.json").read_text("utf-8"))
 
 
@@ -152,45 +131,18 @@ def lessons() -> list[Lesson]:
 
 
 def step_at(place: Place) -> Step:
-    """Returns the step at a place.
-
-    Args:
-        place: a valid place.
-
-    Returns:
-        The step.
-    """
     return lesson(place.lesson).steps[place.step - 1]
 
 
 def after(place: Place, by: int = 1) -> Place | None:
-    """Returns the next or previous step in the sequence of all steps of all lessons.
-
-    Args:
-        place: the step.
-        by: 1 for the next step, -1 for the previous one.
-
-    Returns:
-        The next or previous step; None if there is none.
-    """
+    """Returns the next or previous step in the sequence of all steps of all lessons."""
     places = [Place(each.key, number) for each in lessons() for number in range(1, len(each.steps) + 1)]
     index = places.index(place) + by
     return places[index] if 0 <= index < len(places) else None
 
 
 def read(key: str, text: str) -> Lesson:
-    """Parses the content of a lesson file.
-
-    Args:
-        key: name of the lesson.
-        text: content of the file, JSON.
-
-    Returns:
-        The lesson.
-
-    Raises:
-        ValueError: a part is missing, unknown, or of a wrong type; the message names the part.
-    """
+    """Parses the content of a lesson file."""
     try:
         fields = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",
                          "steps")

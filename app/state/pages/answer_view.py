@@ -68,11 +68,7 @@ class AnswerView:
 
     @classmethod
     def parse(cls, text: str) -> AnswerView:
-        """Returns the settings in a link's field; the inverse of str().
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """Returns the settings in a link's field; the inverse of str()."""
         match = _FIELD.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} names no tokens")

@@ -19,13 +19,6 @@ def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInf
 
     Models with the same number of training steps come first. Models with another number of steps are included only if
     they have another attention type.
-
-    Args:
-        first: name of the page's model.
-        family: catalogue entries of the family of this model.
-
-    Returns:
-        Entries in order of preference.
     """
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:
@@ -37,14 +30,7 @@ def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInf
 
 
 def with_companion(state: LabState) -> LabState:
-    """Adds the most informative model to a state without compared models.
-
-    Args:
-        state: the state of a visitor who opens the Compare page.
-
-    Returns:
-        A state; the same state if it has compared models, or if no other model reads the same texts.
-    """
+    """Returns the state with the most informative model to compare, if it has no compared models and there is one."""
     if state.compared:
         return state
     suggested = informative_models(state.model, entries(catalogue.family(state.model)))

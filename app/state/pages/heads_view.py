@@ -35,17 +35,7 @@ class HeadsView:
 
     @classmethod
     def parse(cls, text: str) -> HeadsView:
-        """Returns the settings in a link's field; the inverse of str().
-
-        Args:
-            text: the field.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """Returns the settings in a link's field; the inverse of str()."""
         x, y, source, *rest = [*text.split(".", 3), "", ""]
         role = rest[0] if rest else ""
         if x not in MEASURES or y not in MEASURES or source not in SOURCES or not is_role(role):
@@ -54,12 +44,5 @@ class HeadsView:
 
 
 def is_role(role: str) -> bool:
-    """Returns True if a text has the format of a role or is empty.
-
-    Args:
-        role: untrusted text.
-
-    Returns:
-        True or False.
-    """
+    """Returns True if a text has the format of a role or is empty."""
     return not role or _ROLE.fullmatch(role) is not None

@@ -33,17 +33,7 @@ class PruningView:
 
     @classmethod
     def parse(cls, text: str) -> PruningView:
-        """Returns the settings in a link's field; the inverse of str().
-
-        Args:
-            text: the field.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """Returns the settings in a link's field; the inverse of str()."""
         order, _, scope = text.partition(".")
         if order not in (BEST, *ORDERS) or scope not in (ALL, *KINDS):
             raise ValueError(f"{text!r} is no order of heads")

@@ -33,17 +33,7 @@ class Search:
 
     @classmethod
     def parse(cls, text: str) -> Search:
-        """Returns the settings in a link's field; the inverse of str().
-
-        Args:
-            text: the field.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """Returns the settings in a link's field; the inverse of str()."""
         known = {str(search): search for wanted in WANTED for whole in (False, True) for bound in BOUNDS
                  for constant in (False, True) for search in (cls(wanted, whole, bound, constant),)}
         if text not in known:

@@ -36,14 +36,7 @@ class Selection:
     kind: str = FIRST_KIND
 
     def heads(self, shape: Shape) -> list[Address]:
-        """Returns the addresses of the heads that a control changes.
-
-        Args:
-            shape: attention block -> (layers, heads).
-
-        Returns:
-            Addresses, ordered by layer.
-        """
+        """Returns the addresses of the heads that a control changes."""
         layers, heads = shape[self.kind]
         if self.others:
             some = sorted({(self.layer, self.head), *self.others})
@@ -59,14 +52,7 @@ class Selection:
         return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
     def within(self, shape: Shape) -> Selection:
-        """Returns the nearest selection whose heads exist in a model.
-
-        Args:
-            shape: attention block -> (layers, heads).
-
-        Returns:
-            A selection whose heads are within the shape.
-        """
+        """Returns the nearest selection whose heads exist in a model."""
         # The cross-attention of a translation model has the clearest patterns: it aligns the words of both languages.
         kind = self.kind if self.kind in shape else CROSS if CROSS in shape else next(iter(shape))
         layers, heads = shape[kind]
@@ -78,15 +64,7 @@ class Selection:
 
     @classmethod
     def default(cls, plan: HeadPlan, shape: Shape) -> Selection:
-        """Returns the default selection, for a link without a selection.
-
-        Args:
-            plan: the link's plan.
-            shape: attention block -> (layers, heads).
-
-        Returns:
-            The first head that the plan changes; if the plan changes no head, the model's first head.
-        """
+        """Returns the first head that the plan changes, or the model's first head, for a link without a selection."""
         for kind, layer, head in plan.heads:
             return cls(layer, head, "head", kind)
         return cls().within(shape)
@@ -98,17 +76,7 @@ class Selection:
 
     @classmethod
     def parse(cls, text: str) -> Selection:
-        """Returns the selection in a link's field; the inverse of str().
-
-        Args:
-            text: the field.
-
-        Returns:
-            The selection; it may be outside the model's shape.
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """Returns the selection in a link's field; the inverse of str()."""
         match = _TEXT.fullmatch(text)
         if not match:
             raise ValueError(f"{text!r} is no selection")
@@ -116,12 +84,5 @@ class Selection:
 
 
 def is_scope(scope: object) -> TypeGuard[str]:
-    """Returns True if a value is a valid scope of a selection.
-
-    Args:
-        scope: untrusted value.
-
-    Returns:
-        True or False.
-    """
+    """Returns True if a value is a valid scope of a selection."""
     return isinstance(scope, str) and (scope in SCOPES or re.fullmatch(_SOME, scope, re.ASCII) is not None)

@@ -95,14 +95,9 @@ def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token:
 
 
 def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> int:
-    """Returns the id of a token.
+    """Returns the id of a token, given as an id or a string; among several ids with this string, the most probable.
 
-    Args:
-        token: an id, or the token as a string; among several ids with this string, the most probable is returned.
-        logits: (V,) logits, by which ids with the same string are compared; None to return the first id.
-
-    Raises:
-        ValueError: the model has no such token.
+    Raises ValueError if the model has no such token.
     """
     labels = lab.task.labels
     if isinstance(token, int):

@@ -58,21 +58,11 @@ class HeadPatching:
 
 def head_patching(lab: Lab, text: str, source: str, what: str = OUTPUT, token: str | int | None = None,
                   against: str | int | None = None, position: int | None = None) -> HeadPatching:
-    """Patches each head of a model alone, in one batched pass.
+    """Patches each head alone in one batched pass, with its output or only its pattern from a second prompt (`source`).
 
-    Args:
-        lab: a model that predicts tokens.
-        text: the input.
-        source: the second prompt; it must have as many tokens as `text`.
-        what: `output` to patch the head's output, `pattern` to patch only its attention pattern.
-        token, against: as in models.head_attribution; None for the most probable token after the second prompt, and
-            after `text`.
-        position: as in models.head_attribution; None for the last prediction. For an encoder-decoder, whose decoder
-            reads the translation of `text` for both prompts, None means the first prediction that differs.
-
-    Raises:
-        InputError: a text cannot be tokenised.
-        ValueError: the prompts have different lengths or the same answer, or the errors of models.head_attribution.
+    `token` and `against` default to the most probable tokens after the second prompt and after `text`. For an
+    encoder-decoder, whose decoder reads the translation of `text` for both prompts, the default position is the first
+    prediction that differs. Raises ValueError if the prompts have different lengths or the same answer.
     """
     return patching_of(lab, read(lab, text, source), what, token, against, position)
 

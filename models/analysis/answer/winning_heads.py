@@ -59,16 +59,7 @@ class Winning:
 
 def search(gating: Gating, token: int, tell: Callable[[int, int], None] = lambda done, of: None,
            cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Winning:
-    """Returns the fewest heads under whose intervention the token wins.
-
-    Args:
-        gating: predictions of the text at one position.
-        token: id of the chosen token.
-        tell, cancelled, turn: as in minimal_heads.learn; one step is one size.
-
-    Raises:
-        CancelledError: `cancelled` returned True.
-    """
+    """Returns the fewest heads under whose intervention the token wins; one step of `tell` is one size."""
     count = len(gating.heads)
     winning, largest = Winning(gating, token), min(count, LARGEST)
     beam = torch.zeros(1, count, dtype=torch.bool)

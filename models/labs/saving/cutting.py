@@ -47,12 +47,6 @@ def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
     """Returns a config with fewer heads, the weights, and the number of removed heads; None if no head can be removed.
 
     The result is not checked here: the caller compares the resulting model with the original model.
-
-    Args:
-        config: the configuration that transformers reads.
-        state: name -> weight, with the gates multiplied into W_O.
-        sites: all attention layers.
-        gates: (block, layer) -> gates (H,).
     """
     smaller = copy.deepcopy(config)
     text = smaller.get_text_config()

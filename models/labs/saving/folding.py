@@ -99,11 +99,7 @@ class Folded:
 
 @torch.inference_mode()
 def fold(lab: ForeignLab, plan: HeadPlan) -> Folded:
-    """Returns the weights of the model under a plan of gates.
-
-    Raises:
-        StructureError: the gates cannot be multiplied into a weight of the model.
-    """
+    """Returns the weights of the model under a plan of gates."""
     gates = {(kind, layer): torch.tensor([0.0 if (kind, layer, head) in lab.closed else
                                           plan.state(kind, layer, head).gate for head in range(heads)])
              for kind, (layers, heads) in lab.shape.items() for layer in range(layers)}
@@ -141,11 +137,7 @@ def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
 
 
 def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
-    """Yields the attention layers of a recorded pass with their W_O.
-
-    Raises:
-        StructureError: no linear map reads the outputs of a layer's heads.
-    """
+    """Yields the attention layers of a recorded pass with their W_O."""
     names = {(tensor.data_ptr(), tensor.shape): name for name, tensor in reversed([*state.items()])}
     for i, event in enumerate(events):
         if isinstance(event, _Product):
@@ -178,11 +170,7 @@ def _until_next(events: list[Any]) -> Iterator[_Product]:
 
 
 def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
-    """Multiplies the gates into W_O and stores the new weights in `state`.
-
-    Raises:
-        StructureError: layers with different gates share one W_O, as in ALBERT.
-    """
+    """Multiplies the gates into W_O and stores the new weights in `state`."""
     seen: dict[str, Tensor] = {}
     for site in sites:
         gate = gates[site.kind, site.layer]

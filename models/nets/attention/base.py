@@ -126,12 +126,7 @@ NO_INTERVENTION = Intervention()
 
 
 def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
-    """Returns an intervention for a batch of two: the first row is the baseline, the second has `intervention`.
-
-    Args:
-        intervention: intervention of the second row.
-        factor: the trained factor on the scores.
-    """
+    """Returns an intervention for a batch of two: the baseline, and `intervention`; `factor` is the trained factor."""
     def below(tensor: Tensor | None, neutral: float) -> Tensor | None:
         return None if tensor is None else torch.stack((torch.full_like(tensor, neutral), tensor))
 
@@ -282,11 +277,7 @@ class SelfAttention(nn.Module):
         return self.output(outputs.transpose(1, 2).flatten(2))
 
     def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None, keys: Keys = OWN) -> Tensor:
-        """Returns the source's scores (B or 1, H, N, M), -inf for masked keys; `factor` as in Intervention.
-
-        Raises:
-            ValueError: the text is longer than the source's tables.
-        """
+        """Returns the source's scores (B or 1, H, N, M), -inf for masked keys; `factor` as in Intervention."""
         count = keys.first + x.shape[1] if keys.memory is None else keys.memory.shape[1]
         if self.source.is_limited and count > self.trained_length:
             raise ValueError(f"{self.title} attention has tables for {self.trained_length} tokens; "
@@ -312,11 +303,8 @@ class SelfAttention(nn.Module):
         return policy_factor(scale, n, self.causal, self.trained_length)
 
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor | None]:
-        """Converts scores to attention weights.
-
-        Returns:
-            The attention pattern (B, H, N, M), and the selective mask F (B, N, M), or None if the attention type has no
-            mask.
+        """Converts scores to the pattern (B, H, N, M) and the selective mask F (B, N, M), None for a type without a
+        mask.
         """
         return scores.softmax(dim=-1), None
 

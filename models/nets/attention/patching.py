@@ -65,16 +65,9 @@ def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
 
 def each_alone(addresses: Sequence[Address | None], values: Mapping[tuple[str, int], Values],
                what: str) -> dict[tuple[str, int], Patch]:
-    """Returns the patches of a batch in which each row patches one head.
+    """Returns (block, layer) -> Patch of a batch in which each row patches one head, or no head for a None address.
 
-    Args:
-        addresses: addresses of B heads; None in place of an address for a row without a patch.
-        values: (block, layer) -> values of the second prompt.
-        what: `output` or `pattern`.
-
-    Returns:
-        (block, layer) -> the Patch of the layer, with masks (B, H, 1, 1). Layers without a head in `addresses` are left
-        out.
+    The masks are (B, H, 1, 1). Layers without a head in `addresses` are left out.
     """
     patches = {}
     for kind, layer in {address[:2] for address in addresses if address}:

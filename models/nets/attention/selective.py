@@ -22,10 +22,7 @@ from models.nets.attention.softmax import Softmax
 
 
 def selection(scores: Tensor) -> Tensor:
-    """Returns S (B, N, N): how strongly query i masks key j for the queries after it.
-
-    Args:
-        scores: (B, H, N, N) logits, -inf above the diagonal; only head 0 is read.
+    """Returns S (B, N, N): how strongly query i masks key j for the queries after it; reads only head 0 of the scores.
     """
     n = scores.shape[-1]
     # BOS and the token itself are protected; relu(-inf) = 0, so the causal mask needs no additional step.
@@ -45,10 +42,6 @@ def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
     M_i = i - sum_k min(F[i, k], tau) / tau is the number of keys that query i still needs; a key with F >= tau is not
     needed. The result is the largest M_i of each layer as a fraction of the text's length, averaged over layers and
     texts.
-
-    Args:
-        masks: the mask F (B, N, N) of each layer.
-        tau: value of F from which a key is not needed.
 
     Source: Leviathan et al. 2024, arXiv 2410.02703, section 5, with the divisor L · tokens.
     """

@@ -42,12 +42,7 @@ class Nothing(nn.Module):
 
 @torch.no_grad()
 def without(model: OurModel, closed: Collection[Address]) -> OurModel:
-    """Returns a copy of the model without these heads; interventions cannot be applied to the copy.
-
-    Args:
-        model: the model.
-        closed: addresses (block, layer, head) of the heads to remove; heads that the model does not have are ignored.
-    """
+    """Returns a copy of the model without these heads; interventions cannot be applied to the copy."""
     smaller = copy.deepcopy(model)
     heads = model.config.heads
     for kind, layer, block, name in _attention_modules(smaller):
@@ -92,12 +87,7 @@ def _keep(attention: SelfAttention, heads: int, kept: list[int]) -> None:
 
 
 def multiplications(model: OurModel, *tokens: Tensor) -> int:
-    """Returns the number of multiplications in the matrix products of one pass with the logits of every token.
-
-    Args:
-        model: the model.
-        tokens: ids (1, N) of a text; for an encoder-decoder also ids (1, M) of the target.
-    """
+    """Returns the number of multiplications in the matrix products of one pass with the logits of every token."""
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model.logits(model(*tokens))
     return counter.get_total_flops() // 2  # torch counts a multiplication and an addition as two operations
