@@ -13,13 +13,8 @@ RUN python3 -m venv /srv/venv \
     && /srv/venv/bin/pip install --no-cache-dir --no-compile --require-hashes --requirement /srv/requirements.txt \
     && rm -rf /srv/venv/lib/python3.11/site-packages/torch/include /srv/venv/lib/python3.11/site-packages/torch/test
 
-COPY .streamlit /srv/lab/.streamlit
-COPY assets /srv/lab/assets
-COPY components /srv/lab/components
-COPY figures /srv/lab/figures
-COPY models /srv/lab/models
-COPY studies /srv/lab/studies
-COPY app /srv/lab/app
+# .dockerignore lists the files.
+COPY . /srv/lab
 
 RUN useradd --create-home --uid 1000 lab
 USER lab

@@ -21,14 +21,21 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
          "--disable-component-update", "--disable-sync"]
 
 
+def free_ports(count: int) -> list[int]:
+    """Returns ports of the loopback on which nothing listens."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
 class Server:
     """A Streamlit script in a separate process, which can be killed and restarted at the same address."""
 
     def __init__(self, script: str = "app/host.py", root: Path = ROOT, **environment: str) -> None:
         """Prepares the process without starting it."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
+        (self._port,) = free_ports(1)
         self.address = f"http://127.0.0.1:{self._port}"
         self._script, self._root, self._environment = script, root, environment
         self.log = root / "runs" / f"server-{self._port}.log"
@@ -43,7 +50,7 @@ class Server:
                  "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "ATTENTION_LAB_HOSTED": ""} | self._environment)
         base = self._environment.get("STREAMLIT_SERVER_BASE_URL_PATH")
-        _wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", self.log)
+        wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", self.log)
 
     def stop(self, kill: bool = False) -> None:
         """Stops the process; `kill` sends SIGKILL instead of SIGTERM."""
@@ -66,22 +73,21 @@ def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) ->
 @contextlib.contextmanager
 def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
     """Runs a marimo notebook as an app in a separate process and yields its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     with open(log, "w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "marimo", "run", str(notebook), "--headless", "--no-token", "--port", str(port)],
             cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
-        _wait(process, f"http://127.0.0.1:{port}/health", log)
+        wait(process, f"http://127.0.0.1:{port}/health", log)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
+def wait(process: subprocess.Popen, url: str, log: Path) -> None:
+    """Returns when a process answers at an address, and raises RuntimeError with its log if it ends or is late."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=1):

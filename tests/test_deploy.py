@@ -1,4 +1,4 @@
-"""Files for hosting: every copied file exists, and every documented variable is read.
+"""Files for hosting: settings are documented and read; the balancer, the supervisor and the image's health check.
 
     pytest tests/test_deploy.py
 """
@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,19 +30,11 @@ from app.server import health
 from app.server.requests import gate
 from deploy import replica, supervisor
 from models.labs.foreign.opening import hub
+from tests.browser import free_ports
 
 
 def read(root: Path, name: str) -> str:
     return (root / name).read_text(encoding="utf-8")
-
-
-def test_the_image_copies_what_is_there_and_what_the_app_needs(root: Path):
-    copied = re.findall(r"^COPY (\S+) (\S+)", read(root, "Dockerfile"), re.MULTILINE)
-    needed = {"requirements-image.txt", ".streamlit", "app", "assets", "components", "models"}
-    assert {source for source, _ in copied} == needed
-    kept = {line[1:] for line in read(root, ".dockerignore").splitlines() if line.startswith("!")}
-    for source, _ in copied:
-        assert (root / source).exists() and source in kept, source
 
 
 def test_the_image_runs_as_a_user_and_says_how_it_is(root: Path):
@@ -148,14 +140,6 @@ def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_
         process.kill()
         process.wait()
         one.shutdown()
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for its in sockets:
-            its.bind(("127.0.0.1", 0))
-        return [int(its.getsockname()[1]) for its in sockets]
 
 
 def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:

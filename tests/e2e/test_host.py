@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import threading
 import urllib.error
 import urllib.parse
@@ -20,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import Server
+from tests.browser import Server, free_ports
 
 pytestmark = pytest.mark.browser
 
@@ -59,9 +58,7 @@ def schools() -> Iterator[list[str]]:
 @pytest.fixture(scope="module")
 def numbers() -> int:
     """Returns a free port, for the metrics."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
 
 
 @pytest.fixture(scope="module")

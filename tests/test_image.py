@@ -1,0 +1,172 @@
+"""The Docker image: an empty folder with the files that it would have, where its command serves every page.
+
+    pytest tests/test_image.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+from docker.utils.build import exclude_paths
+from packaging.requirements import Requirement
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+import models
+from app.state.lab_state import PAGES, default_model
+from benchmarks.load.visitors import FINISHED
+from components import library
+from components.payload import unpack
+from tests.app.test_route import blocks
+from tests.browser import free_ports, wait
+from tests.environments import linked
+from tests.strangers import visit
+
+SENTENCE = "Once upon a time there was a curious otter named Quill"
+
+
+def instructions(dockerfile: str) -> list[tuple[str, str]]:
+    """Returns (instruction, arguments) of a Dockerfile, with continued lines joined."""
+    text = re.sub(r"^\s*#.*\n", "", dockerfile, flags=re.MULTILINE).replace("\\\n", " ")
+    return [(name, rest.strip()) for name, rest in re.findall(r"^([A-Z]+)\s+(.*)$", text, re.MULTILINE)]
+
+
+def copied(context: Path, folder: Path) -> None:
+    """Copies the files that the COPY instructions of the image put below its root to a folder."""
+    ignored = (context / ".dockerignore").read_text().splitlines()
+    sent = [path for path in exclude_paths(str(context), ignored) if (context / path).is_file()]
+    for name, rest in instructions((context / "Dockerfile").read_text()):
+        if name == "COPY":
+            source, target = map(Path, rest.split())
+            files = [path for path in sent if Path(path).is_relative_to(source)]
+            assert files, f"COPY {rest}: .dockerignore leaves nothing of it"
+            for path in files:
+                inside = Path(path).relative_to(source)
+                to = folder / target.relative_to("/") / inside
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(context / path, to)
+
+
+class Image:
+    """The image as a folder, and the environment with the packages that it installs."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        copied(root, folder)
+        self.folder = folder
+        text = (folder / "srv" / "requirements.txt").read_text()
+        names = [Requirement(line.rstrip(" \\")).name for line in text.splitlines() if re.match(r"\w", line)]
+        self.python = linked(folder / "srv" / "venv", names)
+        settings: dict[str, str] = {"PATH": os.defpath}
+        for name, rest in instructions((root / "Dockerfile").read_text()):
+            if name == "ENV":
+                for key, value in (word.split("=", 1) for word in shlex.split(rest)):
+                    settings[key] = value.replace("$PATH", settings["PATH"]).replace("/srv/", f"{folder}/srv/")
+            elif name == "WORKDIR":
+                self.work = folder / Path(rest).relative_to("/")
+            elif name == "CMD":
+                self.command = json.loads(rest)
+        (folder / "home").mkdir()
+        self.settings = {**settings, "HOME": str(folder / "home")}
+
+    def files(self) -> set[Path]:
+        return {path for path in self.work.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def image(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    folder = tmp_path_factory.mktemp("image")
+    yield Image(root, folder)
+    shutil.rmtree(folder)  # 250 MB
+
+
+async def opened(socket: Any, page: str) -> list[ForwardMsg]:
+    """Returns the messages of the server until it has drawn a page."""
+    message = BackMsg()
+    message.rerun_script.query_string = urlencode({"page": page})
+    message.rerun_script.is_history_navigation = True
+    await socket.send(message.SerializeToString())
+    answers = []
+    while not answers or not answers[-1].HasField("script_finished") or answers[-1].script_finished not in FINISHED:
+        answers.append(ForwardMsg.FromString(await asyncio.wait_for(socket.recv(), 60)))
+    return answers
+
+
+def payloads(messages: list[ForwardMsg]) -> dict[str, dict[str, Any]]:
+    """Returns component -> header of its payload."""
+    components = [message.delta.new_element.bidi_component for message in messages]
+    return {its.component_name.partition("attention_lab_")[2]: unpack(its.bytes)[0] for its in components if its.bytes}
+
+
+async def tour(address: str) -> dict[str, list[ForwardMsg]]:
+    """Opens every page in one session, and returns the messages of each."""
+    async with visit(address) as socket:
+        return {page: await opened(socket, page) for page in PAGES}
+
+
+async def typed(address: str) -> dict[str, dict[str, Any]]:
+    """Types SENTENCE on the page Explore, and returns key -> header of the payloads that come back."""
+    async with visit(address) as socket:
+        header = payloads(await opened(socket, "explore"))["heads"]
+        event = {"key": "text", "type": "text", "text": SENTENCE, "sequence": header["answered"] + 1}
+        answer = requested(address, "POST", f"/lab/visits/{header['visit']}/events",
+                           json.dumps({"seen": header["serial"], "events": [event]}))
+        return {header["key"]: header for header, _ in blocks(answer)[1:]}
+
+
+def requested(address: str, method: str, path: str, body: str | None = None) -> bytes:
+    with urlopen(Request(address + path, body and body.encode(), method=method), timeout=60) as answer:
+        return answer.read()
+
+
+@pytest.mark.parametrize("file", ["Dockerfile", "Procfile"])
+def test_the_files_of_the_image_serve_every_page(image: Image, root: Path, tmp_path: Path, file: str):
+    """The commands of Dockerfile and Procfile work with the files and the packages of the image alone."""
+    process = re.fullmatch(r"web: (.*)\n", (root / "Procfile").read_text())
+    assert process is not None
+    command = image.command if file == "Dockerfile" else ["sh", "-c", f"exec {process[1]}"]
+    command = [word.replace("0.0.0.0", "127.0.0.1") for word in command]  # the test serves nobody in the network
+    (port,), log, before = free_ports(1), tmp_path / "log", image.files()
+    address = f"http://127.0.0.1:{port}"
+    with log.open("w") as output:
+        server = subprocess.Popen(command, cwd=image.work, env=image.settings | {"PORT": str(port)}, stdout=output,
+                                  stderr=subprocess.STDOUT)
+    try:
+        wait(server, f"{address}/healthz", log)
+        pages, answer = asyncio.run(tour(address)), asyncio.run(typed(address))
+        requested(address, "GET", f"/{library.address()}")  # the same library, which has the citation, as here
+    finally:
+        server.terminate()
+        server.wait(20)
+    assert not re.search("Traceback|error", log.read_text(), re.IGNORECASE), log.read_text()
+    for page, messages in pages.items():
+        elements = [message.delta.new_element for message in messages]
+        assert not [element.exception for element in elements if element.HasField("exception")], page
+        assert payloads(messages), page
+    output = models.run(models.load(default_model()), SENTENCE).output
+    rows = answer["effect"]["predictions"][-1]["rows"]
+    assert [row["label"] for row in rows[:3]] == output.labels[:3]
+    assert image.files() == before  # the container's file system can be read only
+
+
+def test_compose_and_the_balancer_name_files_that_are_there(root: Path):
+    """The build context and each mounted path of deploy/compose.yaml exist."""
+    folder = root / "deploy"
+    services = yaml.safe_load((folder / "compose.yaml").read_text())["services"]
+    mounted = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())]
+    built = [folder / service["build"] / "Dockerfile" for service in services.values() if "build" in service]
+    assert mounted and built
+    for path in [*built, *(folder / path for path in mounted)]:
+        assert path.is_file(), path
