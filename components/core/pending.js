@@ -22,6 +22,11 @@ const ONE = [
   'step',
   'plan',
   'at',
+  'thing',
+  'look',
+  'tool',
+  'marks',
+  'contribution',
 ];
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];

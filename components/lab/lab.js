@@ -1,17 +1,216 @@
 // The Lab: composes the picture, the answer, the text field and the inspector.
+//
+// Parts draw `state.data` (the payload), `state.view` (the payload with the events applied that Python has not answered
+// yet) and `state.overlay`, which a tool may set before it calls `state.repaint()`:
+//   found: [{kind, layer, head}] heads that a search found; the others are faded. chosen: the same, framed.
+//   feeds: [{kind, layer, head, value}] measured edges to the selected head. mask: true to show the forgotten words.
 
+import { answers, wordText } from '../core/stage/sentences.js';
+import { currentView } from '../core/stage/view.js';
+import { selectedRow } from '../core/stage/weights.js';
+import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setText } from '../widgets/dom.js';
+import { make } from '../widgets/dom.js';
+import { createAnswer } from './answer.js';
+import { createField } from './field.js';
+import { listenForKeys } from './keys.js';
+import { createLead, createLegend } from './lead.js';
+import { createPhoneBar } from './phone.js';
+import { createPicture } from './picture.js';
+
+const WIDEST = 8; // layers from which the inspector stands beside the picture
+const LAST = -1; // `look` of the word whose prediction is shown
 
 function create(state) {
-  const raw = make('pre');
-  state.root.append(raw);
-  return { raw };
+  Object.assign(state, { overlay: {}, hover: { head: null, word: null }, ...actions(state) });
+  const lead = createLead(state);
+  const legend = createLegend(state);
+  const answer = createAnswer(state);
+  const pictures = [
+    createPicture(state, {
+      row: 'text',
+      kinds: ({ kinds }) => kinds.filter(({ queries }) => queries === 'text'),
+      line: true,
+    }),
+  ];
+  const field = createField(state);
+  const phone = createPhoneBar(state);
+  const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
+  const board = make('div', { className: 'board' }, ...pictures.map(({ element }) => element));
+  const stage = make('div', { className: 'stage' }, head, answer.element, board, field.element);
+  state.root.append(make('div', { className: 'lab' }, stage, phone.element));
+  const resized = new ResizeObserver(() => {
+    if (!state.data) return;
+    state.sized = true;
+    state.repaint();
+  });
+  resized.observe(state.root);
+  document.fonts?.addEventListener('loadingdone', state.remeasure);
+  const silence = listenForKeys(state);
+  return { lead, legend, answer, pictures, board, field, phone, resized, silence };
 }
+
+/** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
+const actions = state => ({
+  /** Selects a head, a layer or all heads. */
+  select(selection) {
+    state.hover.head = null;
+    const { kind, layer, head, scope } = selection;
+    const old = state.view.selection;
+    const same = ['kind', 'layer', 'head', 'scope'].every(part => old[part] === selection[part]);
+    if (!same || state.view.thing !== scope) state.send({ type: 'select', kind, layer, head, scope });
+    state.draws = true;
+    state.refresh();
+  },
+  /** Changes the state of the selected heads: {constant?, gate?, drag?}. */
+  change(change, address = state.view.selection) {
+    const { kind, layer, head, scope } = address;
+    state.still = Boolean(change.drag);
+    state.send({ type: 'heads', kind, layer, head, scope, ...change });
+    state.refresh();
+  },
+  /** Opens a tab of the inspector. */
+  open(thing) {
+    state.send({ type: 'thing', thing });
+    state.refresh();
+  },
+  /** Opens a tool of a tab, after selecting a layer if one is given. */
+  openTool(thing, key, { layer } = { layer: undefined }) {
+    if (thing === 'layer' && layer !== undefined) state.select({ ...state.view.selection, layer, scope: 'row' });
+    if (state.data.tools?.some(tool => tool.key === key)) state.send({ type: 'tool', name: key });
+    state.refresh();
+  },
+  /** Makes a word look; a second press gives the look back to the word whose prediction is shown. */
+  look(row, index, stays = false) {
+    const { data, view } = state;
+    state.hover.word = null;
+    const kind = data.kinds.find(each => each.kind === view.selection.kind);
+    if (kind.queries !== row) return;
+    const prediction = data.predicts.indexOf(index);
+    if (prediction >= 0 && data.predicts.length > 1 && index !== view.at)
+      state.send({ type: 'prediction', index: prediction });
+    const position = !stays && index === view.look && index !== view.at ? LAST : index;
+    if (position !== view.look) state.send({ type: 'look', position });
+    state.draws = true;
+    state.refresh();
+  },
+  /** Shows or hides layers of the picture: {contributions?, guesses?}. */
+  mark(marks) {
+    state.send({ type: 'marks', ...state.view.marks, ...marks });
+    state.refresh();
+  },
+  /** Selects the next layer, or shows the next prediction where the model writes several. */
+  step(by) {
+    const { data, view } = state;
+    if (data.model.kind === 'pair' && data.predicts.length > 1) {
+      const index = data.predicts.indexOf(view.at) + by;
+      if (index >= 0 && index < data.predicts.length) state.send({ type: 'prediction', index });
+      return state.refresh();
+    }
+    const { layers } = data.kinds.find(({ kind }) => kind === view.selection.kind);
+    state.select({ ...view.selection, layer: Math.max(0, Math.min(layers - 1, view.selection.layer + by)) });
+  },
+  /** Shows a head or a word under the pointer, without an event to Python: {head?, word?}. */
+  preview(hover) {
+    const next = { ...state.hover, ...hover };
+    if (JSON.stringify(next) === JSON.stringify(state.hover)) return;
+    state.hover = next;
+    state.repaint();
+  },
+  /** Draws everything again from what is known, without new data. */
+  repaint() {
+    if (state.data) paint(state, state.data);
+  },
+  /** Measures all positions again, because a font arrived. */
+  remeasure() {
+    state.sized = true;
+    state.repaint();
+  },
+});
+
+/** Returns what is drawn of a selection: its row of weights from a query. */
+function shownOf({ data, view, pictures }, selection, query) {
+  const kind = data.kinds.find(each => each.kind === selection.kind);
+  const { queries, keys } = kind;
+  const last = data.tokens[queries].length - 1;
+  const looking = Math.min(query < 0 ? view.at : query, last);
+  const { row, used } = selectedRow({ ...data, look: data.look }, view.heads[kind.kind], selection, looking);
+  const at = Math.min(view.at, data.tokens[atRow(data)].length - 1);
+  return {
+    selection,
+    queries,
+    keys,
+    query: looking,
+    row,
+    used,
+    at,
+    atRow: atRow(data),
+    wraps: pictures.some(({ wraps }) => wraps),
+  };
+}
+
+/** Returns the row of tokens in which predictions are made. */
+const atRow = ({ tokens, kinds }) =>
+  tokens.target && kinds.some(({ queries }) => queries === 'target') ? 'target' : 'text';
 
 function update(state, data) {
-  const { arrays, ...header } = data;
-  setText(state.raw, JSON.stringify(header, null, 1) + Object.keys(arrays).join(' '));
+  state.view = currentView(data, state.waiting());
+  state.still ||= state.waiting().some(({ drag }) => drag);
+  paint(state, data);
+  state.still = false;
 }
 
-export const lab = defineComponent({ create, update, parts: ['numbers', 'selection'] });
+function paint(state, data) {
+  const { view, hover, pictures, lead, legend, answer, field, phone, root, board } = state;
+  root.classList.toggle('large-type', Boolean(data.large));
+  root.classList.toggle('wide-model', Math.max(...data.kinds.map(({ layers }) => layers)) > WIDEST);
+  const changed = pictures.map(picture => picture.build(data));
+  const selection = hover.head ?? view.selection;
+  state.held = shownOf(state, view.selection, view.look);
+  let shown = hover.head || hover.word ? shownOf(state, selection, wordLook(state, selection)) : state.held;
+  lead.show(data, view, shown);
+  answer.show(data, shown);
+  field.show(data, view);
+  phone.show(data, view);
+  const next = answers(data.answer);
+  const isNext = next && data.model.kind === 'next';
+  pictures[0].showNext(isNext ? wordText(next.now.label) : '', isNext ? _('next word') : '');
+  if (state.sized || state.fresh || changed.some(Boolean)) {
+    if (changed.some(Boolean) || state.sized || state.wasLarge !== data.large) fit(state, data);
+    state.wasLarge = data.large;
+    const isThere = answer.line.offsetParent !== null;
+    const box = isThere ? answer.line.getBoundingClientRect() : null;
+    for (const picture of pictures) picture.measure(data, box && box.top + 0.62 * box.height);
+    state.sized = false;
+    if (shown.wraps !== pictures.some(({ wraps }) => wraps)) {
+      state.held = shownOf(state, view.selection, view.look);
+      shown = state.held;
+      lead.show(data, view, shown);
+      answer.show(data, shown);
+    }
+  }
+  board.classList.toggle('wraps', shown.wraps);
+  for (const picture of pictures) picture.show(data, view, shown, state.draws);
+  legend.show(data, view, pictures.at(-1));
+  state.draws = false;
+}
+
+function wordLook({ hover, view, data }, selection) {
+  const { queries } = data.kinds.find(({ kind }) => kind === selection.kind);
+  return hover.word?.row === queries ? hover.word.index : view.look;
+}
+
+/** Chooses the type size of the words, or lets them wrap. */
+function fit(state, data) {
+  for (const picture of state.pictures) picture.fit(data, atRow(data));
+}
+
+function destroy({ resized, silence, field, lead, remeasure }) {
+  resized.disconnect();
+  document.fonts?.removeEventListener('loadingdone', remeasure);
+  silence();
+  field.close();
+  lead.close();
+}
+
+export const lab = defineComponent({ create, update, parts: ['numbers', 'selection'], destroy });

@@ -1,6 +1,6 @@
 // A button with a menu, for the toolbar and for downloads; and functions that convert SVG trees to elements.
 
-import { make, setAttribute } from './dom.js';
+import { make, setAttribute, setText } from './dom.js';
 
 /** Creates SVG elements from a tree of core/picture/svg.js. */
 export function svgElement(node) {
@@ -23,11 +23,12 @@ function kindOf(checked, on) {
 }
 
 /**
- * Creates {element, button, close(), refresh(), rename(name)}: a button and its menu, with the usual keys of a menu.
- * `refresh()` shows the current entries if the menu is open; the owner calls it when entries may have changed.
- * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () =>
- *   void, checked?: boolean, on?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu opens or is refreshed. Entries
- *   with `checked` are radio items, entries with `on` are check boxes. A disabled entry can be focused and read, but a click has no effect
+ * Creates {element, button, close(), refresh(), rename(name), write(text)}: a button and its menu, with the usual keys of
+ * a menu. `refresh()` shows the current entries if the menu is open; the owner calls it when entries may have changed.
+ * @param {{icon?: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () =>
+ *   void, note?: string, checked?: boolean, on?: boolean, disabled?: boolean}[]}} menu `entries` is called when the menu
+ *   opens or is refreshed. `note` is a second line. Entries with `checked` are radio items, entries with `on` are check
+ *   boxes. A disabled entry can be focused and read, but a click has no effect
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
@@ -38,7 +39,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
       title: text,
       attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name },
     },
-    iconElement(icon),
+    ...(icon ? [iconElement(icon)] : []),
     make('span', { className: 'text', textContent: text }),
   );
   const menu = make('div', { className: 'menu', hidden: true, attributes: { role: 'menu', 'aria-label': name } });
@@ -53,21 +54,25 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     if (refocus) button.focus();
   };
 
-  const item = ({ text: label, act, checked, on, disabled = false }) =>
-    make('button', {
-      type: 'button',
-      textContent: label,
-      tabIndex: -1,
-      attributes: {
-        ...kindOf(checked, on),
-        ...(disabled ? { 'aria-disabled': true } : {}),
+  const item = ({ text: label, note, act, checked, on, disabled = false }) =>
+    make(
+      'button',
+      {
+        type: 'button',
+        tabIndex: -1,
+        attributes: {
+          ...kindOf(checked, on),
+          ...(disabled ? { 'aria-disabled': true } : {}),
+        },
+        onclick: () => {
+          if (disabled) return;
+          close(true);
+          act();
+        },
       },
-      onclick: () => {
-        if (disabled) return;
-        close(true);
-        act();
-      },
-    });
+      label,
+      ...(note ? [make('small', { textContent: note })] : []),
+    );
 
   let shown = ''; // the texts and states of the displayed entries, as JSON, to detect a change
   const fill = offered => {
@@ -117,5 +122,10 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     event.stopPropagation();
   });
   const rename = name => [button, menu].forEach(one => setAttribute(one, 'aria-label', name));
-  return { element, button, rename, refresh, close: () => close(false) };
+  const write = label => {
+    setText(button.querySelector('.text'), label);
+    setAttribute(button, 'title', label);
+    rename(label);
+  };
+  return { element, button, rename, write, refresh, close: () => close(false) };
 }

@@ -1,0 +1,252 @@
+// The sentences of the Lab: the lead, and the caption that says what the picture shows. A sentence is {text, slots}: a
+// translated text with {names}, and by name {text, look} of what stands there.
+
+import { quoteToken, tokenText, truncate } from '../format.js';
+import { _ } from '../texts.js';
+
+/** Returns the pieces of a sentence, {text, look} or {text, name}: `name` of a slot that is a control. */
+export function sentencePieces({ text, slots }) {
+  return text
+    .split(/(\{\w+\})/)
+    .filter(Boolean)
+    .map(piece => {
+      const name = /^\{(\w+)\}$/.exec(piece)?.[1];
+      if (!name || !Object.hasOwn(slots, name)) return { text: piece };
+      return typeof slots[name] === 'object' ? { name, ...slots[name] } : { name, text: String(slots[name]) };
+    });
+}
+
+/** Returns the text of a sentence. */
+export const sentenceText = sentence =>
+  sentencePieces(sentence)
+    .map(({ text }) => text)
+    .join('');
+
+/** Returns a token as it stands in sentences: in quotation marks without letters, because a full stop is hardly visible. */
+export const wordText = label => (/[\p{L}\p{N}]/u.test(label) ? truncate(tokenText(label), 40) : quoteToken(label));
+
+/** Returns a probability or weight as a whole percentage; 0% and 100% only for exact values. */
+export function formatShare(value) {
+  const percent = Math.round(100 * value);
+  if (percent === 0 && value > 0) return '<1%';
+  if (percent === 100 && value < 1) return '>99%';
+  return `${percent}%`;
+}
+
+/** Returns how far the vector of the text moved: 1 - cosine similarity. */
+export const vectorShift = answer => answer?.vector?.facts?.[0]?.after ?? 0;
+
+const LAST_RANK = 99; // the largest former rank that is named
+
+/** Returns the probability of the answer before a change, and its rank if it was another one. */
+export function formerText({ before, ranks: [old, now] = [1, 1] }) {
+  const values = { share: formatShare(before), rank: old };
+  if (old === now || old > LAST_RANK) return _('was {share}', values);
+  const ending = Math.floor(old / 10) === 1 ? 0 : old % 10;
+  if (ending === 1) return _('was {share}, {rank}st', values);
+  if (ending === 2) return _('was {share}, {rank}nd', values);
+  if (ending === 3) return _('was {share}, {rank}rd', values);
+  return _('was {share}, {rank}th', values);
+}
+
+/** Returns the short name of a head, for tight places: L3·H5. */
+export const shortHead = (layer, head) => `L${layer + 1}·H${head + 1}`;
+
+const place = (layer, head) => ({ layer: layer + 1, head: head + 1 });
+
+/** Returns the name of a selection within a sentence: layer 3, head 5. `used` is false if its heads are pruned. */
+export function selectionName({ kind, layer, head, scope }, kinds, used = true) {
+  const { heads, title } = kinds.find(each => each.kind === kind);
+  const at = { ...place(layer, head), heads, title };
+  const several = kinds.length > 1;
+  if (!used && scope === 'all') return several ? _('all heads of {title}', at) : _('all heads');
+  if (!used && scope === 'row')
+    return several ? _('layer {layer} of {title}', at) : _('layer {layer} ({heads} heads)', at);
+  if (scope === 'all') return several ? _('all heads of {title} (mean)', at) : _('all heads (mean)');
+  if (scope === 'row')
+    return several
+      ? _('layer {layer} of {title} (mean of {heads} heads)', at)
+      : _('layer {layer} (mean of {heads} heads)', at);
+  return several ? _('layer {layer}, head {head} of {title}', at) : _('layer {layer}, head {head}', at);
+}
+
+/** Returns the lead with the controls `model` and `whose`. */
+export function leadSentence(data, selection, used, wraps) {
+  const slots = {
+    model: { text: data.model.title },
+    whose: { text: selectionName(selection, data.kinds, used) },
+    n: data.tokens.text.length - (data.special?.text?.length ?? 0),
+  };
+  const reads = {
+    picture: _('The {model} model sees this picture.'),
+    pair: _('The {model} model reads one text and writes the other.'),
+  };
+  const long = wraps && data.model.kind !== 'pair' ? _('The {model} model reads these {n} words and marks.') : null;
+  const looks = used ? _('The tint shows where {whose} looks.') : _('Nothing of {whose} is used.');
+  return { text: `${long ?? reads[data.model.kind] ?? _('The {model} model reads this text.')} ${looks}`, slots };
+}
+
+const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
+const word = (label, look) => ({ text: wordText(label), look });
+
+/** Returns {now, former}: the most likely rows after and before the changes; null without an answer. */
+export function answers(answer) {
+  if (!answer?.rows?.length) return null;
+  return { now: likeliest(answer.rows, 'after'), former: likeliest(answer.rows, 'before') };
+}
+
+/**
+ * Returns the caption, as a list of sentences.
+ * @param {any} data the payload
+ * @param {object} shown
+ * @param {object} shown.selection
+ * @param {ArrayLike<number> | null} shown.row weights of the looking word
+ * @param {boolean} shown.used false if the selected heads are pruned
+ * @param {boolean} shown.contributions true if the bars of contributions are displayed
+ */
+export function captionSentences(data, shown) {
+  const found = answers(data.answer);
+  if (data.changed) return [changeSentence(data, found)];
+  const first = found ? [answerSentence(data.model.kind, found.now)] : [];
+  const second = (shown.contributions && found && contributionSentence(data)) || lookSentence(data, shown);
+  return second ? [...first, second] : first;
+}
+
+function answerSentence(kind, { label }) {
+  const slots = { answer: word(label, 'answer') };
+  if (kind === 'masked') return { text: _('The hidden word is {answer}.'), slots };
+  if (kind === 'lookup') return { text: _('The answer is {answer}.'), slots };
+  if (kind === 'picture') return { text: _('It sees: {answer}.'), slots };
+  return { text: _('The next word is {answer}.'), slots };
+}
+
+function lookSentence({ kinds, tokens }, { selection, row, used }) {
+  if (!row || !used) return null;
+  const { kind, layer, head, scope } = selection;
+  const { keys } = kinds.find(each => each.kind === kind);
+  const most = row.indexOf(Math.max(...row));
+  if (!(row[most] > 0)) return null;
+  const slots = { ...place(layer, head), word: word(tokens[keys][most], 'word'), share: formatShare(row[most]) };
+  if (scope === 'all') return { text: _('All heads look most at {word}, {share} on average.'), slots };
+  if (scope === 'row') return { text: _('Layer {layer} looks most at {word}, {share} on average.'), slots };
+  return { text: _('Layer {layer}, head {head} looks at {word}, {share}.'), slots };
+}
+
+const SECOND = 0.2; // logits below which only the first head is named
+
+/** Returns the sentence that names the two heads with the largest contributions; null if none pushes for the answer. */
+function contributionSentence({ contributions, arrays, kinds }) {
+  if (!contributions?.token) return null;
+  const heads = kinds.flatMap(({ kind, heads }) =>
+    Array.from(arrays[`stubs.${kind}`]?.data ?? [], (value, index) => ({
+      value,
+      name: shortHead(Math.floor(index / heads), index % heads),
+    })),
+  );
+  const [first, second] = heads.sort((one, other) => other.value - one.value);
+  if (!(first?.value > 0)) return null;
+  const among = Math.max(...(arrays['stubs.mlp']?.data ?? [0])) > first.value;
+  const slots = { first: first.name, second: second?.name };
+  if (!(second?.value >= SECOND))
+    return among
+      ? { text: _('Of the heads, {first} pushes most directly.'), slots }
+      : { text: _('Head {first} pushes most directly.'), slots };
+  return among
+    ? { text: _('Of the heads, {first} and {second} push most directly.'), slots }
+    : { text: _('Heads {first} and {second} push most directly.'), slots };
+}
+
+const LIVE = 'live';
+
+/** Returns the state of a head as a key: live, constant, 0.5 (its gate), 0 (pruned), or `other`. */
+function stateKey(kind, layer, head) {
+  const gate = kind.gates[layer][head];
+  if (kind.closed?.[layer]?.[head]) return LIVE; // training pruned the head; the visitor did not
+  if (kind.patched?.[layer]?.[head]) return 'other';
+  if (gate === 0) return '0';
+  if (kind.constant[layer][head]) return gate === 1 ? 'constant' : 'other';
+  return gate === 1 ? LIVE : String(gate);
+}
+
+/**
+ * Returns the changed parts of the model, {kind, layer, head, state}; `head` is null for a whole layer in one state.
+ */
+export function changedParts(kinds) {
+  return kinds.flatMap(kind =>
+    Array.from({ length: kind.layers }, (_, layer) => {
+      const states = Array.from({ length: kind.heads }, (_, head) => stateKey(kind, layer, head));
+      const same = states.every(state => state === states[0]);
+      if (same && states[0] !== LIVE && kind.heads > 1) return [{ kind, layer, head: null, state: states[0] }];
+      return states.map((state, head) => ({ kind, layer, head, state })).filter(({ state }) => state !== LIVE);
+    }).flat(),
+  );
+}
+
+const MOST = 2; // parts that a caption names
+
+function partsName(parts, kinds) {
+  const names = parts.map(({ kind, layer, head }) => {
+    const at = { ...place(layer, head ?? 0), title: kind.title };
+    if (head === null) return kinds.length > 1 ? _('layer {layer} of {title}', at) : _('layer {layer}', at);
+    if (kinds.length > 1) return _('{name} of {title}', { name: shortHead(layer, head), title: kind.title });
+    return parts.length > 1 ? shortHead(layer, head) : _('layer {layer}, head {head}', at);
+  });
+  return names.length > 1 ? _('{first} and {second}', { first: names[0], second: names[1] }) : names[0];
+}
+
+/** Returns the beginning of the caption after a change: {how, who, gate}. */
+function change(kinds) {
+  const parts = changedParts(kinds);
+  const count = parts.reduce((sum, { kind, head }) => sum + (head === null ? kind.heads : 1), 0);
+  const states = new Set(parts.map(({ state }) => state));
+  if (!parts.length) return { how: 'settings' };
+  if (states.size > 1 || states.has('other')) return { how: 'mixed', n: count };
+  const state = parts[0].state;
+  const who = parts.length > MOST ? _('{n} heads', { n: count }) : partsName(parts, kinds);
+  if (state === '0') return { how: 'without', who };
+  if (state === 'constant') return { how: 'constant', who };
+  return { how: 'gate', who, gate: formatShare(Number(state)) };
+}
+
+function changeSentence(data, found) {
+  const { how, ...names } = change(data.kinds);
+  if (!found) return { text: vectorText(how), slots: { ...names, moved: formatShare(vectorShift(data.answer)) } };
+  const { now, former } = found;
+  if (now.label === former.label) {
+    const slots = {
+      ...names,
+      answer: word(now.label, 'answer'),
+      was: formatShare(now.before),
+      is: formatShare(now.after),
+    };
+    return { text: stayText(how), slots };
+  }
+  return {
+    text: turnText(how),
+    slots: { ...names, former: word(former.label, 'former'), answer: word(now.label, 'answer') },
+  };
+}
+
+function stayText(how) {
+  if (how === 'without') return _('Without {who}, the answer stays {answer}: {was} → {is}.');
+  if (how === 'constant') return _('With {who} constant, the answer stays {answer}: {was} → {is}.');
+  if (how === 'gate') return _('With {who} at {gate}, the answer stays {answer}: {was} → {is}.');
+  if (how === 'mixed') return _('With {n} heads changed, the answer stays {answer}: {was} → {is}.');
+  return _('With this setting, the answer stays {answer}: {was} → {is}.');
+}
+
+function turnText(how) {
+  if (how === 'without') return _('Without {who}, the answer turns from {former} to {answer}.');
+  if (how === 'constant') return _('With {who} constant, the answer turns from {former} to {answer}.');
+  if (how === 'gate') return _('With {who} at {gate}, the answer turns from {former} to {answer}.');
+  if (how === 'mixed') return _('With {n} heads changed, the answer turns from {former} to {answer}.');
+  return _('With this setting, the answer turns from {former} to {answer}.');
+}
+
+function vectorText(how) {
+  if (how === 'without') return _('Without {who}, the vector of the text moves by {moved}.');
+  if (how === 'constant') return _('With {who} constant, the vector of the text moves by {moved}.');
+  if (how === 'gate') return _('With {who} at {gate}, the vector of the text moves by {moved}.');
+  if (how === 'mixed') return _('With {n} heads changed, the vector of the text moves by {moved}.');
+  return _('With this setting, the vector of the text moves by {moved}.');
+}

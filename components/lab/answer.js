@@ -1,0 +1,93 @@
+// The answer: the most likely token, its probability, and the next likely tokens as bars.
+
+import { tokenText, truncate } from '../core/format.js';
+import { answerRows, answerSize } from '../core/stage/drawing.js';
+import { answers, formatShare, formerText, vectorShift, wordText } from '../core/stage/sentences.js';
+import { _ } from '../core/texts.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+
+const LOW = 830; // px of a window's height below which one bar less is shown
+const LONGEST = 22; // characters of an answer
+
+function row() {
+  const name = make('bdi', { className: 'name serif', translate: false, dir: 'auto' });
+  const fill = make('i');
+  const tick = make('u');
+  const share = make('span', { className: 'share' });
+  const element = make(
+    'li',
+    {},
+    name,
+    make('span', { className: 'bar', attributes: { 'aria-hidden': true } }, fill, tick),
+    share,
+  );
+  const show = ({ label, before, after }, changed) => {
+    const percent = formatShare(after);
+    setText(name, wordText(label));
+    setText(share, percent);
+    fill.style.width = `${100 * after}%`;
+    tick.hidden = !changed;
+    tick.style.insetInlineStart = `${100 * before}%`;
+    setAttribute(
+      element,
+      'aria-label',
+      changed
+        ? _('{token}: {after}, was {before}', { token: tokenText(label), after: percent, before: formatShare(before) })
+        : _('{token}: {after}', { token: tokenText(label), after: percent }),
+    );
+  };
+  return { element, show };
+}
+
+/** Creates {element, line, show(data, counts)}; `line` is the element with the answer, to which the picture's line leads. */
+export function createAnswer(state) {
+  const word = make('bdi', { className: 'word serif', translate: false, dir: 'auto' });
+  const was = make('small');
+  const share = make('span', { className: 'big' }, was, make('span'));
+  const line = make('div', { className: 'line' }, word, share);
+  const rows = Array.from({ length: 4 }, row);
+  const list = make('ol', { className: 'options' }, ...rows.map(({ element }) => element));
+  const vector = make('p', { className: 'vector' });
+  const element = make(
+    'section',
+    { className: 'answer', attributes: { 'aria-label': _("The model's answer") } },
+    line,
+    list,
+    vector,
+  );
+  return {
+    element,
+    line,
+    show(data, { wraps }) {
+      const found = answers(data.answer);
+      line.hidden = list.hidden = !found;
+      const isVector = Boolean(data.answer?.vector);
+      vector.hidden = !isVector;
+      element.hidden = !found && !isVector;
+      if (isVector) showVector(vector, data);
+      if (!found) return;
+      const text = truncate(wordText(found.now.label), LONGEST);
+      const isNew = word.textContent && word.textContent !== text;
+      if (word.textContent !== text) {
+        setText(word, text);
+        word.style.setProperty('--size', answerSize(text.length));
+        word.classList.toggle('grow', Boolean(isNew) && !state.still);
+      }
+      setText(share.lastElementChild, formatShare(found.now.after));
+      setText(was, data.changed ? formerText(found.now) : '');
+      const count = wraps ? 2 : innerHeight < LOW ? 3 : 4;
+      const shown = answerRows(data.answer.rows, count, data.changed);
+      rows.forEach((each, index) => {
+        each.element.hidden = !shown[index];
+        if (shown[index]) each.show(shown[index], data.changed);
+      });
+    },
+  };
+}
+
+function showVector(element, { answer, changed }) {
+  setText(
+    element,
+    changed ? _('moved by {moved}', { moved: formatShare(vectorShift(answer)) }) : _('the vector of the text'),
+  );
+}

@@ -1,0 +1,183 @@
+// The head of the Lab: the lead, a sentence with two controls; the caption; and the legend, whose entries switch layers
+// of the picture.
+
+import { coloursOf } from '../core/attention/scales.js';
+import { tokenText } from '../core/format.js';
+import { pageData } from '../core/page_data.js';
+import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
+import { _ } from '../core/texts.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { createMenu, svgElement } from '../widgets/menu.js';
+import { addTip } from '../widgets/tip.js';
+import { showSentences } from './sentence.js';
+
+/** Creates the lead and the caption: {elements, show(data, view, shown), close()}. */
+export function createLead(state) {
+  const models = createMenu({ text: '', className: 'control', entries: () => modelEntries(state) });
+  const whose = createMenu({ text: '', className: 'control', entries: () => whoseEntries(state) });
+  const lead = make('p', { className: 'lead serif' });
+  const caption = make('p', { className: 'caption serif', attributes: { 'aria-live': 'polite' } });
+  return {
+    elements: [lead, caption],
+    close: () => [models, whose].forEach(menu => menu.close()),
+    show(data, view, shown) {
+      const sentence = leadSentence(data, shown.selection, shown.used, shown.wraps);
+      models.write(sentence.slots.model.text);
+      whose.write(sentence.slots.whose.text);
+      // what stands in the controls changes without a new sentence
+      const fixed = { ...sentence, slots: { ...sentence.slots, model: { text: '' }, whose: { text: '' } } };
+      showSentences(lead, [fixed], { model: models.element, whose: whose.element });
+      models.refresh();
+      whose.refresh();
+      const { row, used, selection } = state.held;
+      showSentences(caption, captionSentences(data, { selection, row, used, contributions: view.marks.contributions }));
+    },
+  };
+}
+
+function modelEntries({ data, send, refresh }) {
+  const { model, models = [] } = data;
+  const entry = ({ name, title, note, task }) => ({
+    text: title,
+    note: [task, note].filter(Boolean).join(' · '),
+    checked: name === model.name,
+    act: () => {
+      send({ type: 'model', name });
+      refresh();
+    },
+  });
+  return [entry(model), ...models.filter(({ name }) => name !== model.name).map(entry)];
+}
+
+function whoseEntries(state) {
+  const { data, view } = state;
+  const { selection } = view;
+  const notes = { head: _('one head'), row: _('mean of its heads'), all: _('mean of all heads') };
+  const scopes = Object.keys(notes).map(scope => ({
+    text: selectionName({ ...selection, scope }, data.kinds),
+    note: notes[scope],
+    checked: selection.scope === scope,
+    act: () => state.select({ ...selection, scope }),
+  }));
+  const forgets = data.arrays.mask && {
+    text: _('which words layer {layer} forgets', { layer: selection.layer + 1 }),
+    note: _('mask F'),
+    act: () => state.openTool('layer', 'layer.forgets', { layer: selection.layer }),
+  };
+  return forgets ? [...scopes, forgets] : scopes;
+}
+
+const BAR = 6; // px
+
+/** Creates the legend: {element, show(data, view)}. Pressing an entry shows or hides a layer of the picture. */
+export function createLegend(state) {
+  const toggle = (name, text, term) => {
+    const button = addTip(make('button', { type: 'button', className: 'switch', textContent: text }), term);
+    button.onclick = () => state.mark({ [name]: !state.view.marks[name] });
+    return button;
+  };
+  const ramp = make('i', { className: 'ramp' });
+  const attention = addTip(
+    make('span', { className: 'entry', tabIndex: 0 }, ramp, make('span', { textContent: _('attention') })),
+    'weight',
+  );
+  attention.append(make('span', { textContent: '1 · 10 · 50 · 100%' }));
+  const contributions = toggle('contributions', _('contributions'), 'contributions');
+  const guesses = toggle('guesses', _('guesses'), 'logit-lens');
+  const target = make('span', { className: 'targets', attributes: { role: 'group', 'aria-label': _('Token') } });
+  const pushes = make(
+    'span',
+    { className: 'entry' },
+    svgElement(BARS),
+    make('span', { textContent: _('pushes for or against') }),
+    target,
+  );
+  const unit = make(
+    'span',
+    { className: 'entry' },
+    make('i', { className: 'unit' }),
+    make('span', { textContent: _('1 logit') }),
+  );
+  const chance = make('span', { className: 'entry' }, svgElement(LINE), make('span'));
+  const before = make(
+    'span',
+    { className: 'entry' },
+    make('i', { className: 'tick' }),
+    make('span', { textContent: _('before') }),
+  );
+  const message = make('span', { className: 'entry' });
+  const element = make(
+    'div',
+    { className: 'legend' },
+    attention,
+    make('span', { className: 'entry' }, contributions),
+    pushes,
+    unit,
+    make('span', { className: 'entry' }, guesses),
+    chance,
+    before,
+    message,
+  );
+  return {
+    element,
+    show(data, { marks }, { unit: px }) {
+      const scale = pageData.colours[state.dark ? 'dark' : 'light'][coloursOf('attention')];
+      ramp.style.setProperty('background', `linear-gradient(90deg, ${scale.join(', ')})`);
+      setAttribute(contributions, 'aria-pressed', Boolean(marks.contributions));
+      setAttribute(guesses, 'aria-pressed', Boolean(marks.guesses));
+      const predicts = Boolean(data.answer?.rows?.length);
+      contributions.parentElement.hidden = guesses.parentElement.hidden = !predicts;
+      const shown = marks.contributions && data.contributions?.token ? data.contributions : null;
+      pushes.hidden = unit.hidden = !shown;
+      if (shown) showTargets(state, target, shown);
+      unit.firstElementChild.style.height = `${px}px`;
+      const lens = marks.guesses && data.guesses?.layers ? data.guesses : null;
+      chance.hidden = !lens;
+      if (lens) setText(chance.lastElementChild, _('chance of {word} here', { word: tokenText(lens.token) }));
+      before.style.visibility = data.changed ? '' : 'hidden';
+      const reasons = [
+        marks.contributions ? data.contributions?.message : '',
+        marks.guesses ? data.guesses?.message : '',
+      ];
+      setText(message, [...new Set(reasons.filter(Boolean))].join(' '));
+      message.hidden = !message.textContent;
+    },
+  };
+}
+
+/** Shows the tokens whose logit the bars can explain; the answer before and after a change. */
+function showTargets(state, element, { token, choices }) {
+  const waiting = state.waiting().findLast(({ type }) => type === 'contribution');
+  const chosen = waiting ? waiting.token : token.id;
+  const key = JSON.stringify([chosen, choices]);
+  if (element.dataset.shown === key) return;
+  element.dataset.shown = key;
+  const one = choices.length < 2;
+  element.replaceChildren(
+    ...choices.map(({ id, label }) => {
+      const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
+      if (one) return word;
+      const button = make('button', { type: 'button', attributes: { 'aria-pressed': id === chosen } }, word);
+      button.onclick = () => {
+        state.send({ type: 'contribution', token: id });
+        state.refresh();
+      };
+      return button;
+    }),
+  );
+}
+
+const BARS = [
+  'svg',
+  { width: 24, height: 20, viewBox: '0 0 24 20', 'aria-hidden': 'true', class: 'sign' },
+  ['path', { d: 'M0 12h10M13 12h10', stroke: 'var(--line2)' }],
+  ['rect', { x: 2, y: 2, width: BAR, height: 10, rx: 1, fill: 'var(--accent)' }],
+  ['rect', { x: 15, y: 12, width: BAR, height: 6, fill: 'url(#against)', stroke: 'var(--against)' }],
+];
+const LINE = [
+  'svg',
+  { width: 12, height: 20, viewBox: '0 0 12 20', 'aria-hidden': 'true', class: 'sign' },
+  ['path', { d: 'M6 20V12', stroke: 'var(--accent)', 'stroke-width': 1.5 }],
+  ['path', { d: 'M6 12V6', stroke: 'var(--accent)', 'stroke-width': 5 }],
+  ['path', { d: 'M6 6V0', stroke: 'var(--accent)', 'stroke-width': 10 }],
+];

@@ -1,0 +1,49 @@
+// The bar of phones: the answer, and a button that prunes or restores the selected heads.
+
+import { truncate } from '../core/format.js';
+import { selectedStates } from '../core/head_state.js';
+import { answers, formatShare, shortHead, wordText } from '../core/stage/sentences.js';
+import { _ } from '../core/texts.js';
+import { make, setText } from '../widgets/dom.js';
+
+const LONGEST = 12; // characters of the answer
+
+/** Creates {element, show(data, view)}. */
+export function createPhoneBar(state) {
+  const word = make('bdi', { className: 'serif', translate: false, dir: 'auto' });
+  const share = make('small');
+  const said = make('span', { className: 'said serif' }, make('span', { textContent: _('It answers') }), word, share);
+  const button = make('button', { type: 'button', className: 'button primary' });
+  button.onclick = () => {
+    const pruned = isPruned(state.view);
+    state.change(pruned ? { constant: false, gate: 1 } : { gate: 0 });
+  };
+  const element = make('div', { className: 'phone-bar' }, said, button);
+  return {
+    element,
+    show(data, view) {
+      const found = answers(data.answer);
+      said.hidden = !found;
+      if (found) {
+        const { label, before, after } = found.now;
+        setText(word, truncate(wordText(label), LONGEST));
+        const values = { now: formatShare(after), before: formatShare(before) };
+        setText(share, data.changed ? _('{now}, was {before}', values) : values.now);
+      }
+      const { scope, layer, head } = view.selection;
+      const who =
+        scope === 'all'
+          ? _('all heads')
+          : scope === 'row'
+            ? _('layer {layer}', { layer: layer + 1 })
+            : shortHead(layer, head);
+      setText(button, isPruned(view) ? _('Restore') : _('Prune {who}', { who }));
+      button.classList.toggle('primary', !isPruned(view));
+    },
+  };
+}
+
+function isPruned(view) {
+  const states = selectedStates(view);
+  return states.length > 0 && states.every(({ gate }) => gate === 0);
+}

@@ -1,0 +1,202 @@
+// The words of the text: tinted by the attention of the looking word, with the largest weights as numbers.
+
+import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { flowsLeftward, isSpecialToken, nextWord, wordGaps } from '../core/attention/words.js';
+import { tokenText } from '../core/format.js';
+import { LONG, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
+import { formatShare } from '../core/stage/sentences.js';
+import { hiddenWords, numberedWords, SHOWN } from '../core/stage/weights.js';
+import { _ } from '../core/texts.js';
+import { joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+
+const isSlot = token => token.trim() === '[MASK]';
+
+const UNUSED = 0.05; // smallest weight of a pruned head whose word gets a dashed box
+const LARGE = 1.32; // type size of the words in large type, as a factor
+
+/**
+ * Creates the words of one row of tokens: {element, strip, words, build(data), fit(data, options), show(data, shown), wraps}.
+ * @param {any} state
+ * @param {string} row `text` or `target`
+ * @param {HTMLElement[]} [tail] what follows the last word: within the lines of a wrapped text, else beside the words
+ */
+export function createWords(state, row, tail = []) {
+  const element = make('div', {
+    className: 'words serif',
+    translate: false,
+    attributes: { role: 'group', 'aria-label': row === 'text' ? _('The text') : _('The written text') },
+  });
+  const strip = createStrip(state, row);
+  let words = []; // {button, share}
+  let built = '';
+  let isWrapped = false;
+
+  const build = tokens => {
+    words = tokens.map((token, index) => {
+      const share = make('span', { className: 'weight' });
+      const shown = isSlot(token) ? make('bdi', { textContent: '?' }) : tokenElement(token);
+      const button = make('button', { type: 'button', className: 'word', dataset: { index } }, shown, share);
+      return { button, share };
+    });
+    const special = tokens.map((_token, index) => isSpecialToken(tokens, index));
+    const gaps = wordGaps(tokens);
+    words.forEach(({ button }, index) => {
+      button.classList.toggle('special', special[index]);
+      button.classList.toggle('slot', isSlot(tokens[index]));
+      button.classList.toggle('glue', index > 0 && !gaps[index]);
+    });
+    setAttribute(element, 'dir', flowsLeftward(tokens) ? 'rtl' : 'ltr');
+    arrange(tokens);
+  };
+  const arrange = tokens => {
+    const buttons = words.map(({ button }) => button);
+    element.replaceChildren(...(isWrapped ? [...joinTokens(tokens, buttons), ...tail] : buttons));
+    if (!isWrapped) element.after(...tail);
+  };
+  const wrap = (wraps, tokens) => {
+    if (wraps) element.style.fontSize = element.style.marginInlineEnd = '';
+    if (wraps === isWrapped) return;
+    isWrapped = wraps;
+    element.classList.toggle('wrapped', wraps);
+    arrange(tokens);
+  };
+  const indexOf = event => Number(event.target.closest?.('.word')?.dataset.index ?? -1);
+  element.addEventListener('click', event => {
+    if (indexOf(event) >= 0) state.look(row, indexOf(event));
+  });
+  element.addEventListener('pointerover', event => {
+    if (event.pointerType === 'mouse')
+      state.preview({ word: indexOf(event) < 0 ? null : { row, index: indexOf(event) } });
+  });
+  element.addEventListener('pointerleave', () => state.preview({ word: null }));
+  element.addEventListener('keydown', event => {
+    const at = indexOf(event);
+    if (at < 0) return;
+    const boxes = words.map(({ button }) => {
+      const { left, top, width } = button.getBoundingClientRect();
+      return { x: left + width / 2, y: Math.round(top), leftward: element.dir === 'rtl' };
+    });
+    const next = nextWord(boxes, at, event.key);
+    if (next === undefined || next === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    words[next].button.focus();
+    state.look(row, next);
+  });
+
+  return {
+    element,
+    strip: strip.element,
+    row,
+    get words() {
+      return words;
+    },
+    get wraps() {
+      return isWrapped;
+    },
+    /** Creates the words again if the tokens changed; returns whether they did. */
+    build({ tokens }) {
+      const key = JSON.stringify(tokens[row]);
+      if (key === built) return false;
+      built = key;
+      build(tokens[row]);
+      return true;
+    },
+    /**
+     * Chooses the type size with which the words fit into one line, or lets them wrap. With `isEnd`, the middle of the
+     * last word stands below the line to the answer.
+     */
+    fit({ tokens }, { mustWrap, large, isEnd }) {
+      const factor = large ? LARGE : 1;
+      const count = tokens[row].length;
+      let wraps = mustWrap || count >= LONG;
+      if (!wraps) {
+        wrap(false, tokens[row]);
+        element.style.fontSize = `${WORD_SIZE}px`;
+        element.style.marginInlineEnd = '';
+        const style = getComputedStyle(element);
+        const widths = words.map(({ button }) => button.getBoundingClientRect().width);
+        const trunk = Number.parseFloat(style.getPropertyValue('--trunk')) || 0;
+        const last = widths.at(-1) / 2;
+        const room = element.clientWidth + (isEnd ? trunk / 2 + last : 0);
+        const natural = widths.reduce((sum, width) => sum + width + 1, 0);
+        const fitted = wordSize(count, natural, room, WORD_SIZE * factor);
+        wraps = fitted.wraps;
+        if (!wraps) {
+          element.style.fontSize = `${fitted.size}px`;
+          const half = (last * fitted.size) / WORD_SIZE;
+          if (isEnd) element.style.marginInlineEnd = `${-(trunk / 2 + half)}px`;
+        }
+      }
+      wrap(wraps, tokens[row]);
+    },
+    show(data, shown) {
+      const isKeys = shown.keys === row;
+      const weights = isKeys ? shown.row : null;
+      const numbered = weights && shown.used ? numberedWords(weights) : [];
+      const hidden =
+        state.overlay.mask && isKeys && data.arrays.mask
+          ? hiddenWords(data.arrays.mask, shown.selection.layer, words.length)
+          : [];
+      words.forEach(({ button, share }, index) => {
+        const weight = weights?.[index] ?? 0;
+        const tinted = weight >= SHOWN && shown.used && !hidden.length;
+        const part = Math.sqrt(weight);
+        button.style.background = tinted ? cssColour(state.dark, 'attention', part) : '';
+        button.style.color = tinted ? contrastColour(state.dark, 'attention', part) : '';
+        const looks = shown.queries === row && index === shown.query;
+        button.classList.toggle('looks', looks);
+        button.classList.toggle('most', index === numbered[0]);
+        button.classList.toggle('unused', Boolean(weights) && !shown.used && weight > UNUSED);
+        button.classList.toggle('forgotten', hidden.includes(index));
+        setText(share, numbered.includes(index) && !hidden.length ? formatShare(weight) : '');
+        setAttribute(button, 'aria-pressed', looks);
+        button.tabIndex = (shown.queries === row ? looks : index === 0) ? 0 : -1;
+        if (tinted) setAttribute(button, 'aria-label', `${tokenText(data.tokens[row][index])} ${formatShare(weight)}`);
+        else button.removeAttribute('aria-label');
+      });
+      strip.element.hidden = !isWrapped || !isKeys || words.length < 2;
+      if (!strip.element.hidden) strip.show(data, shown, weights);
+    },
+  };
+}
+
+const STRIP = 24; // px
+
+/** Creates a strip with one column per token, which shows all weights of long texts and moves the looking word. */
+function createStrip(state, row) {
+  const canvas = make('canvas', { height: 1 });
+  const mark = make('i', { className: 'mark' });
+  const name = make('span');
+  const bar = make('div', { className: 'bar', style: { height: `${STRIP}px` } }, canvas, mark);
+  const element = make('div', { className: 'strip', hidden: true }, name, bar);
+  let count = 1;
+  const move = event => {
+    const { left, width } = bar.getBoundingClientRect();
+    const index = Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - left) / width) * count)));
+    state.look(row, index, true);
+  };
+  bar.addEventListener('pointerdown', event => {
+    bar.setPointerCapture(event.pointerId);
+    move(event);
+  });
+  bar.addEventListener('pointermove', event => {
+    if (event.buttons && bar.hasPointerCapture(event.pointerId)) move(event);
+  });
+  return {
+    element,
+    show(data, shown, weights) {
+      count = data.tokens[row].length;
+      setText(name, _('all {n} tokens', { n: count }));
+      if (canvas.width !== count) canvas.width = count;
+      const context = canvas.getContext('2d');
+      context.clearRect(0, 0, count, 1);
+      for (let j = 0; weights && j < count; j += 1) {
+        context.fillStyle = cssColour(state.dark, shown.used ? 'attention' : 'unused', Math.sqrt(weights[j]));
+        context.fillRect(j, 0, 1, 1);
+      }
+      mark.style.insetInlineStart = `${(100 * shown.query) / count}%`;
+      mark.style.width = `${100 / count}%`;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// Tests of the Lab's sentences: lead and caption (components/core/stage/sentences.js).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  captionSentences,
+  changedParts,
+  formatShare,
+  formerText,
+  leadSentence,
+  sentencePieces,
+  sentenceText,
+  shortHead,
+  wordText,
+} from '../../components/core/stage/sentences.js';
+
+const grid = (rows, value) => rows.map(row => row.map(() => value));
+function kind(name, gates, more = {}) {
+  return {
+    kind: name,
+    title: name,
+    layers: gates.length,
+    heads: gates[0].length,
+    keys: 'text',
+    gates,
+    constant: grid(gates, false),
+    ...more,
+  };
+}
+const LIVE = [
+  [1, 1, 1],
+  [1, 1, 1],
+];
+const answer = (before, after) => ({
+  rows: [
+    { label: ' ball', before: before[0], after: after[0] },
+    { label: ' toy', before: before[1], after: after[1] },
+  ],
+});
+function payload(more = {}) {
+  return {
+    model: { title: 'Selective', kind: 'next' },
+    kinds: [kind('decoder', LIVE)],
+    tokens: { text: ['start', ' red', ' ball'] },
+    special: { text: [0] },
+    arrays: {},
+    changed: false,
+    answer: answer([0.66, 0.2], [0.66, 0.2]),
+    ...more,
+  };
+}
+const HEAD = { kind: 'decoder', layer: 1, head: 2, scope: 'head' };
+const shown = (more = {}) => ({ selection: HEAD, row: [0.1, 0.2, 0.7], used: true, contributions: false, ...more });
+const caption = (data, more) => captionSentences(data, shown(more)).map(sentenceText).join(' ');
+
+test('a share is 0% or 100% only if it is', () => {
+  const shares = [0, 0.001, 0.0049, 0.005, 0.66, 0.994, 0.9999, 1].map(formatShare);
+  assert.deepEqual(shares, ['0%', '<1%', '<1%', '1%', '66%', '99%', '>99%', '100%']);
+});
+
+test('without changes the caption names the answer and where the head looks', () => {
+  assert.equal(caption(payload()), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
+  assert.equal(
+    caption(payload(), { selection: { ...HEAD, scope: 'row' } }),
+    'The next word is ball. Layer 2 looks most at ball, 70% on average.',
+  );
+  assert.equal(caption(payload(), { row: null }), 'The next word is ball.');
+  assert.equal(caption(payload({ answer: null })), 'Layer 2, head 3 looks at ball, 70%.');
+  const masked = payload({ model: { title: 'Softmax', kind: 'masked' } });
+  assert.match(caption(masked), /^The hidden word is ball\. /);
+});
+
+test('tokens in a sentence keep their own look, whatever they contain', () => {
+  const data = payload();
+  data.answer.rows[0].label = ' {word}';
+  const pieces = captionSentences(data, shown()).flatMap(sentencePieces);
+  assert.deepEqual(
+    pieces.filter(({ look }) => look).map(({ text, look }) => [text, look]),
+    [
+      ['{word}', 'answer'],
+      ['ball', 'word'],
+    ],
+  );
+  assert.equal(wordText('.'), '“.”');
+  assert.equal(wordText(' a'), 'a');
+});
+
+test('with bars the caption names the heads that push most', () => {
+  const data = payload({
+    contributions: { token: { id: 1, label: ' ball' } },
+    arrays: { 'stubs.decoder': { data: [0, 0.5, 0, 0, 2, -3] }, 'stubs.mlp': { data: [0.1, 1] } },
+  });
+  const push = () => caption(data, { contributions: true });
+  assert.equal(push(), 'The next word is ball. Heads L2·H2 and L1·H2 push most directly.');
+  data.arrays['stubs.mlp'].data[0] = 2.5;
+  assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 and L1·H2 push most directly.');
+  data.arrays['stubs.decoder'].data[1] = 0.1;
+  assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 pushes most directly.');
+  data.arrays['stubs.decoder'].data[4] = -1;
+  data.arrays['stubs.decoder'].data[1] = -1;
+  assert.equal(push(), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
+});
+
+const PRUNED = answer([0.66, 0.2], [0.2, 0.3]);
+const changed = (kinds, given = PRUNED) => caption(payload({ changed: true, kinds, answer: given }));
+
+test('after a change the caption says what turned the answer', () => {
+  const pruned = gates => changed([kind('decoder', gates)]);
+  assert.equal(pruned([[1, 1, 1], [0, 0, 0]]), 'Without layer 2, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned([[1, 1, 1], [0, 1, 1]]), 'Without layer 2, head 1, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned([[1, 0, 1], [0, 1, 1]]), 'Without L1·H2 and L2·H1, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned([[1, 0, 0], [0, 1, 1]]), 'Without 3 heads, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned([[1, 0, 1], [0.5, 1, 1]]), 'With 2 heads changed, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned(LIVE), 'With this setting, the answer turns from ball to toy.');
+});
+
+test('after a change the caption says if the answer stays', () => {
+  const stays = answer([0.66, 0.2], [0.53, 0.3]);
+  const constant = kind('decoder', LIVE, { constant: [[false, false, false], [false, false, true]] }); // biome-ignore format: rows of heads
+  assert.equal(changed([constant], stays), 'With layer 2, head 3 constant, the answer stays ball: 66% → 53%.');
+  const gated = kind('decoder', [[0.5, 0.5, 0.5], [1, 1, 1]]); // biome-ignore format: rows of heads
+  assert.equal(changed([gated], stays), 'With layer 1 at 50%, the answer stays ball: 66% → 53%.');
+  assert.equal(
+    changed([kind('encoder', LIVE), kind('cross', [[0, 1, 1], [1, 1, 1]])], stays), // biome-ignore format: rows of heads
+    'Without L1·H1 of cross, the answer stays ball: 66% → 53%.',
+  );
+});
+
+test('heads that training pruned are no changes', () => {
+  const closed = kind('decoder', [[0, 1, 1], [1, 1, 1]], { closed: [[true, false, false], [false, false, false]] }); // biome-ignore format: rows of heads
+  assert.deepEqual(changedParts([closed]), []);
+});
+
+test('a model without predictions has a vector that moves', () => {
+  const given = { vector: { facts: [{ after: 0.084 }] } };
+  const data = payload({ changed: true, answer: given, kinds: [kind('decoder', [[0, 0, 0], [1, 1, 1]])] }); // biome-ignore format: rows of heads
+  assert.equal(caption(data), 'Without layer 1, the vector of the text moves by 8%.');
+});
+
+test('the lead names the model and whose attention is shown', () => {
+  const lead = (...given) => sentenceText(leadSentence(payload(), ...given));
+  assert.equal(
+    lead(HEAD, true, false),
+    'The Selective model reads this text. The tint shows where layer 2, head 3 looks.',
+  );
+  assert.equal(
+    lead({ ...HEAD, scope: 'row' }, false, true),
+    'The Selective model reads these 2 words and marks. Nothing of layer 2 (3 heads) is used.',
+  );
+  assert.match(lead({ ...HEAD, scope: 'all' }, true, false), /where all heads \(mean\) looks\.$/);
+  const pair = payload({
+    model: { title: 'Softmax', kind: 'pair' },
+    kinds: [kind('encoder', LIVE), kind('cross', LIVE)],
+  });
+  assert.equal(
+    sentenceText(leadSentence(pair, { ...HEAD, kind: 'cross' }, true, true)),
+    'The Softmax model reads one text and writes the other. The tint shows where layer 2, head 3 of cross looks.',
+  );
+  const without = payload({ special: undefined });
+  assert.match(sentenceText(leadSentence(without, HEAD, true, true)), /these 3 words/);
+});
+
+test('the former rank has its ending', () => {
+  const texts = [1, 2, 3, 5, 11, 22].map(old => formerText({ before: 0.03, ranks: [old, 1] }));
+  assert.deepEqual(texts, ['was 3%', 'was 3%, 2nd', 'was 3%, 3rd', 'was 3%, 5th', 'was 3%, 11th', 'was 3%, 22nd']);
+  assert.equal(formerText({ before: 0.001, ranks: [300, 1] }), 'was <1%');
+  assert.equal(shortHead(2, 4), 'L3·H5');
+});
