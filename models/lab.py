@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from numpy import ndarray
-from torch import Tensor
 
 from models.errors import InputError
-from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import TARGET, Kind, policies_of, shape_of
 from models.messages import message
-from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.nets.residual import Residuals, Writes
-from models.nets.score_parts import ScoreParts
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import Layer, Sketch, Trace, sketch_of
-
-Touch = Callable[[str, int], Intervention]  # a function of (block, layer) that returns the intervention
-Watch = Callable[[str, int, Tensor], None]  # a function of (block, layer, (B, H, N, N) patterns after the plan)
-# a function of (block -> gates, positions) that returns log-probabilities
-GatedLogProbabilities = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]
 
 
 class Lab(abc.ABC):
@@ -96,10 +86,6 @@ class Lab(abc.ABC):
         """
         return self
 
-    def read_picture(self, data: bytes) -> Prompt:
-        """Returns the prompt of an image file, for a vision model; raises InputError if the file is no image."""
-        raise ValueError(f"{self.name} reads text")
-
     def anchored(self, prompt: Prompt) -> Prompt:
         """Returns the prompt with the baseline output as teacher-forced target.
 
@@ -142,128 +128,10 @@ class Lab(abc.ABC):
         For relu², the rows of the constant patterns are scaled to the mean row sum of computed patterns under `scale`.
         """
 
-    def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:
-        """Returns the predictions of a prompt as a differentiable function of head gates.
-
-        With `constant`, a gate g does not multiply the head's output. The head's attention pattern is then the mixture
-        g · computed pattern + (1 - g) · constant pattern, so that a gate of 0 makes the head constant.
-
-        The function takes kind -> (B, L, H) gates and P positions of the predicting token sequence, and returns
-        (B, P, V) log-probabilities. An encoder-decoder uses the baseline output as teacher-forced target.
-
-        Raises:
-            ValueError: the model predicts no tokens, or has no constant patterns and `constant` is True.
-        """
-        raise ValueError(f"{self.name} predicts nothing")
-
-    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-        """Runs a forward pass under the plan and returns the residual stream at every position with a prediction.
-
-        The second result is the token sequence that contains these positions.
-
-        Raises:
-            ValueError: the model predicts no tokens, the text contains no masked word, or the structure of the model
-                does not allow this measure.
-        """
-        raise ValueError(message("this model predicts no tokens"))
-
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        """Runs a forward pass under the plan and returns what each part of the model adds to the residual stream.
-
-        Args:
-            position: position in the predicting token sequence; negative numbers count the predictions from the last
-                one.
-
-        Raises:
-            ValueError: the errors of `residuals`, or there is no such position.
-        """
-        raise ValueError(message("this model predicts no tokens"))
-
-    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-        """Runs a pass under the plan and returns the parts of one score.
-
-        Args:
-            address: address of a head.
-            query, key: positions of the query and of the key.
-
-        Raises:
-            ValueError: there is no such head or position, the key is masked for the query, or the attention type does
-                not compute its scores from queries and keys only.
-        """
-        raise NotImplementedError
-
-    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
-                       position: int = -1) -> Tensor:
-        """Runs one batched pass, in which each row of the batch patches one head, and returns the logits.
-
-        Args:
-            prompt: prompt that has a second prompt.
-            addresses: addresses of B heads; None in place of an address for a row without a patch.
-            what: `output` or `pattern`.
-            position: position as in `writes`.
-
-        Returns:
-            (B, V).
-
-        Raises:
-            ValueError: the errors of `writes`, or there is no second prompt.
-        """
-        raise ValueError(message("this model predicts no tokens"))
-
-    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
-               watch: Watch | None = None) -> list[Tensor]:
-        """Returns the hidden states before the first layer and after each layer: L + 1 of (B, N, C).
-
-        The last one is after the final norm. All are differentiable in the interventions.
-
-        Args:
-            batch: (B, N) token ids of texts of one length.
-            touch: a function that returns the intervention on a layer.
-            watch: a function that is called with the attention pattern of each layer.
-
-        Raises:
-            ValueError: the model has an encoder and a decoder, or reads images.
-        """
-        raise ValueError(f"{self.name} is no model of one text")
-
-    def grid_positions(self, n: int, size: int) -> Sequence[int]:
-        """Returns the positions of n tokens on the grid of `size` positions over which constant patterns are averaged.
-
-        Tokens that end every text (such as an end token) get the last positions of the grid for every text length.
-        """
-        return range(n)
-
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
         """Yields the tokens of a continuation under the plan; yields nothing if the model does not generate text."""
         return iter(())
-
-    @property
-    def can_forget(self) -> bool:
-        """True if the model can generate text with limited memory and computes by itself which tokens to drop."""
-        return False
-
-    def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-                     count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
-        """Yields the steps of a continuation with a limited number of tokens kept per layer; see
-        models/generate/decoding.py.
-
-        Args:
-            prompt: the prompt.
-            budgets: number of tokens that each layer keeps.
-            plan, count, sampling: as in `generate`.
-
-        Raises:
-            ValueError: the model has no limited memory, or the plan or the budgets do not fit the model.
-        """
-        raise ValueError(f"{self.name} cannot forget")
-
-    def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S (N, N), computed from a layer's scores (H, N, N): how strongly each query masks each key.
-
-        Returns None if the attention type has no mask.
-        """
-        return None
 
     @property
     def identity(self) -> str:

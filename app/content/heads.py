@@ -12,6 +12,7 @@ from numpy import ndarray
 from app.texts import _, spelt
 from components.heads import Grid
 from models import HeadPlan, Kind, Lab, Output, Trace
+from models.capabilities import Forgets
 from models.kind import TEXT, policies_of
 from models.plan import MIN_BASE, Address, HeadState, Scale
 from models.prompt import Prompt
@@ -54,7 +55,7 @@ def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Ad
     kind = lab.kind(name)
     queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
     constant = lab.constant_of(name, layer, len(queries), len(keys), plan.scale)
-    voted = lab.selected(maps.scores)
+    voted = lab.selected(maps.scores) if isinstance(lab, Forgets) else None
     chosen = state_of(lab, usable(lab, plan, trace.prompt), address)
     sinks = kind.attention.has_sink
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from models.capabilities import Explainable, GatedLogProbabilities
 from models.errors import InputError
 from models.kind import TEXT, Kind
-from models.lab import GatedLogProbabilities, Lab
+from models.lab import Lab
 from models.messages import message
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
@@ -65,7 +66,7 @@ class Gating:
 
     Args:
         kinds: the model's attention blocks.
-        gated_log_probabilities: Lab.gated_log_probabilities of the text.
+        gated_log_probabilities: Explainable.gated_log_probabilities of the text.
         question: the predictions that are evaluated.
         constant: True if a gate of 0 makes a head constant, False if it prunes the head.
     """
@@ -84,8 +85,8 @@ class Gating:
 
     @classmethod
     def of(cls, lab: Lab, prompt: Prompt, question: Question, constant: bool = False) -> Gating:
-        """Returns a text's predictions under gates; raises the errors of Lab.gated_log_probabilities."""
-        return cls(lab.kinds, lab.gated_log_probabilities(prompt, constant), question, constant)
+        """Returns a text's predictions under gates; raises the errors of Explainable.gated_log_probabilities."""
+        return cls(lab.kinds, Explainable.of(lab).gated_log_probabilities(prompt, constant), question, constant)
 
     def log_probabilities(self, gates: Tensor) -> Tensor:
         """Returns log-probabilities (B, P, V) under gates (B, heads)."""

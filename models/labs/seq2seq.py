@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from models.capabilities import Explainable, GatedLogProbabilities
 from models.errors import InputError
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
-from models.lab import GatedLogProbabilities, position_among
+from models.lab import position_among
 from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
 from models.messages import message
 from models.nets.attention.base import Intervention, Record
@@ -34,7 +35,7 @@ from models.trace import Output, Trace, fixed
 
 
 @dataclass(frozen=True, eq=False)
-class Seq2SeqLab(TrainedLab):
+class Seq2SeqLab(TrainedLab, Explainable):
     """A trained encoder-decoder of ours."""
 
     task: PairReader

@@ -11,11 +11,12 @@ from numpy import ndarray
 from torch import Tensor
 from typing_extensions import override
 
+from models.capabilities import Explainable, Forgets, GatedLogProbabilities, HasStates, Touch, Watch
 from models.errors import InputError
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
-from models.lab import GatedLogProbabilities, Touch, Watch, position_among, predicting_positions
+from models.lab import position_among, predicting_positions
 from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
 from models.messages import message
 from models.nets import row_sums
@@ -32,7 +33,7 @@ from models.trace import TOPS, Output, Trace, fixed
 
 
 @dataclass(frozen=True, eq=False)
-class StackLab(TrainedLab):
+class StackLab(TrainedLab, Explainable, HasStates, Forgets):
     """A trained Transformer of ours."""
 
     model: Transformer = field(repr=False)
@@ -48,8 +49,8 @@ class StackLab(TrainedLab):
         sums = self.card.get(row_sums.KEY)
         return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
+    @override
     def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S (N, N) of a layer: how strongly each query masks each key; None for attention without a mask."""
         return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
 
     @property

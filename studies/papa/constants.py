@@ -2,8 +2,8 @@
 
     C[i, j] = sum over texts of A[i, j] / number of texts with both positions i, j       0 if there is none
 
-The matrices are on a grid of GRID positions that mean the same in every text (Lab.grid_positions). For a text of n
-tokens they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the
+The matrices are on a grid of GRID positions that mean the same in every text (HasStates.grid_positions). For a text of
+n tokens they are cut to the text's positions, and each row is divided by its sum. A is the attention pattern of the
 released weights: 8-bit integers with a scale per row, as every model of ours is loaded.
 """
 
@@ -14,7 +14,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from models.lab import Lab, Touch
+from models.capabilities import HasStates, Touch
+from models.lab import Lab
 from models.nets.attention.base import Intervention
 from models.nets.constants import cut_to, seen
 from models.plan import HeadPlan
@@ -32,7 +33,7 @@ class MeanAttention:
         self._counts = torch.zeros(GRID, GRID)
 
     def add(self, kind: str, layer: int, weights: Tensor) -> None:
-        """Adds the patterns of one batch and layer; this is the `watch` argument of Lab.states.
+        """Adds the patterns of one batch and layer; this is the `watch` argument of HasStates.states.
 
         Args:
             kind: name of the attention block; a model in this study has one.
@@ -46,7 +47,7 @@ class MeanAttention:
             raise ValueError(f"the attention pattern of layer {layer + 1} contains NaN or infinity: "
                              "the model's weights are damaged")
         n = weights.shape[-1]
-        positions = torch.tensor(self._lab.grid_positions(n, GRID))
+        positions = torch.tensor(HasStates.of(self._lab).grid_positions(n, GRID))
         self._sums[layer][:, positions[:, None], positions] += weights.sum(0)
         if layer == 0:
             self._counts[positions[:, None], positions] += len(weights) * seen(n, n, self._lab.kinds[0].causal)
@@ -73,12 +74,12 @@ class ConstantMatrices:
     def at_length(self, n: int) -> Tensor:
         """Returns (L, H, n, n) matrices whose rows sum to 1; see models.nets.constants.cut_to."""
         if n not in self._by_length:
-            positions = torch.tensor(self._lab.grid_positions(n, GRID))
+            positions = torch.tensor(HasStates.of(self._lab).grid_positions(n, GRID))
             self._by_length[n] = cut_to(self._matrices, positions, positions, self._lab.kinds[0].causal)
         return self._by_length[n]
 
     def interventions(self, plan: HeadPlan, n: int) -> Touch:
-        """Returns the plan's constant heads and gates as the `touch` argument of Lab.states, for texts of n tokens."""
+        """Returns the plan's constant heads and gates as the `touch` of HasStates.states, for texts of n tokens."""
         matrices, kind = self.at_length(n), self._lab.kinds[0]
         states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
         constant = torch.tensor([[state.constant for state in row] for row in states])[..., None, None]
@@ -92,7 +93,7 @@ class ConstantMatrices:
         return touch
 
     def mixed(self, dynamic: Tensor, n: int) -> Touch:
-        """Returns the mixture of dynamic and constant patterns as the `touch` argument of Lab.states:
+        """Returns the mixture of dynamic and constant patterns as the `touch` argument of HasStates.states:
 
             A = dynamic * A_dynamic + (1 - dynamic) * C
 
@@ -104,4 +105,4 @@ class ConstantMatrices:
         return lambda name, layer: Intervention(constant=matrices[layer], share=share[layer])
 
 
-InterventionsByLength = Callable[[int], Touch]  # tokens per text -> the `touch` argument of Lab.states
+InterventionsByLength = Callable[[int], Touch]  # tokens per text -> the `touch` argument of HasStates.states

@@ -12,7 +12,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.lab import Lab, Watch
+from models.capabilities import HasStates, Watch
+from models.lab import Lab
 from studies.papa.constants import InterventionsByLength
 from studies.papa.tasks.token_ids import Texts
 
@@ -34,7 +35,8 @@ def features(lab: Lab, texts: Texts, interventions: InterventionsByLength | None
     values = torch.empty(0)
     for chosen, ids in texts.passes():
         n = ids.shape[1]
-        states = lab.states(ids, interventions(n), watch) if interventions else lab.states(ids, watch=watch)
+        touch = {"touch": interventions(n)} if interventions else {}
+        states = HasStates.of(lab).states(ids, watch=watch, **touch)
         if not len(values):
             values = torch.empty(int(texts.starts[-1]), len(states), states[0].shape[-1], dtype=torch.float16)
         rows = texts.rows_of(chosen, n)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from models.capabilities import HasStates
 from models.generate.sampling import generator
 from models.lab import Lab
 from models.plan import Address
@@ -45,7 +46,7 @@ def learn_lambda(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor
     for epoch in range(EPOCHS):
         for batch in texts.shuffled(SIZE, generator(STREAM, epoch)):
             share = weight.sigmoid()
-            states = [lab.states(ids, constants.mixed(share, ids.shape[1])) for _chosen, ids in batch]
+            states = [HasStates.of(lab).states(ids, constants.mixed(share, ids.shape[1])) for _chosen, ids in batch]
             loss = probes.batch_loss(probe, states, lab, texts, batch, numbers)
             optimiser.zero_grad()
             loss.backward()

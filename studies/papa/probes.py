@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.capabilities import HasStates
 from models.generate.sampling import generator
 from models.lab import Lab
 from studies.papa.features import feature_moments
@@ -94,7 +95,7 @@ def questions_of(lab: Lab, texts: Texts, labels: Sequence[str], by_word: bool) -
     positions = torch.full_like(rows, -1)
     for i, n in enumerate(lengths):
         rows[i, :n] = texts.starts[i] + torch.arange(n)
-        positions[i, :n] = torch.tensor(lab.grid_positions(n, GRID))
+        positions[i, :n] = torch.tensor(HasStates.of(lab).grid_positions(n, GRID))
     return Questions(rows, positions, flat, of_text)
 
 
@@ -247,7 +248,7 @@ def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts
     for (chosen, _ids), layers in zip(batch, states, strict=True):
         numbers, values = chosen.tolist(), torch.stack([*layers], 2)
         n = values.shape[1]
-        positions = torch.tensor(lab.grid_positions(n, GRID)).expand(len(numbers), n)
+        positions = torch.tensor(HasStates.of(lab).grid_positions(n, GRID)).expand(len(numbers), n)
         values = values.flatten(0, 1)
         if probe.position_weights is None:
             values = values[[i * n + word for i, text in enumerate(numbers) for word in texts.words[text]]]

@@ -12,6 +12,7 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
+from models.capabilities import HasStates
 from models.lab import Lab
 from models.plan import Address, HeadPlan
 from studies.papa.constants import ConstantMatrices
@@ -106,8 +107,8 @@ def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: T
     patterns: dict[int, Tensor] = {}
     plan = HeadPlan().with_heads(order[:count], constant=True)
     batch = torch.tensor([ids])
-    before = lab.states(batch, watch=lambda kind, layer, weights: patterns.update({layer: weights[0]}))
-    after = lab.states(batch, constants.interventions(plan, n))
+    before = HasStates.of(lab).states(batch, watch=lambda kind, layer, weights: patterns.update({layer: weights[0]}))
+    after = HasStates.of(lab).states(batch, constants.interventions(plan, n))
     matrices = constants.at_length(n)
     distances = torch.stack([(patterns[layer] - matrices[layer]).abs().sum(-1).mean(-1) / 2
                              for layer in sorted(patterns)])
@@ -126,5 +127,5 @@ def _probabilities(lab: Lab, probe: Probe, states: list[Tensor], words: tuple[in
     values = torch.stack(states, 2)[0]  # shape (n, L + 1, C)
     if by_word:
         values = values[list(words)]
-    positions = torch.tensor([lab.grid_positions(states[0].shape[1], GRID)])
+    positions = torch.tensor([HasStates.of(lab).grid_positions(states[0].shape[1], GRID)])
     return probe(probe.standardise(values), positions).softmax(-1)

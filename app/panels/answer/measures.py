@@ -14,6 +14,7 @@ from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.analysis.answer.logit_lens import lens_of
 from models.analysis.relevance import HeadRelevance, relevance_of
+from models.capabilities import Explainable
 from models.nets.score_parts import ScoreParts
 from models.plan import Address
 from models.prompt import Prompt
@@ -46,9 +47,9 @@ def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadP
 
 
 def why(lab: Lab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-    """Returns the parts of one attention score; see Lab.score_parts."""
+    """Returns the parts of one attention score; see Explainable.score_parts."""
     return _remembered("why", lab, prompt, (plan, address, query, key),
-                       lambda: lab.score_parts(prompt, plan, address, query, key), 1)
+                       lambda: Explainable.of(lab).score_parts(prompt, plan, address, query, key), 1)
 
 
 def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], compute: Callable[[], Any],

@@ -21,6 +21,7 @@ from components.figure import figure, spec_of
 from components.mounting import Part
 from figures.curves.lengths import entropy_of_heads
 from models import HeadPlan, Lab
+from models.capabilities import Forgets
 from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
 
@@ -45,7 +46,8 @@ def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 
 
 def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
-    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card),
+    offered = {"gates": gates.offered(trace), "memory": isinstance(lab, Forgets) and lab.can_forget,
+               "card": bool(lab.card),
                "elsewhere": elsewhere.is_offered(lab)}
     offered |= dict.fromkeys(LIVE, bool(trace.outputs))
     offered["why"] = why.is_offered(lab, trace)

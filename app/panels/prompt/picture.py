@@ -16,6 +16,7 @@ from app.state import session, visitor_models
 from app.texts import _
 from components.colours import COLOURS
 from models import Lab
+from models.capabilities import ReadsPictures
 from models.messages import message
 from models.prompt import Prompt
 
@@ -35,7 +36,7 @@ def read(lab: Lab, of: str = "") -> Prompt:
     Raises:
         InputError: the file is no valid picture, or the picture is too large.
     """
-    return lab.read_picture(visitor_models.picture(of or lab.name) or EXAMPLE.read_bytes())
+    return ReadsPictures.of(lab).read_picture(visitor_models.picture(of or lab.name) or EXAMPLE.read_bytes())
 
 
 def choose(lab: Lab) -> None:

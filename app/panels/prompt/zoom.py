@@ -33,6 +33,7 @@ from figures.pattern import (
 )
 from models import Lab, Trace
 from models.analysis.answer.json_values import DIGITS
+from models.capabilities import Forgets
 
 # Streamlit replaces these names by chartSequentialColors of .streamlit/config.toml in the page's theme.
 PAGE_SCALE = [[place / 9, f"#{number:06d}"] for place, number in enumerate(range(11, 21))]
@@ -70,7 +71,7 @@ def section(lab: Lab, state: LabState, trace: AnyTrace) -> None:
         st.download_button(_("Pattern as CSV"), partial(to_csv, weights, queries, keys),
                            exports.file_name(lab.name, "pattern", "csv"), "text/csv", on_click="ignore",
                            icon=":material/download:")
-    selections = lab.selected(maps.scores)
+    selections = lab.selected(maps.scores) if isinstance(lab, Forgets) else None
     if selections is not None:
         _surface(lab, trace, layer, selections, keys)
 
@@ -123,7 +124,7 @@ def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
     Args:
         trace: trace or sketch.
         layer: layer, from 0.
-        selections: S (N, N) of the layer, see Lab.selected.
+        selections: S (N, N) of the layer, see Forgets.selected.
     """
     if isinstance(trace, Trace) and trace.mask is not None:
         return trace.mask[layer]

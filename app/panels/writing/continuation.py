@@ -20,6 +20,7 @@ from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from models import HeadPlan, Lab
+from models.capabilities import Forgets
 from models.generate.decoding import Step
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -174,7 +175,7 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
         return Continuation(key, count, running=False, refused=str(error))
     now = Continuation(key, count, steps=[lab.generate(prompt, one_plan, count, sampling) for one_plan in plans])
     if budgets:
-        now.memory = lab.write_within(prompt, budgets, plan.without_patches(), count, sampling)
+        now.memory = Forgets.of(lab).write_within(prompt, budgets, plan.without_patches(), count, sampling)
     return now
 
 

@@ -17,6 +17,7 @@ from app.texts import N_, _, tip
 from components.figure import figure, spec_of
 from figures.curves.pruning import memory_curves
 from models import Lab
+from models.capabilities import Forgets
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError
 from studies import series, store
@@ -39,7 +40,7 @@ def choose(lab: Lab, state: LabState) -> None:
         lab: the model.
         state: the visitor's state.
     """
-    if not lab.can_forget:
+    if not (isinstance(lab, Forgets) and lab.can_forget):
         return
     offered = choices(lab)
     if state.budgets not in offered.values():  # a link can contain any budgets

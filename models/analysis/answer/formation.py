@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from numpy import ndarray
 
+from models.capabilities import Explainable
 from models.lab import Lab
 from models.nets.residual import Writes
 from models.plan import HeadPlan
@@ -62,7 +63,7 @@ class Formation:
 
 def formation_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int) -> Formation:
     """Returns the formation of the answer at a position; raises the errors of Lab.writes."""
-    return Formation(lab.writes(prompt, plan, position))
+    return Formation(Explainable.of(lab).writes(prompt, plan, position))
 
 
 def mlps(rest: Mapping[str, float], layers: int) -> list[float]:

@@ -16,6 +16,7 @@ import numpy
 import torch
 from numpy import ndarray
 
+from models.capabilities import Explainable
 from models.errors import InputError
 from models.lab import Lab, read
 from models.messages import cut, message
@@ -75,7 +76,7 @@ def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: st
 def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
                    against: str | int | None = None, position: int = -1) -> HeadAttribution:
     """Returns the result of `head_attribution` for a prompt."""
-    writes = lab.writes(prompt, plan, position)
+    writes = Explainable.of(lab).writes(prompt, plan, position)
     first = int(writes.logits.argmax()) if token is None else token_id(lab, token, writes.logits)
     second = None if against is None else token_id(lab, against, writes.logits)
     rows, added = (tensor.double() for tensor in writes.unembed([first] if second is None else [first, second]))

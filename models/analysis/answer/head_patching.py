@@ -16,6 +16,7 @@ import numpy
 from numpy import ndarray
 
 from models.analysis.answer.head_attribution import token_id
+from models.capabilities import Explainable
 from models.errors import InputError
 from models.lab import Lab, read
 from models.messages import message
@@ -77,8 +78,8 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
     source_prompt = TargetPrompt.of(source, prompt.target) if isinstance(prompt, TargetPrompt) else source
     if position is None:
         position = _differing(lab, prompt, source_prompt) if isinstance(prompt, TargetPrompt) else -1
-    logits = lab.patched_logits(prompt, [None, *every], what, position)
-    before, after = logits[0], lab.patched_logits(source_prompt, [None], what, position)[0]
+    logits = Explainable.of(lab).patched_logits(prompt, [None, *every], what, position)
+    before, after = logits[0], Explainable.of(lab).patched_logits(source_prompt, [None], what, position)[0]
     first = int(after.argmax()) if token is None else token_id(lab, token, after)
     second = int(before.argmax()) if against is None else token_id(lab, against, before)
     if first == second:

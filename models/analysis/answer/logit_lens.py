@@ -14,6 +14,7 @@ import numpy
 import torch
 from numpy import ndarray
 
+from models.capabilities import Explainable
 from models.lab import Lab, read
 from models.plan import HeadPlan
 from models.prompt import Prompt
@@ -75,7 +76,7 @@ def logit_lens(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), k: int = 5, sou
 @torch.inference_mode()
 def lens_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), k: int = 5) -> LogitLens:
     """Returns the result of `logit_lens` for a prompt; a teacher-forced target is the same for all plans."""
-    residuals, tokens = lab.residuals(prompt, plan)
+    residuals, tokens = Explainable.of(lab).residuals(prompt, plan)
     labels = lab.task.labels
     layers, count, _ = residuals.states.shape
     k = min(k, len(labels))

@@ -88,7 +88,7 @@ def _check(lab: OpenedLab) -> None:
 
 @torch.inference_mode()
 def residuals(lab: OpenedLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-    """Returns the result of Lab.residuals."""
+    """Returns the result of Explainable.residuals."""
     _check(lab)
     lab.check(plan)
     positions = predicting_positions(prompt, lab.kinds[0])
@@ -98,7 +98,7 @@ def residuals(lab: OpenedLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals
 
 @torch.no_grad()
 def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
-    """Returns the result of Lab.writes."""
+    """Returns the result of Explainable.writes."""
     _check(lab)
     lab.check(plan)
     if position < 0:
@@ -123,7 +123,7 @@ def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wri
 
 
 def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-    """Returns the result of Lab.score_parts: the parts by head dimension, and what the model adds to q·k."""
+    """Returns the result of Explainable.score_parts: the parts by head dimension, and what the model adds to q·k."""
     lab.check(HeadPlan().gate(*address, 0.0))
     kind, layer, head = address
     parts: list[ScoreParts] = []
@@ -150,7 +150,7 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
 @torch.inference_mode()
 def patched_logits(lab: OpenedLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                    position: int) -> Tensor:
-    """Returns the result of Lab.patched_logits."""
+    """Returns the result of Explainable.patched_logits."""
     _check(lab)
     lab.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
     if position < 0:

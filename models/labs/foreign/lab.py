@@ -13,9 +13,9 @@ import torch
 from numpy import ndarray
 from torch import Tensor, nn
 
+from models.capabilities import Explainable, GatedLogProbabilities, HasStates, ReadsPictures, Touch, Watch
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind
-from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign import answering
 from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
 from models.labs.foreign.reading.chat import ChatReader
@@ -38,7 +38,7 @@ _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, eq=False)
-class ForeignLab(Lab):
+class ForeignLab(Explainable, HasStates, ReadsPictures):
     """An imported model, which models.labs.foreign.opening.folder creates after a successful comparison.
 
     Attributes:
