@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from figures.curves.lengths import entropy_of_heads, entropy_of_queries, length_curves
     from figures.curves.pruning import memory_curves, minimal_heads_curve, pruning_curves
     from figures.export import save
-    from figures.heads import HeadPoint, head_points, head_scatter
+    from figures.head_scatter import HeadPoint, head_points, head_scatter
     from figures.line_charts import line_chart
     from figures.lines import Layout, Panel, Point, Rule, Series, of_model
     from figures.pattern import attention_pattern, head_patterns, mask_surface, pattern_squares
@@ -28,7 +28,7 @@ _MODULES = {name: module for module, names in {
     "figures.curves.claims": "dots learning_curves seed_lines statements",
     "figures.curves.constants": "drop_curves loss_by_score task_curves",
     "figures.export": "save",
-    "figures.heads": "HeadPoint head_points head_scatter",
+    "figures.head_scatter": "HeadPoint head_points head_scatter",
     "figures.curves.lengths": "entropy_of_heads entropy_of_queries length_curves",
     "figures.line_charts": "line_chart",
     "figures.lines": "Layout Panel Point Rule Series of_model",

@@ -5,7 +5,7 @@
     python -m studies.prune_heads --kinds encoder --strengths 0
     python -m studies.prune_heads --ship translation-pruned-60
 
-Every head of the named attention blocks gets a Hard Concrete gate (models/nets/pruning/hard_concrete.py). Training
+Every head of the named attention blocks gets a Hard Concrete gate (models/nets/hard_concrete.py). Training
 continues with the loss
 
     cross entropy + strength · sum over heads of P(gate > 0)
@@ -37,8 +37,8 @@ from torch import Tensor, nn
 
 from models.generate.sampling import generator
 from models.kind import DECODER, ENCODER
+from models.nets import hard_concrete
 from models.nets.attention.base import Intervention
-from models.nets.pruning import hard_concrete
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.storage.checkpoint import (

@@ -27,7 +27,7 @@ import models
 from app.server.queueing import Turns
 from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward  # app/state uses it
 from models import Lab, catalogue
-from models.generate.pauses import between_steps
+from models.generate.beam import between_steps
 from models.labs.foreign import is_foreign
 
 # One page is generated at a time. Threads that generate pages at the same time compete for the GIL, and the thread that

@@ -26,7 +26,7 @@ from app.state.pages.heads_view import MEASURES, SOURCES
 from app.texts import N_, _, number, tip
 from components.figure import figure, spec_of
 from components.mounting import Part, mount
-from figures.heads import HeadPoint, head_points, head_scatter
+from figures.head_scatter import HeadPoint, head_points, head_scatter
 from figures.squares import correlations
 from models import Lab
 from models.analysis.head_measures import spearman

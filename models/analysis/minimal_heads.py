@@ -2,7 +2,7 @@
 
     minimise  KL(unmodified ‖ gated) + strength · sum over heads of P(gate > 0)
 
-There is one Hard Concrete gate per head (models/nets/pruning/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019),
+There is one Hard Concrete gate per head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019),
 learned for one text in STEPS steps. The strength grows from step to step, so that gates close one after another, those
 of the least important heads first. Every few steps, head sets (the heads whose gates are most open) are evaluated with
 gates of 0 and 1. The best head set of each size is stored: a curve of KL against the number of heads. At the end, each
@@ -22,7 +22,7 @@ from torch import Tensor
 from models.analysis.gated_predictions import Gating
 from models.errors import CancelledError
 from models.generate.sampling import generator
-from models.nets.pruning import hard_concrete
+from models.nets import hard_concrete
 
 STEPS = 80
 TOKENS = 80  # number of tokens of one step in all random draws of gates together; there are 4 to 8 draws per step

@@ -11,14 +11,15 @@ finished hypotheses and no candidate has a better mean than the best of them, or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from models.generate.pauses import between_steps
-
 Step = Callable[[Tensor, Tensor], Tensor]
+# Called before each step, so that an app can run shorter requests first. It may raise an error, which ends the search.
+between_steps: ContextVar[Callable[[], None]] = ContextVar("between_steps", default=lambda: None)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.loading import load
-from models.nets.pruning.head_removal import without
+from models.nets.head_removal import without
 from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.storage.datasets import DATA

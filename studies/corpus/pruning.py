@@ -5,7 +5,7 @@
 Heads are pruned in the orders of models/analysis/pruning_orders.py: by learned gates, if studies/prune_heads.py
 has learned some; by the loss when each alone is pruned and by confidence, both as `python -m
 studies.corpus.heads` measured them; and in DRAWS random orders. At each number of remaining heads, the pruned
-heads are removed from the model (models/nets/pruning/head_removal.py), nothing is trained, and the mean loss of test
+heads are removed from the model (models/nets/head_removal.py), nothing is trained, and the mean loss of test
 texts is measured. For a translation model, BLEU is measured too, in the first of these orders. An encoder-decoder is
 pruned twice: all its heads, and the heads of its encoder alone.
 
@@ -39,7 +39,7 @@ from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.loading import load
-from models.nets.pruning.head_removal import OurModel, multiplications, without
+from models.nets.head_removal import OurModel, multiplications, without
 from models.nets.seq2seq import Seq2Seq
 from models.plan import Address, HeadPlan
 from models.storage.checkpoint import read_json, write_json

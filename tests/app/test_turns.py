@@ -17,7 +17,7 @@ import models
 from app import compute
 from app.server import queueing, serving
 from app.server.queueing import Turns
-from models.generate.pauses import between_steps
+from models.generate.beam import between_steps
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
 

@@ -12,8 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.generate.beam import search
-from models.generate.pauses import between_steps
+from models.generate.beam import between_steps, search
 
 START, END, V = 0, 1, 4
 

@@ -16,8 +16,8 @@ from torch.testing import assert_close
 
 from models.generate.sampling import generator
 from models.labs.seq2seq import Seq2SeqLab
+from models.nets import hard_concrete
 from models.nets.config import END, START, PairConfig
-from models.nets.pruning import hard_concrete
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.tasks import TASKS

@@ -12,7 +12,7 @@ import torch
 from torch.testing import assert_close
 
 from models.generate.seq2seq_decoding import write
-from models.nets.pruning.head_removal import Nothing, multiplications, without
+from models.nets.head_removal import Nothing, multiplications, without
 from models.plan import HeadPlan
 
 CLOSED = {
