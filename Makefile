@@ -1,7 +1,8 @@
 # make app: from a fresh clone to the running app, for this machine only; ADDRESS=0.0.0.0 opens it to the network.
 # make hosted: two replicas behind HAProxy, for visitors.
-# make check: lint, mathematics, state and JavaScript, in minutes. make test: everything, browser tests included.
-# make verify: recomputes the numbers of all cards. make bench: measures the speeds of docs/speed.md.
+# make check: lint, mathematics, state and JavaScript, in minutes. make test: also pages and browser tests.
+# make nightly: installs, hostile traffic, simulations, mutants, and make verify, which recomputes the numbers of all
+# cards; hours. make bench: measures the speeds of docs/speed.md.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
 
-.PHONY: app hosted check test verify bench lint clean
+.PHONY: app hosted check test nightly verify bench lint clean
 
 app: $(VENV)/app
 	ATTENTION_LAB_HOSTED= $(VENV)/bin/python -m streamlit run app/host.py --server.port $(PORT) --server.address $(ADDRESS)
@@ -24,7 +25,15 @@ check: lint
 
 test: check
 	bash tests/chromium.sh
-	$(PYTEST) -m "not quick and not verify"
+	$(PYTEST) -m "not quick and not verify and not nightly"
+
+nightly: verify
+	bash tests/chromium.sh
+	$(PYTEST) -m nightly
+	$(VENV)/bin/python -m tests.adversarial --minutes 10
+	$(VENV)/bin/python -m tests.protocol --messages 100000
+	$(VENV)/bin/python -m tests.strangers
+	$(VENV)/bin/python -m tests.js.mutants
 
 verify: $(VENV)/test
 	$(VENV)/bin/python -m pytest -m verify

@@ -22,6 +22,11 @@ QUICK = ("models/", "components/", "app/test_state", "app/test_links", "app/test
 SLOW = ("models/test_training", "models/test_pair_training", "models/test_sweep", "models/test_verdicts",
         "models/test_foreign", "models/test_contract", "models/test_claim", "models/test_executor",
         "models/test_encoders", "models/test_hostile_folders")
+# the tests that only `make nightly` runs: hostile traffic, a simulated class, installs and mutants
+NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_stranger",
+           "test_endurance.py::test_visitors_work", "test_install.py::test_pip", "test_install.py::test_make",
+           *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_public", "every_data")),
+           "components/test_javascript.py::test_mistakes")
 
 # hypothesis has no deadline per example, because single examples are slow on a busy machine
 settings.register_profile("lab", deadline=None)
@@ -50,9 +55,11 @@ def browser() -> Iterator[Browser]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that `make check` runs."""
+    """Marks the tests of `make nightly`, and those that `make check` runs."""
     for item in items:
-        name = item.path.relative_to(ROOT / "tests").as_posix()
-        if name.startswith(QUICK) and not name.startswith(SLOW) and not item.get_closest_marker("browser") \
-                and not item.get_closest_marker("verify"):
+        name = f"{item.path.relative_to(ROOT / 'tests').as_posix()}::{item.name}"
+        if name.startswith(NIGHTLY):
+            item.add_marker(pytest.mark.nightly)
+        if name.startswith(QUICK) and not name.startswith(SLOW) and not any(
+                item.get_closest_marker(other) for other in ("browser", "verify", "nightly")):
             item.add_marker(pytest.mark.quick)

@@ -130,7 +130,9 @@ def do(page: Page, step: Step) -> None:
         expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)
 
 
-@pytest.fixture(params=LANGUAGES)
+# `make test` completes the lessons in English; tests/app/test_lessons.py has the steps, test_texts.py the translations
+@pytest.fixture(params=[pytest.param(language, marks=[] if language == texts.ENGLISH else pytest.mark.nightly)
+                        for language in LANGUAGES])
 def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
     """Yields a language, in which the test looks up the labels of controls."""
     texts.speak(request.param)
