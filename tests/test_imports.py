@@ -1,4 +1,4 @@
-"""Imports: no cycles, the table in CONTRIBUTING.md, package sizes, and imports of light modules."""
+"""Imports: no cycles, the table tools/imports.toml, and imports of light modules."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 from tests.browser import ROOT
 from tools import import_graph
-
-ONE_FILE_EACH = {"models/nets/attention"}  # this package grows by one file per attention type
 
 
 @pytest.mark.parametrize("graph_of", [import_graph.module_graph, import_graph.package_graph])
@@ -35,10 +33,6 @@ def test_test_modules_have_distinct_names():
     assert not {name for name in names if names.count(name) > 1}
 
 
-def test_package_roots_are_small():
-    assert set(import_graph.large_packages(ROOT)) <= ONE_FILE_EACH
-
-
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     """Returns a checkout with an import cycle and with a violation of one rule of the table.
@@ -56,9 +50,8 @@ def toy(tmp_path: Path) -> Path:
         path = tmp_path / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(code)
-    (tmp_path / "CONTRIBUTING.md").write_text(
-        "Imports go one way:\n\n| who | may import |\n| --- | --- |\n| `models/` | nothing |\n"
-        "| `app/texts.py` | `models/early.py` |\n\nEnd.\n")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/imports.toml").write_text('"models/" = []\n"app/texts.py" = ["models/early.py"]\n')
     return tmp_path
 
 

@@ -1,6 +1,6 @@
-"""Prints the import graph of the packages, checks CONTRIBUTING's import table, and lists cycles and large packages.
+"""Prints the import graph of the packages, lists cycles, and checks tools/imports.toml.
 
-    python -m tools.import_graph                       # text: packages, cycles, large packages, broken rules
+    python -m tools.import_graph                       # text: packages, cycles, broken rules
     python -m tools.import_graph --dot | dot -Tsvg     # Graphviz
     python -m tools.import_graph OLD_CHECKOUT          # the same for another checkout of this repository
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[1]
 # packages that the graph contains
 OURS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "models", "studies", "tools",
         "widget")
-MOST_FILES = 12  # largest number of Python files at the root of a package
 Graph = dict[str, set[str]]  # module or package -> the modules or packages that it imports
 Rules = dict[str, tuple[str, ...]]  # folder or file -> the modules and packages that it may import
 
@@ -95,33 +94,14 @@ def cycles(graph: Graph) -> list[list[str]]:
     return sorted(groups)
 
 
-def large_packages(root: Path) -> dict[str, int]:
-    """Returns folder -> number of Python files in it, for folders with more than MOST_FILES files."""
-    counts: dict[str, int] = {}
-    for path in modules(root).values():
-        folder = str(path.parent.relative_to(root))
-        counts[folder] = counts.get(folder, 0) + 1
-    return {folder: count for folder, count in sorted(counts.items()) if count > MOST_FILES}
-
-
 def rules(root: Path) -> Rules:
-    """Reads CONTRIBUTING's table below "Imports go one way": package -> the packages that it may import.
-
-    Paths and packages are in backquotes; a row that begins with `nothing` allows no imports.
-    """
-    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    table: Rules = {}
-    for line in text[text.index("Imports go one way"):].splitlines():
-        cells = re.fullmatch(r"\| (.+) \| (.+) \|", line)
-        if cells and "`" in cells[1]:
-            table[_paths(cells[1])[0]] = () if cells[2].startswith("nothing") else tuple(_paths(cells[2]))
-        elif table and not line.startswith("|"):
-            break
-    return table
+    """Returns the table tools/imports.toml: package -> the packages that it may import."""
+    table = tomllib.loads((root / "tools" / "imports.toml").read_text(encoding="utf-8"))
+    return {_dotted(who): tuple(map(_dotted, allowed)) for who, allowed in table.items()}
 
 
-def _paths(cell: str) -> list[str]:
-    return [name.removesuffix("/").removesuffix(".py").replace("/", ".") for name in re.findall(r"`([^`]+)`", cell)]
+def _dotted(path: str) -> str:
+    return path.removesuffix("/").removesuffix(".py").replace("/", ".")
 
 
 def violations(root: Path) -> list[str]:
@@ -154,16 +134,13 @@ def as_dot(graph: Graph) -> str:
 
 
 def as_text(root: Path) -> str:
-    """Returns a report: packages with their imports, cycles of modules and packages, large packages, broken rules."""
+    """Returns a report: packages with their imports, cycles of modules and packages, broken rules."""
     graph, files = package_graph(root), modules(root)
     lines = [f"{len(files)} modules, {len(graph)} packages", ""]
     lines += [f"{node} -> {', '.join(sorted(others)) or 'nothing'}" for node, others in sorted(graph.items())]
     for title, groups in (("modules", cycles(module_graph(root))), ("packages", cycles(graph))):
         lines += ["", f"cycles of {title}: {len(groups)}"]
         lines += [f"  {len(group)}: {', '.join(group)}" for group in groups]
-    large = large_packages(root)
-    lines += ["", f"packages with more than {MOST_FILES} Python files: {len(large)}"]
-    lines += [f"  {folder}: {count}" for folder, count in large.items()]
     broken = violations(root)
     lines += ["", f"imports against the table: {len(broken)}", *(f"  {line}" for line in broken)]
     return "\n".join(lines)
