@@ -7,6 +7,7 @@
     trace = attention_lab.run(lab, "Once upon a time", plan)
 
     attention_lab.show(lab, "Once upon a time", plan)           # in a notebook
+    attention_lab.learn("lookup", attention="random")           # trains a small model
 
 The public names of `models` are also available here. `attention_lab.figures` creates charts, and `attention_lab.study`
 runs studies. A name is imported when it is first used, so `import attention_lab` loads neither torch nor numpy.
@@ -22,6 +23,7 @@ import models
 if TYPE_CHECKING:
     import figures as figures
     from attention_lab import study as study
+    from learning.loop import learn
     from models import HeadPlan, Kind, Lab, Output, Trace, held, in_memory, load, load_folder, names, run
     from models.labs.foreign.running.constants import mean_weights
     from models.labs.saving import save_pretrained
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 _NOTEBOOK = ("compare", "show")  # public names that need the optional dependencies `notebook`
-__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "load",
+__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "compare", "figures", "held", "in_memory", "learn", "load",
            "load_folder", "mean_weights", "names", "run", "save_pretrained", "show", "study"]
 
 
@@ -40,6 +42,8 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module("figures")
     elif name == "study":
         value = importlib.import_module("attention_lab.study")
+    elif name == "learn":
+        value = importlib.import_module("learning.loop").learn
     elif name == "mean_weights":
         value = importlib.import_module("models.labs.foreign.running.constants").mean_weights
     elif name in _NOTEBOOK:

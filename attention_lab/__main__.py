@@ -4,6 +4,7 @@
     attention-lab run MODEL TEXT [--plan PLAN] [--json]     prediction and effect of a plan; TEXT `-` reads stdin
     attention-lab lens MODEL TEXT ...                       the prediction after each layer
     attention-lab contributions MODEL TEXT ...              contributions of heads, MLPs and embedding to a logit
+    attention-lab learn TASK [--attention TYPE] [--plan P]  trains a small model and prints its accuracy
     attention-lab mcp                                       the same as tools for an agent, over stdio
     attention-lab app [--port 8501] [--address 127.0.0.1]   the app, for this machine
     attention-lab serve [--port 8501] ...                   two replicas behind HAProxy, for visitors

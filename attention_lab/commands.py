@@ -1,4 +1,4 @@
-"""The commands `models`, `run`, `lens` and `contributions`, which print results of `answers` as text or JSON."""
+"""The commands `models`, `run`, `lens`, `contributions` and `learn`, which print results as text or JSON."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from models import HeadPlan
 from models.messages import cut
 from models.storage.damage import CheckpointError
 
+if TYPE_CHECKING:
+    from learning.loop import Learning
+
 COMMANDS = {"models": "lists the models", "run": "prints the prediction and the effect of a plan",
             "lens": "prints the prediction after each layer (logit lens)",
-            "contributions": "prints how much each head, MLP and embedding contributes to a token's logit"}
+            "contributions": "prints how much each head, MLP and embedding contributes to a token's logit",
+            "learn": "trains a small model and prints its loss and accuracy"}
 SHOWN = 5  # number of tokens of a prediction in the text output
 Result = dict[str, Any]
 
@@ -32,6 +36,9 @@ def main(command: str, arguments: Sequence[str]) -> None:
     parser = _parser(command)
     options = parser.parse_args(arguments)
     try:
+        if command == "learn" and not options.json:
+            _learn(options)
+            return
         result = _result(command, options)
     except (ValueError, CheckpointError, ImportError) as error:
         parser.error(str(error))
@@ -42,6 +49,13 @@ def _parser(command: str) -> Parser:
     parser = Parser(prog=f"attention-lab {command}", description=f"Command that {COMMANDS[command]}.")
     parser.add_argument("--json", action="store_true", help="one JSON object, see docs/command-line.md")
     if command == "models":
+        return parser
+    if command == "learn":
+        parser.add_argument("task", metavar="TASK", help="lookup, repeat, position or count")
+        parser.add_argument("--attention", default="softmax", metavar="TYPE", help="default: %(default)s")
+        for name, value in (("layers", 2), ("heads", 4), ("seed", 0), ("steps", 1500)):
+            parser.add_argument(f"--{name}", type=int, default=value, help="default: %(default)s")
+        parser.add_argument("--plan", default="", help="interventions from the first step, for example self-0.1c")
         return parser
     parser.add_argument("model", metavar="MODEL", help="name of a model, hf:ORG/NAME, or a folder as ./FOLDER")
     parser.add_argument("text", metavar="TEXT", help="input text; - reads it from stdin")
@@ -63,12 +77,32 @@ def _result(command: str, options: argparse.Namespace) -> Result:
     if command == "models":
         return answers.models()
     plan = HeadPlan.parse(options.plan)
+    if command == "learn":
+        learning = _learning(options)
+        return {"recipe": str(learning.recipe), "baseline": learning.baseline,
+                "moments": [{"step": moment.step, "loss": moment.loss, "accuracy": moment.accuracy}
+                            for moment in learning]}
     lab, prompt = answers.opened(options.model, _text(options.text), options.source)
     if command == "run":
         return answers.run(lab, prompt, plan)
     if command == "lens":
         return answers.lens(lab, prompt, plan, options.position)
     return answers.contributions(lab, prompt, plan, options.token, options.against, options.position)
+
+
+def _learning(options: argparse.Namespace) -> Learning:
+    from learning.loop import learn
+
+    return learn(options.task, options.attention, options.layers, options.heads, options.seed, options.steps,
+                 HeadPlan.parse(options.plan))
+
+
+def _learn(options: argparse.Namespace) -> None:
+    """Prints one line per moment while the model trains."""
+    learning = _learning(options)
+    print(f"{learning.recipe}, accuracy of the best guess from the last token: {learning.baseline:.1%}", flush=True)
+    for moment in learning:
+        print(f"step {moment.step:4}  loss {moment.loss:.4f} nats  right answers {moment.accuracy:6.1%}", flush=True)
 
 
 def _text(text: str) -> str:

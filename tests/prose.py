@@ -19,7 +19,7 @@ from app.markdown import blocks
 from tests.browser import ROOT
 from tools.extract import english, forms, template
 
-FOLDERS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "models",
+FOLDERS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "learning", "models",
            "studies", "tests", "tools", "widget")
 Sample = tuple[str, str]  # (location of the text, the text)
 

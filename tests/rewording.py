@@ -67,7 +67,7 @@ def in_json(source: str) -> Iterator[tuple[int, int, str]]:
 
 
 PLACES = {".py": in_python, ".js": in_javascript, ".json": in_json}
-FOLDERS = ("app", "components", "models", "studies", "assets/lessons")
+FOLDERS = ("app", "components", "learning", "models", "studies", "assets/lessons")
 
 
 def texts() -> list[str]:

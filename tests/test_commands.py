@@ -21,6 +21,7 @@ from mcp import Client, StdioServerParameters
 import models
 from app.server.limits import DOWNLOADS
 from app.state.link import FIRST_LAB
+from attention_lab import learn
 from attention_lab.__main__ import main
 from models import HeadPlan
 
@@ -55,6 +56,24 @@ def test_a_translation_is_printed_without_and_under_the_plan(capsys):
     words = capsys.readouterr().out.splitlines()
     assert f"output: {models.run(lab, 'The cat is sleeping.').written}" in words
     assert f"output under the plan: {models.run(lab, 'The cat is sleeping.', plan).written}" in words
+
+
+def test_a_training_is_printed_while_it_runs(capsys):
+    main(["learn", "count", "--layers", "1", "--heads", "2", "--steps", "3", "--plan", "self-0.1c"])
+    words = capsys.readouterr().out.splitlines()
+    result = printed(capsys, "learn", "count", "--layers", "1", "--heads", "2", "--steps", "3", "--plan", "self-0.1c")
+    moments = list(learn("count", layers=1, heads=2, steps=3, plan=HeadPlan().constant("self", 0, 1)))
+    assert result["recipe"] == "count.softmax.1x2.0.3.self-0.1c" and words[0].startswith(result["recipe"])
+    assert result["moments"] == [{"step": m.step, "loss": m.loss, "accuracy": m.accuracy} for m in moments]
+    assert [line.split()[1] for line in words[1:]] == ["0", "1", "2", "3"] and f"{moments[-1].loss:.4f}" in words[-1]
+
+
+@pytest.mark.parametrize("arguments", [["cook"], ["count", "--layers", "999"], ["count", "--plan", "self-0.9c"],
+                                       ["count", "--attention", "gau-relu2"], ["count", "--plan", "x"]])
+def test_a_training_that_cannot_be_is_one_sentence(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["learn", *arguments])
+    assert stop.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_the_last_layer_of_the_lens_is_the_prediction(capsys):

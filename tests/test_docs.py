@@ -35,8 +35,8 @@ PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
                       "benchmarks/README.md", "docs/findings.md", "docs/models.md", "docs/python.md",
                       "docs/speed.md", "docs/hosting.md", "docs/command-line.md")}
-OURS = ("app", "assets", "attention_lab", "benchmarks", "components", "deploy", "figures", "models", "studies", "tests",
-        "tools")
+OURS = ("app", "assets", "attention_lab", "benchmarks", "components", "deploy", "figures", "learning", "models",
+        "studies", "tests", "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # a placeholder in a path, which stands for any name
 
 

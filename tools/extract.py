@@ -37,7 +37,7 @@ BROWSER = "browser"  # the area of texts in JavaScript
 ONE, TWO = ("_", "N_", "message"), ("ngettext", "plural_message")  # functions with one or two texts
 KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in
-              ("app", "components", "figures", "models", "studies")),
+              ("app", "components", "figures", "learning", "models", "studies")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),
            ("assets/method.md", "tools.extract:markdown"), ("assets/glossary.json", "tools.extract:glossary"),
            ("assets/lessons/*.json", "tools.extract:lesson"), ("studies/statements/*.toml", "tools.extract:statement")]

@@ -18,8 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # packages that the graph contains
-OURS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "models", "studies", "tools",
-        "widget")
+OURS = ("app", "attention_lab", "benchmarks", "components", "deploy", "figures", "learning", "models", "studies",
+        "tools", "widget")
 Graph = dict[str, set[str]]  # module or package -> the modules or packages that it imports
 Rules = dict[str, tuple[str, ...]]  # folder or file -> the modules and packages that it may import
 

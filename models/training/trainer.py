@@ -15,7 +15,7 @@ import argparse
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from torch.nn import functional
 from models.generate.sampling import generator
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets import disagreement
-from models.nets.attention.base import Record
+from models.nets.attention.base import Intervention, Record
 from models.nets.attention.selective import memory_in_use
 from models.nets.config import PADDING
 from models.nets.seq2seq import Interventions, Seq2Seq
@@ -58,7 +58,7 @@ def rate(step: int, recipe: Recipe) -> float:
 
 
 def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
-            memory_loss: float = 0.0) -> Tensor:
+            memory_loss: float = 0.0, interventions: Sequence[Intervention] | None = None) -> Tensor:
     """Returns the mean cross-entropy in nats over all positions with a target, plus the weighted memory loss.
 
     Args:
@@ -66,9 +66,10 @@ def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tens
         positions: (K,) indices of the tokens with a target, among the B · N tokens.
         answers: (K,) target ids at these indices.
         memory_loss: weight of the memory loss.
+        interventions: one Intervention per layer; None for the unmodified model.
     """
     records: list[Record] | None = [] if memory_loss else None
-    hidden = model(tokens, records=records).flatten(0, 1)
+    hidden = model(tokens, interventions, records).flatten(0, 1)
     # Logits are computed only at positions with a target: one token in four in variable assignment, one in seven of
     # masked words.
     hidden = hidden if len(positions) == len(hidden) else hidden[positions]

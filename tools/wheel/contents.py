@@ -10,11 +10,11 @@ from pathlib import Path
 from tools.wheel.rewriting import DOOR, rewritten
 
 # packages of the repository; each becomes attention_lab.NAME
-PACKAGES = ("app", "components", "deploy", "figures", "models", "studies", "widget")
+PACKAGES = ("app", "components", "deploy", "figures", "learning", "models", "studies", "widget")
 CHECKPOINTS = "models/checkpoints"
 RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
 PROBES = "studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
-SUFFIXES = (".py", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml")
+SUFFIXES = (".py", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
 ASSETS = ("about.md", "method.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")
 DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; for all other data sets, the wheel has only NOTICES
 NOTICES = ("SOURCE.txt", "LICENSE*", "README*")

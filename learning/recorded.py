@@ -1,0 +1,112 @@
+"""Recorded trainings and the matrix of tasks and attention types.
+
+    python -m learning.recorded                  # trains what is missing, writes learning/recordings/
+    python -m learning.recorded --seeds 1        # recordings only, without the other seeds of the matrix
+
+`matrix.json` has the final accuracy of each training; TASK.TYPE.bin has the moments of seed 0. The files are written
+after each training, so a stopped command continues where it stopped. A change of the settings in learning/loop.py makes
+all results out of date, and the command trains anew; for a changed task, delete its entry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from learning import loop
+from learning.moment import divided, joined
+from learning.recipe import STEPS, Recipe
+from learning.tasks import TASKS
+from models.kind import SELF
+from models.plan import HeadPlan
+from models.storage.checkpoint import write_json
+
+FOLDER = Path(__file__).parent / "recordings"
+EVEN = "even"  # softmax attention with every head constant
+COLUMNS = ("softmax", "selective", "gated", "dense", "random", "fixed-random", EVEN)
+SEEDS = 3
+
+
+def recipe_of(task: str, column: str, seed: int = 0) -> Recipe:
+    """Returns the recipe of a cell of the matrix."""
+    plan = HeadPlan()
+    if column == EVEN:
+        plan = plan.with_heads([(SELF, layer, head) for layer in range(2) for head in range(4)], constant=True)
+    return Recipe(task, "softmax" if column == EVEN else column, seed=seed, plan=plan)
+
+
+def recording(recipe: Recipe) -> list[bytes] | None:
+    """Returns the packed moments of a recorded training (learning/moment.py); None if there is no recording of it."""
+    for column in COLUMNS:
+        path = FOLDER / f"{recipe.task}.{column}.bin"
+        if recipe == recipe_of(recipe.task, column) and path.exists():
+            return list(divided(path.read_bytes()))
+    return None
+
+
+def matrix() -> dict[str, dict[str, list[float]]]:
+    """Returns task -> column of COLUMNS -> the final accuracy of each seed, for all trainings that were measured."""
+    stored = _read()["accuracy"]
+    return {task: {column: [cells[seed] for seed in sorted(cells)] for column in COLUMNS
+                   if (cells := stored.get(task, {}).get(column))} for task in TASKS}
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """Returns mean and 95% confidence interval (Student's t) over seeds, within 0 and 1; for one seed, only its value.
+    """
+    from scipy import special  # not needed to play a recording
+
+    mean, count = statistics.fmean(values), len(values)
+    error = special.stdtrit(count - 1, 0.975) * statistics.stdev(values) / count**0.5 if count > 1 else 0.0
+    return mean, max(0.0, mean - float(error)), min(1.0, mean + float(error))
+
+
+def _settings() -> dict[str, Any]:
+    return {**loop.SETTINGS, "batch": loop.BATCH, "steps": STEPS, "held_out": loop.HELD_OUT}
+
+
+def _read() -> dict[str, Any]:
+    path = FOLDER / "matrix.json"
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    return stored if stored.get("settings") == _settings() else {"settings": _settings(), "accuracy": {}}
+
+
+def _missing(tasks: Sequence[str], seeds: int) -> Iterator[tuple[str, str, int]]:
+    for seed in range(seeds):
+        for task in tasks:
+            for column in COLUMNS:
+                if str(seed) not in _read()["accuracy"].get(task, {}).get(column, {}):
+                    yield task, column, seed
+
+
+def main() -> None:
+    """Trains what is missing and prints the matrix."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="default: %(default)s")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="default: all")
+    options = parser.parse_args()
+    loop.keep_freed_memory()
+    FOLDER.mkdir(exist_ok=True)
+    for task, column, seed in _missing(options.tasks, options.seeds):
+        learning = loop.Learning(recipe_of(task, column, seed))
+        moments = list(learning)
+        if seed == 0:
+            (FOLDER / f"{task}.{column}.bin").write_bytes(joined(moment.packed() for moment in moments))
+        stored = _read()
+        stored["accuracy"].setdefault(task, {}).setdefault(column, {})[str(seed)] = round(moments[-1].accuracy, 4)
+        stored.setdefault("baseline", {})[task] = round(learning.baseline, 4)
+        write_json(FOLDER / "matrix.partial", stored)
+        os.replace(FOLDER / "matrix.partial", FOLDER / "matrix.json")
+        print(task, column, seed, stored["accuracy"][task][column][str(seed)], flush=True)
+    for task, cells in matrix().items():
+        print(task, *(f"{column} {mean:.1%} ({low:.1%} to {high:.1%}, {len(values)} seeds);"
+                      for column, values in cells.items() for mean, low, high in [interval(values)]))
+
+
+if __name__ == "__main__":
+    main()
