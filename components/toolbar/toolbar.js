@@ -1,16 +1,23 @@
 // Undo, redo, reset, copy link, QR code, language, theme, the keyboard shortcuts, and the browser's address. If the app is
 // embedded in another page, the toolbar is only a link to the full app.
 
-import { createAddressWriter } from '../core/address.js';
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { mounted, requests } from '../runtime/stale.js';
 import { chooseTheme, chosenTheme, THEMES } from '../runtime/streamlit.js';
-import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
+import {
+  chooseLanguage,
+  followAddress,
+  isFramed,
+  keepProgress,
+  listenForHistory,
+  settled,
+} from '../runtime/visitor.js';
+import { toClipboard } from '../widgets/clipboard.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';
-import { createSaved } from './saved.js';
-import { createSharing } from './sharing.js';
+import { createSaved } from '../widgets/saved.js';
+import { createSharing } from '../widgets/sharing.js';
 
 // Icons as paths in a box of 16 by 16, because fonts contain different arrows.
 const ICONS = {
@@ -22,16 +29,6 @@ const ICONS = {
   copy: 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms for which the confirmation of a copy is displayed
-const PATIENCE = 3000; // ms that copying waits for waiting events; browsers allow copying until 5 s after a click
-
-/** True if the app is in a frame of another site, where browsers may block cookies, uploads and downloads. */
-const isFramed = (() => {
-  try {
-    return Boolean(globalThis.top && globalThis.top !== globalThis.self && !globalThis.top.document);
-  } catch {
-    return true; // the outer page belongs to another site
-  }
-})();
 
 function create(state) {
   const button = (path, name, act) =>
@@ -94,20 +91,12 @@ function create(state) {
   state.root.keys?.abort();
   state.root.keys = new AbortController();
   const { signal } = state.root.keys;
-  document.addEventListener('keydown', event => press(state, event), { signal });
-  window.addEventListener('popstate', address.drop, { signal });
-  window.addEventListener('pagehide', address.flush, { signal });
+  listenForHistory(state, signal);
   const showConnection = isThere => {
     lost.hidden = isThere;
     setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
   };
   return { undo, redo, copy, copyStatus, saved, sharing, theme, bar, line, link, showConnection };
-}
-
-/** Chooses a language, and stores it in a cookie for later sessions that do not begin with a link. */
-function choose(state, language) {
-  document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
-  state.send({ type: 'language', language });
 }
 
 /** Returns the first letters of a language's own name, for narrow screens: EN, 中文. */
@@ -125,7 +114,7 @@ function showLanguages(state, languages) {
         {
           type: 'button',
           lang: language,
-          onclick: () => choose(state, language),
+          onclick: () => chooseLanguage(state, language),
           attributes: { 'aria-label': textContent, title: textContent },
         },
         make('span', { className: 'whole', textContent }),
@@ -135,24 +124,8 @@ function showLanguages(state, languages) {
   );
 }
 
-const PROGRESS = 'attention-lab-lessons';
-
-/** Stores the completed lesson steps in the browser; sends steps that the server does not have, once per session. */
-function keepProgress(state, ticked, visit) {
-  try {
-    const stored = String(localStorage.getItem(PROGRESS) ?? '').split(' ');
-    const missing = stored.filter(place => place && !ticked.includes(place));
-    if (ticked.some(place => !stored.includes(place)))
-      localStorage.setItem(PROGRESS, [...ticked, ...missing].join(' '));
-    if (missing.length && state.reported !== visit) state.send({ type: 'progress', done: missing });
-    state.reported = visit;
-  } catch {
-    // storage is not allowed; progress is kept until the session ends
-  }
-}
-
-function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence, ticked, large }) {
-  keepProgress(state, ticked, visit);
+function update(state, { undo, redo, languages, embedded, large }) {
+  keepProgress(state);
   // assets/style.css uses larger type for a page with this attribute
   document.documentElement.toggleAttribute('data-large', large);
   state.bar.hidden = Boolean(embedded);
@@ -164,106 +137,12 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.undo, 'aria-disabled', !undo);
   setAttribute(state.redo, 'aria-disabled', !redo);
-  // Only a new payload changes the address; an update for another theme does not.
-  if (state.addressed === state.bytes) return;
-  state.addressed = state.bytes;
-  const wanted = [query, embedding()]
-    .filter(Boolean)
-    .join('&')
-    .replace(/^(?=.)/, '?');
-  const page = globalThis; // values on this object survive new sessions and remounted components
-  // A new session has opened the address with which the page was loaded. The page's present address contains the
-  // changes since then.
-  const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
-  const present = newestQuery();
-  if ((isNew && present !== wanted) || (!page.attentionLabVisit && isUnheard(present)))
-    page.attentionLabAddress = { query: present, sequence: Infinity };
-  page.attentionLabVisit = visit;
-  if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
-    const { query: own } = page.attentionLabAddress;
-    // The address event is sent again if its component was removed. Until Python has handled the event, payloads belong
-    // to the older state.
-    const sent = () => state.waiting().find(({ type }) => type === 'address');
-    if (!sent()) state.send({ type: 'address', query: own });
-    page.attentionLabAddress.sequence = sent()?.sequence ?? Infinity;
-    return;
-  }
-  page.attentionLabAddress = null;
-  if (newestQuery() !== wanted) address.put(wanted, mode === 'push' && !embedded);
-  setAttribute(state.link, 'href', stateLink());
-}
-
-const address = createAddressWriter({
-  write(query, isNew) {
-    const url = root() + query + location.hash;
-    if (isNew) history.pushState({}, '', url);
-    else history.replaceState({}, '', url);
-  },
-  now: () => performance.now(),
-  later: setTimeout,
-  cancel: clearTimeout,
-});
-
-/** Returns the query of the newest address, which may not be written yet. */
-const newestQuery = () => address.waiting() ?? location.search;
-
-/** Returns Streamlit's own parameters of the address, which control embedding in another page. */
-function embedding() {
-  const parameters = Array.from(new URLSearchParams(location.search)).filter(
-    ([key]) => key === 'embed' || key === 'embed_options',
-  );
-  return new URLSearchParams(parameters).toString();
-}
-
-// Streamlit treats an address with more characters than this as empty (runtime/state/query_params.py).
-const MOST_CHARACTERS = 512 * 1024;
-const MOST_FIELDS = 1000;
-
-/** Returns whether Streamlit ignores this address because of its length. */
-const isUnheard = query => query.length > MOST_CHARACTERS || query.split('&').length > MOST_FIELDS;
-
-/** Returns the app's path. In older links each page had its own path; now the page is a parameter. */
-const root = () => location.pathname.replace(/[^/]*$/, '');
-
-/** Handles Ctrl or Cmd with Z, Shift Z or Y, except in text fields, which have their own undo. */
-function press(state, event) {
-  const key = event.key?.toLowerCase(); // events of autofill have no key
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
-  const target = event.composedPath()[0];
-  if (target instanceof HTMLElement && (target.isContentEditable || target.matches(TEXT_INPUTS))) return;
-  event.preventDefault();
-  state.send({ type: key === 'y' || event.shiftKey ? 'redo' : 'undo' });
-}
-
-/** Returns whether there are changes or typed texts that the address does not include yet. */
-const isBehind = ({ data }) =>
-  requests.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
-  [...mounted].some(({ waiting }) => waiting().length > 0);
-
-/** Resolves when the address contains all changes, or after PATIENCE. */
-async function settled(state) {
-  const until = performance.now() + PATIENCE;
-  while (isBehind(state) && performance.now() < until) await new Promise(done => setTimeout(done, 30));
-  address.flush();
+  if (followAddress(state)) setAttribute(state.link, 'href', stateLink());
 }
 
 async function copyLink(state) {
   await settled(state);
   await copyText(state, location.href);
-}
-
-/**
- * Copies a text; returns whether this succeeded.
- * @param {string} text
- * @param {HTMLElement} [place] an open dialog, outside of which nothing can get the focus
- */
-async function toClipboard(text, place = document.body) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copyOld(text, place); // the clipboard is missing on plain http or not permitted
-  }
 }
 
 /** Copies a text; confirms it with a check mark in the button and a word below the button, which is also announced. */
@@ -281,22 +160,6 @@ async function copyText(state, text) {
 }
 
 const showIcon = (button, path) => button.querySelector('.icon').replaceWith(iconElement(path));
-
-function copyOld(text, place) {
-  const field = make('textarea', {
-    value: text,
-    style: { position: 'fixed', opacity: 0 },
-    attributes: { 'aria-hidden': true },
-  });
-  const root = /** @type {Document | ShadowRoot} */ (place.getRootNode());
-  const focused = /** @type {HTMLElement} */ (root.activeElement);
-  place.append(field);
-  field.select();
-  const done = document.execCommand('copy');
-  field.remove();
-  focused?.focus?.();
-  return done;
-}
 
 export const toolbar = defineComponent({
   create,

@@ -14,11 +14,13 @@ from app.state.handlers import events
 from app.state.lab_state import FIRST_PAGE, PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
-from app.texts import _
+from app.texts import N_, _
+from components.bar import bar
 from components.mounting import Part, mount
 from components.navigation import navigation
 from components.toolbar import toolbar
 
+PLACES = {"lab": N_("Lab"), "lessons": N_("Lessons"), "results": N_("Findings"), "yours": N_("Models")}
 WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose header has no choice of the model
 
 
@@ -68,6 +70,26 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))
     if state.page not in WITHOUT_MODEL and has_model:
         result.append(choosing.part(state.model))
+    return result
+
+
+def bar_part(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> Part:
+    """Returns the header in the look of the Lab, and stores the state's address as an address of this session.
+
+    Args:
+        now: the visitor's session.
+        state: the visitor's state.
+        read_chars: as in `draw`.
+    """
+    query, past = query_of(state, read_chars), now.history
+    result = bar.part(key="bar", places={page: _(title) for page, title in PLACES.items()},
+                      present="lessons" if is_part_of_lessons(state) else state.page,
+                      links=query_of(lab_of(state), read_chars), query=query,
+                      mode="push" if past.push else "replace", can_undo=bool(past.past), can_redo=bool(past.future),
+                      languages=texts.LANGUAGES, embedded=now.is_embedded, large=state.teach,
+                      ticked=sorted(map(str, now.ticked)), on_event=events.on_toolbar)
+    past.push = False
+    session.remember_address(query, state)
     return result
 
 

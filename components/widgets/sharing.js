@@ -4,9 +4,9 @@
 import { pageData } from '../core/page_data.js';
 import { fitsQr, isDense, isOwnComputer, qrPicture } from '../core/qr.js';
 import { _ } from '../core/texts.js';
-import { make, setText } from '../widgets/dom.js';
-import { stateLink } from '../widgets/download_menu.js';
-import { iconElement, svgElement } from '../widgets/menu.js';
+import { make, setText } from './dom.js';
+import { stateLink } from './download_menu.js';
+import { iconElement, svgElement } from './menu.js';
 
 const ICON =
   'M2.500 2.500h4v4h-4zM9.500 2.500h4v4h-4zM2.500 9.500h4v4h-4zM9.500 9.500h1.500v1.500h-1.500zM13.500 9.500v1.500M9.500 13.500h1.500M13.500 13v0.500';
@@ -54,7 +54,7 @@ function drawing(code) {
 }
 
 /**
- * Creates {button, dialog, open(), close()}.
+ * Creates {button, dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog.
  * @param {() => Promise<void>} settled resolves when the address contains all changes
  * @param {(text: string, place: HTMLElement) => Promise<boolean>} copy copies a text; returns whether this succeeded.
  *   All elements outside of `place` are inert.
@@ -84,6 +84,7 @@ export function createSharing(settled, copy) {
   };
   const text = make('p', { className: 'link', attributes: { translate: 'no' } });
   const lines = make('div', { className: 'remarks' });
+  const foot = make('div', { className: 'foot' });
   const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
   const copyButton = make('button', { type: 'button', textContent: _('Copy link') });
   const shareButton = make('button', { type: 'button', textContent: _('Share…'), hidden: !navigator.share });
@@ -107,6 +108,7 @@ export function createSharing(settled, copy) {
         text,
         make('div', { className: 'acts' }, copyButton, shareButton, copied),
         lines,
+        foot,
       ),
     ),
   );
@@ -133,7 +135,7 @@ export function createSharing(settled, copy) {
     // A class gets the step as it opens: the changes of the teacher would give the answer away.
     const link = stateLink(isStep ? names.filter(name => !OF_STEP.includes(name)) : OWN);
     const code = await codeOf(link);
-    if (!button.isConnected) return;
+    if (!dialog.isConnected) return;
     shown = link;
     picture.replaceChildren(...(code ? [drawing(code)] : []));
     picture.hidden = !code || isOwn;
@@ -143,9 +145,9 @@ export function createSharing(settled, copy) {
     text.tabIndex = link.length > LONG ? 0 : -1; // a long link scrolls, also by keys
     setText(copied, '');
     lines.replaceChildren(...remarks(link, code, isStep).map(textContent => make('p', { textContent })));
-    dialog.style.zoom = String(1 / (button.currentCSSZoom || 1)); // large type zooms the page
+    dialog.style.zoom = String(1 / (dialog.parentElement?.currentCSSZoom || 1)); // large type zooms the page
     if (!dialog.open) dialog.showModal();
   };
   button.onclick = open;
-  return { button, dialog, open, close: () => dialog.close() };
+  return { button, dialog, foot, open, close: () => dialog.close() };
 }

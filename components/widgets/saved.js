@@ -3,9 +3,9 @@
 import { pageData } from '../core/page_data.js';
 import { citedState, exportedStates, readSaved, withSaved } from '../core/saved.js';
 import { _ } from '../core/texts.js';
-import { make } from '../widgets/dom.js';
-import { save, stateLink } from '../widgets/download_menu.js';
-import { createMenu } from '../widgets/menu.js';
+import { make } from './dom.js';
+import { save, stateLink } from './download_menu.js';
+import { createMenu } from './menu.js';
 
 const KEPT = 'attention-lab-saved';
 const ICON = 'M4 2h8v12l-4-3-4 3z';
@@ -30,10 +30,11 @@ function store(states) {
 }
 
 /**
- * Creates {menu, form, close()}: the menu in the toolbar, and the form for the name of a state, which a press outside
- * closes. `copy(text)` copies a text; `sharing` is of sharing.js, whose button a phone has no room for.
+ * Creates {menu, form, close()}: the menu of saved states, and the form for the name of a state, which a press outside
+ * closes. `copy(text)` copies a text; `sharing`, of sharing.js, is an entry of the menu while its button is hidden;
+ * `onOpen()` is called when a saved state is opened.
  */
-export function createSaved(state, copy, sharing) {
+export function createSaved(state, copy, sharing, onOpen = () => undefined) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(
     'form',
@@ -82,7 +83,10 @@ export function createSaved(state, copy, sharing) {
         { text: _('Save this state…'), act: ask },
         ...states.map(({ name: title, query }) => ({
           text: _('Open: {name}', { name: title }),
-          act: () => state.send({ type: 'open', query }),
+          act: () => {
+            onOpen();
+            state.send({ type: 'open', query });
+          },
         })),
         ...(states.length
           ? [
