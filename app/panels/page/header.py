@@ -11,7 +11,7 @@ from app.panels.choice import choosing
 from app.state import session, visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
-from app.state.lab_state import FIRST_PAGE, PAGES, START, TEACHERS, LabState
+from app.state.lab_state import FIRST_PAGE, LAB, PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import N_, _
@@ -34,6 +34,9 @@ def draw(read_chars: int = MAX_LINK_TEXT, has_model: bool = True) -> None:
     now = visit.current()
     now.is_embedded = bool(st.context.is_embedded)
     components = {part.key: part for part in parts(now, now.history.present, read_chars, has_model)}
+    if "bar" in components:
+        mount(components["bar"])
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if not now.is_embedded:
             st.markdown("# Attention Lab", width="content")
@@ -54,6 +57,8 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
         read_chars: as in `draw`.
         has_model: False for a page that shows another model than the chosen one; its header has no choice of the model.
     """
+    if state.page == LAB:
+        return [_bar(now, state, read_chars)]
     query, past = query_of(state, read_chars), now.history
     result = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
                            can_undo=bool(past.past), can_redo=bool(past.future), languages=texts.LANGUAGES,
@@ -73,17 +78,11 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
     return result
 
 
-def bar_part(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> Part:
-    """Returns the header in the look of the Lab, and stores the state's address as an address of this session.
-
-    Args:
-        now: the visitor's session.
-        state: the visitor's state.
-        read_chars: as in `draw`.
-    """
+def _bar(now: Visit, state: LabState, read_chars: int) -> Part:
+    """Returns the header in the look of the Lab, and stores the state's address as an address of this session."""
     query, past = query_of(state, read_chars), now.history
     result = bar.part(key="bar", places={page: _(title) for page, title in PLACES.items()},
-                      present="lessons" if is_part_of_lessons(state) else state.page,
+                      present=state.page,
                       links=query_of(lab_of(state), read_chars), query=query,
                       mode="push" if past.push else "replace", can_undo=bool(past.past), can_redo=bool(past.future),
                       languages=texts.LANGUAGES, embedded=now.is_embedded, large=state.teach,
