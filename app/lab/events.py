@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from app.state.fields import MAX_ASKED
+from app.state.handlers import answer_events, head_events
 from app.state.handlers import events as page_events
-from app.state.handlers import head_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
 from app.state.session import history, is_index
@@ -49,8 +49,26 @@ def on_lab(event: dict[str, Any]) -> None:
             past.do(replace(present, prediction=event["index"]), merge="prediction")
         case "contribution" if event.get("token") == NONE or is_index(event.get("token"), MOST_TOKENS):
             past.do(replace(present, explanation=replace(present.explanation, token=event["token"])), merge="viewing")
+        case "source" | "pair" | "patch" | "choose":
+            answer_events.on_answer(event)
+        case "prune":
+            _prune(event.get("heads"), event.get("left"))
         case "undo" | "redo" | "reset":
             page_events.on_toolbar(event)
+
+
+def _prune(heads: object, left: object) -> None:
+    """Prunes heads in an order until `left` remain."""
+    shape = history().present.shape
+    if not isinstance(heads, list) or not is_index(left, len(heads) + 1):
+        return
+    order = []
+    for head in heads:
+        if not isinstance(head, list) or len(head) != 3 or head[0] not in [*shape] or not (
+                is_index(head[1], shape[head[0]][0]) and is_index(head[2], shape[head[0]][1])):
+            return
+        order.append((head[0], head[1], head[2]))
+    head_events.prune_to(tuple(order), left)
 
 
 def _show(view: LabView) -> None:

@@ -130,13 +130,9 @@ def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | N
         before, after = view.formations
     except ValueError as error:
         return {"message": _(str(error))}
-    choices = list(dict.fromkeys(view.tokens))
-    chosen = view.state.explanation.token
-    assert view.output is not None
-    token = chosen if 0 <= chosen < len(view.output.names) else choices[0]
-    labels = [{"id": i, "label": spelt([view.output.names[i]])[0]} for i in dict.fromkeys([*choices, token])]
-    layers = max(kind.layers for kind in view.lab.kinds)
-    result: dict[str, Any] = {"token": next(label for label in labels if label["id"] == token), "choices": labels}
+    label, labels = shown_token(view)
+    token, layers = label["id"], max(kind.layers for kind in view.lab.kinds)
+    result: dict[str, Any] = {"token": label, "choices": labels}
     named = [("", after), ("_before", before)] if view.changed else [("", after)]
     for suffix, formation in named:
         heads, rest = formation.contributions(token, before.writes)
@@ -147,14 +143,32 @@ def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | N
     return result
 
 
+def shown_token(view: View) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns {id, label} of the token whose logit is explained, and of the tokens that can be chosen."""
+    assert view.output is not None
+    choices, chosen = list(dict.fromkeys(view.tokens)), view.state.explanation.token
+    token = chosen if 0 <= chosen < len(view.output.names) else choices[0]
+    labels = [{"id": i, "label": spelt([view.output.names[i]])[0]} for i in dict.fromkeys([*choices, token])]
+    return next(label for label in labels if label["id"] == token), labels
+
+
 def _guesses(view: View) -> dict[str, Any] | None:
-    """Returns the prediction after each layer, and the probability of the answer at each height."""
+    """Returns the guesses for the picture; None if they are switched off."""
     if GUESSES not in view.state.lab.marks:
         return None
     try:
-        before, after = view.formations
+        return guesses(view)
     except ValueError as error:
         return {"message": _(str(error))}
+
+
+def guesses(view: View) -> dict[str, Any]:
+    """Returns the prediction after each layer, and the probability of the answer at each height.
+
+    Raises:
+        ValueError: the model or the text does not allow it.
+    """
+    before, after = view.formations
     token = view.tokens[0]
     ids, probabilities, chances = after.guesses([token])
     labels = view.lab.task.labels

@@ -24,6 +24,14 @@ from models.trace import Layer
 NO_ANSWER = N_("This model makes no prediction for this text.")
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A value for the cache that does not know its size in bytes."""
+
+    value: Any
+    nbytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A model, a prompt, a plan and a selection, with everything that the picture and the tools need of them.

@@ -13,6 +13,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make } from '../widgets/dom.js';
 import { createAnswer } from './answer.js';
 import { createField } from './field.js';
+import { createInspector } from './inspector.js';
 import { listenForKeys } from './keys.js';
 import { createLead, createLegend } from './lead.js';
 import { createPhoneBar } from './phone.js';
@@ -38,7 +39,8 @@ function create(state) {
   const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
   const board = make('div', { className: 'board' }, ...pictures.map(({ element }) => element));
   const stage = make('div', { className: 'stage' }, head, answer.element, board, field.element);
-  state.root.append(make('div', { className: 'lab' }, stage, phone.element));
+  const inspector = createInspector(state);
+  state.root.append(make('div', { className: 'lab' }, stage, inspector.element, phone.element));
   const resized = new ResizeObserver(() => {
     if (!state.data) return;
     state.sized = true;
@@ -47,7 +49,7 @@ function create(state) {
   resized.observe(state.root);
   document.fonts?.addEventListener('loadingdone', state.remeasure);
   const silence = listenForKeys(state);
-  return { lead, legend, answer, pictures, board, field, phone, resized, silence };
+  return { lead, legend, answer, pictures, board, field, inspector, phone, resized, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -157,6 +159,7 @@ function update(state, data) {
   state.view = currentView(data, state.waiting());
   state.still ||= state.waiting().some(({ drag }) => drag);
   paint(state, data);
+  state.inspector.update(data);
   state.still = false;
 }
 
@@ -205,11 +208,12 @@ function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
 }
 
-function destroy({ resized, silence, field, lead, remeasure }) {
+function destroy({ resized, silence, field, inspector, lead, remeasure }) {
   resized.disconnect();
   document.fonts?.removeEventListener('loadingdone', remeasure);
   silence();
   field.close();
+  inspector.close();
   lead.close();
 }
 

@@ -21,8 +21,9 @@ QR = "app/static/lean-qr-2.7.4.js"  # address of the library that draws QR codes
 
 
 def component_modules() -> list[Path]:
-    """Returns the module of each component: the file NAME.js in the folder NAME."""
-    return [path for path in sorted(FOLDER.glob("*/*.js")) if path.stem == path.parent.name]
+    """Returns the module of each component, NAME/NAME.js, and the drawings of the Lab's tools."""
+    return [*sorted((FOLDER / "lab" / "tools").glob("*.js")),
+            *(path for path in sorted(FOLDER.glob("*/*.js")) if path.stem == path.parent.name)]
 
 
 @functools.cache

@@ -92,6 +92,15 @@ const NAMES = {
   html: N_('HTML: one file, works offline'),
 };
 
+/** Creates and saves a file of a format, a key of MAKE; `offer` as in createDownloadMenu, `say` shows a message. */
+export function saveFile(kind, offer, say) {
+  const [citation, link] = [_('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), stateLink()];
+  const name = ending => fileName([...offer.models, offer.what], ending);
+  const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
+  const frame = { title: offer.title, about: offer.about, citation, link };
+  return MAKE[kind]({ ...offer, citation, link, name, frame, framed, say });
+}
+
 /**
  * Creates a button with a menu of file formats: {element, close(), refresh(), rename(name)}.
  * @param {() => {title: string, about: string[], models: string[], what: string,
@@ -103,14 +112,7 @@ const NAMES = {
  * @param {string} name accessible name of the button, because a page has several download buttons
  */
 export function createDownloadMenu(offered, name = _('Download')) {
-  const take = kind => {
-    const offer = offered();
-    const [citation, link] = [_('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), stateLink()];
-    const name = ending => fileName([...offer.models, offer.what], ending);
-    const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
-    const frame = { title: offer.title, about: offer.about, citation, link };
-    return MAKE[kind]({ ...offer, citation, link, name, frame, framed, say });
-  };
+  const take = kind => saveFile(kind, offered(), say);
   const line = make('span', { className: 'status', attributes: { role: 'status' } });
   const say = text => {
     setText(line, text);

@@ -12,7 +12,8 @@ from app.lab.view import View
 from app.texts import _
 
 # the order in which the inspector lists the tools of a thing
-ORDER = ("looks", "mean", "list", "get")
+ORDER = ("looks", "why", "feeds", "corpus", "mean", "forget", "find", "order", "length", "scale", "second",
+         "who", "lens", "loss", "wholooks", "swapw", "carry", "cont", "list", "get")
 TOOLS: list[Tool] = [tool for name in ORDER for tool in import_module(f"{__name__}.{name}").TOOLS]
 
 

@@ -1,0 +1,54 @@
+"""Which heads feed it? The change of the selected head's contribution if an earlier head is pruned alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.lab.tool import Tool
+from app.lab.view import Kept, View
+from app.panels.measured import measures
+from app.texts import N_, spelt
+from components.mounting import Content
+from models.analysis.answer.formation import formation_of
+from models.messages import message
+from models.plan import Address
+
+LEAST = 0.02  # logits below which a change is not shown
+MOST = 5
+SIZE = 300  # bytes of a change in the cache, about
+
+
+def content(view: View, tool: Tool) -> Content:
+    """Returns the earlier heads with the largest measured changes; one forward pass per earlier head."""
+    before, after = view.formations
+    assert view.output is not None
+    kind, layer, head = view.head
+    token = view.tokens[1]
+    if kind not in after.writes.heads:
+        raise ValueError(message("this head does not write to the answer's position"))
+    given = float(after.contributions(token, before.writes)[0][kind][layer, head])
+    earlier = [address for address in view.kind.addresses if address[1] < layer]
+    changes = view.remembered("feeds", (view.after.prompt, view.plan, view.head, view.output.position, token),
+                              lambda: Kept(_changes(view, token, earlier, given), SIZE * len(earlier)),
+                              len(earlier)).value if earlier else []
+    shown = sorted((change for change in changes if abs(change["value"]) >= LEAST),
+                   key=lambda change: -abs(change["value"]))[:MOST]
+    return {"head": [kind, layer, head], "own": given, "token": spelt([view.output.names[token]])[0],
+            "first": not earlier, "changes": shown}, {}
+
+
+def _changes(view: View, token: int, earlier: list[Address], given: float) -> list[dict[str, Any]]:
+    kind, layer, head = view.head
+    assert view.output is not None
+    before, result = view.formations[0], []
+    for address in earlier:
+        plan = view.plan.with_heads([address], gate=0.0)
+        without = formation_of(view.lab, view.after.prompt, plan, view.output.position)
+        value = float(without.contributions(token, before.writes)[0][kind][layer, head])
+        result.append({"kind": address[0], "layer": address[1], "head": address[2], "value": value - given})
+    return result
+
+
+TOOLS = [Tool("head.feeds", N_("Which heads feed it?"), N_("by pruning"), content,
+              fits=lambda view: view.output is not None and view.kind.query_row == view.output.row
+              and measures.is_quick(view.lab, view.before.prompt))]

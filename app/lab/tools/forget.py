@@ -1,0 +1,18 @@
+"""Which words are forgotten? The mask F of selective attention for the looking word."""
+
+from __future__ import annotations
+
+from app.lab.tool import Tool
+from app.lab.view import View
+from app.texts import N_
+from components.mounting import Content
+from models.trace import Trace
+
+
+def content(view: View, tool: Tool) -> Content:
+    """The mask's row is part of the picture."""
+    return {}, {}
+
+
+TOOLS = [Tool("layer.forget", N_("Which words are forgotten?"), N_("mask F"), content,
+              fits=lambda view: isinstance(view.after, Trace) and view.after.mask is not None)]

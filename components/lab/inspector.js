@@ -1,0 +1,248 @@
+// The inspector below the picture: tabs that name the selection, the state of the selected heads, the drawing of the open
+// tool, and the tools as questions.
+
+import { scopeName } from '../core/head_state.js';
+import { shortHead } from '../core/stage/sentences.js';
+import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../core/stage/tools.js';
+import { currentView } from '../core/stage/view.js';
+import { _ } from '../core/texts.js';
+import { offerTools } from '../runtime/finding.js';
+import { make, setAttribute } from '../widgets/dom.js';
+import { createPalette } from './palette.js';
+import { createSide } from './side.js';
+import { note, wordElement } from './tools/parts.js';
+import { drawingOf } from './tools/registry.js';
+
+const WAIT = 150; // ms after which an open tool without numbers says that it computes
+
+/**
+ * Creates the inspector: {element, update(data), close()}, and sets `state.openPalette`, which opens the list of tools. The owner calls `update` with each payload and
+ * whenever an event was sent, and `close` when the component leaves the page.
+ *
+ * The `api` that the tools' drawings receive has `data` (the payload), `now` (currentView), `key` and `tool` (key and
+ * payload of the open tool; null before Python has answered), `thing`, `kind` (the selected block), `queries` and `keys`
+ * (its words), `dark`, and the functions `send(event)`, `setting(name, value)` (the value of a setting that may wait),
+ * `set(name, value)`, `open(key)`, `select(layer, head, scope, kind)` and `overlay(values)`, which marks the picture (lab.js).
+ */
+export function createInspector(state) {
+  const last = {}; // thing -> key of the tool that was open last
+  let data = null;
+  let timer = 0;
+  let drawn = null; // what the view shows: a change of it scrolls the view to its beginning
+
+  const send = event => {
+    state.send(event);
+    state.refresh();
+  };
+  const open = key => {
+    const thing = thingOfTool(key);
+    const { selection } = currentView(data, state.waiting());
+    const scope = SCOPES[thing];
+    if (scope && selection.scope !== scope && !(thing === 'head' && selection.scope.startsWith('and.')))
+      state.send({ type: 'select', ...selection, scope });
+    send({ type: 'tool', name: key });
+  };
+  const select = (layer, head, scope = 'head', kind = currentView(data, state.waiting()).selection.kind) =>
+    send({ type: 'select', kind, layer, head, scope });
+
+  const tabs = THINGS.map(thing =>
+    make('button', {
+      type: 'button',
+      dataset: { thing },
+      onclick: () => openThing(thing),
+      attributes: { role: 'tab', 'aria-controls': 'inspected' },
+    }),
+  );
+  const reset = make('button', {
+    type: 'button',
+    className: 'reset',
+    textContent: _('Undo all changes'),
+    onclick: () => send({ type: 'reset' }),
+  });
+  const things = make(
+    'div',
+    { className: 'things', attributes: { role: 'tablist', 'aria-label': _('Selection') } },
+    ...tabs,
+  );
+  const side = createSide(send);
+  const view = make('div', { className: 'view', id: 'inspected', attributes: { role: 'tabpanel', tabindex: '-1' } });
+  const tools = make('div', { className: 'tools', attributes: { role: 'group', 'aria-label': _('Tools') } });
+  const element = make(
+    'section',
+    { className: 'inspector', attributes: { 'aria-label': _('The selection and its tools') } },
+    make('div', { className: 'tabline' }, things, reset),
+    side.element,
+    view,
+    tools,
+  );
+  const palette = createPalette(open);
+  element.append(palette.element);
+  offerTools(() => data && state.openPalette());
+
+  const openThing = thing => {
+    const key = last[thing] ?? firstTool(data.tools, thing);
+    if (key && data.tools.some(tool => tool.key === key)) open(key);
+  };
+
+  things.addEventListener('keydown', event => {
+    const shown = tabs.filter(tab => !tab.hidden);
+    const at = shown.indexOf(event.target);
+    const place = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: shown.length - 1 }[event.key];
+    if (at < 0 || place === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const tab = shown[(place + shown.length) % shown.length];
+    openThing(tab.dataset.thing);
+    tab.focus();
+  });
+
+  const showTabs = (now, thing) => {
+    for (const tab of tabs) {
+      const each = tab.dataset.thing;
+      tab.hidden = !data.tools.some(tool => tool.thing === each);
+      setAttribute(tab, 'aria-selected', each === thing);
+      tab.tabIndex = each === thing ? 0 : -1;
+      const { text, word, name } = tabName(each, data, now);
+      const shown = `${text} ${word ?? ''}`;
+      if (tab.dataset.shown !== shown) {
+        tab.dataset.shown = shown;
+        tab.replaceChildren(text, ...(word === undefined ? [] : [' ', wordElement(word)]));
+        if (name) setAttribute(tab, 'aria-label', name);
+        else tab.removeAttribute('aria-label');
+      }
+    }
+    reset.hidden = !data.changed;
+  };
+
+  const showTools = (key, thing) => {
+    const offered = data.tools.filter(tool => tool.thing === thing);
+    const shown = JSON.stringify(offered);
+    if (tools.dataset.shown !== shown) {
+      tools.dataset.shown = shown;
+      tools.replaceChildren(
+        ...offered.map(tool =>
+          make(
+            'button',
+            { type: 'button', dataset: { key: tool.key }, onclick: () => open(tool.key) },
+            make('span', { textContent: tool.question }),
+            make('small', { textContent: tool.term }),
+          ),
+        ),
+        make(
+          'button',
+          {
+            type: 'button',
+            className: 'every',
+            onclick: () => palette.open(data.tools),
+            attributes: { 'aria-haspopup': 'dialog' },
+          },
+          make('span', { textContent: _('All tools') }),
+          make('kbd', { textContent: '/' }),
+        ),
+      );
+    }
+    for (const each of tools.children)
+      if (each.dataset.key) setAttribute(each, 'aria-pressed', each.dataset.key === key);
+  };
+
+  const showView = (now, key, thing) => {
+    clearTimeout(timer);
+    const drawing = key && drawingOf(key.split('.')[1]);
+    const tool = data.tool?.key === key ? data.tool : null;
+    if (!drawing) return view.replaceChildren(note(_('This tool is not available here.')));
+    if (!tool && !drawing.isLocal) {
+      view.classList.add('waits');
+      timer = setTimeout(() => view.replaceChildren(note(_('Computing…'))), WAIT);
+      return undefined;
+    }
+    view.classList.remove('waits');
+    const kind = data.kinds.find(each => each.kind === now.selection.kind);
+    const name = key.split('.')[1];
+    const api = {
+      ...{ data, now, key, tool, thing, kind, send, open, select, dark: state.dark },
+      queries: data.tokens[kind.queries],
+      keys: data.tokens[kind.keys],
+      setting: (setting, value) => settingOf(value, state.waiting(), `${name}.${setting}`),
+      overlay: values => Object.assign(state.overlay, values),
+      set: (setting, value) => send({ type: 'set', name: `${name}.${setting}`, value }),
+    };
+    const place = make('div', { className: `drawing ${name}` });
+    if (tool?.message) place.append(note(tool.message));
+    else drawing.draw(place, api);
+    const keepFocus = focusIn(view);
+    view.replaceChildren(place);
+    keepFocus();
+    if (drawn !== key) view.scrollTo(0, 0);
+    drawn = key;
+    return undefined;
+  };
+
+  const update = news => {
+    data = news;
+    const waiting = state.waiting();
+    const now = currentView(data, waiting);
+    const key = openTool(data, waiting);
+    const thing = key ? thingOfTool(key) : now.thing;
+    if (key) last[thing] = key;
+    element.dataset.thing = thing;
+    showTabs(now, thing);
+    side.show(data, now, thing);
+    showTools(key, thing);
+    const old = JSON.stringify(state.overlay);
+    state.overlay = {};
+    showView(now, key, thing);
+    if (JSON.stringify(state.overlay) !== old) state.repaint();
+  };
+
+  state.openPalette = () => {
+    palette.open(data.tools);
+    return true;
+  };
+
+  return {
+    element,
+    update,
+    close: () => {
+      clearTimeout(timer);
+      palette.close();
+      offerTools(null);
+    },
+  };
+}
+
+const FOCUSABLE = 'a, button, input, textarea, select, summary, [tabindex]';
+
+/** Returns a function that focuses the element at the place of the one that has the focus now. */
+function focusIn(view) {
+  const at = Array.from(view.querySelectorAll(FOCUSABLE)).indexOf(view.getRootNode().activeElement);
+  return () => {
+    if (at >= 0) /** @type {HTMLElement} */ (view.querySelectorAll(FOCUSABLE)[at])?.focus({ preventScroll: true });
+  };
+}
+
+/** Returns {text, word, name} of a tab: `word` is a token, and `name` is what a screen reader reads instead. */
+function tabName(thing, data, now) {
+  const { selection } = now;
+  const kind = data.kinds.find(each => each.kind === selection.kind);
+  const several = selection.scope.startsWith('and.') || selection.scope === 'column';
+  switch (thing) {
+    case 'head': {
+      const name = scopeName(
+        several ? selection : { ...selection, scope: 'head' },
+        data.kinds.length > 1 ? kind.title : '',
+      );
+      return { text: several ? name : _('Head {name}', { name: shortHead(selection.layer, selection.head) }), name };
+    }
+    case 'layer':
+      return { text: _('Layer {n}', { n: selection.layer + 1 }) };
+    case 'all':
+      return { text: _('All heads') };
+    case 'word':
+      return { text: _('Word'), word: data.tokens[kind.queries][now.look] ?? '' };
+    default: {
+      const rows = data.answer?.rows;
+      if (!rows?.length) return { text: _('Answer') };
+      return { text: _('Answer'), word: rows.reduce((best, row) => (row.after > best.after ? row : best)).label };
+    }
+  }
+}

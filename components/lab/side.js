@@ -1,0 +1,181 @@
+// The inspector's left column: state and output of the selected heads, or the facts of the word or of the answer.
+
+import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
+import { formatShare } from '../core/stage/sentences.js';
+import { SCOPES } from '../core/stage/tools.js';
+import { _ } from '../core/texts.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { svgElement } from '../widgets/menu.js';
+import { addTip } from '../widgets/tip.js';
+import { sentence, wordElement } from './tools/parts.js';
+
+// The shapes of the three states, in boxes of 14 by 14.
+const SHAPES = {
+  live: 'M1 9c2-8 4-8 6-2s4 5 6-2',
+  constant: 'M2 5h10M2 9h10',
+  pruned: 'M1 7h3M10 7h3M8.500 2.500l-3 9',
+};
+
+const shape = name =>
+  svgElement(['svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true', class: 'shape' }, ['path', { d: SHAPES[name] }]]);
+
+/** Creates the column: {element, show(data, now, thing)}. */
+export function createSide(send) {
+  let selection = null; // the heads that the buttons change
+  const change = values => send({ type: 'heads', ...selection, ...values });
+  const title = make('h2');
+  const button = (name, text, key, act) => {
+    const element = make(
+      'button',
+      {
+        type: 'button',
+        onclick: () => element.getAttribute('aria-disabled') !== 'true' && act(),
+        attributes: { 'aria-keyshortcuts': key },
+      },
+      shape(name),
+      make('span', { textContent: text }),
+    );
+    return addTip(element, name === 'pruned' ? 'prune' : name);
+  };
+  let gate = 1;
+  const buttons = {
+    live: button('live', _('Live'), 'R', () => change({ constant: false, gate: 1 })),
+    constant: button('constant', _('Constant'), 'C', () => change({ constant: true, gate: gate || 1 })),
+    pruned: button('pruned', _('Pruned'), 'P', () => change({ gate: 0 })),
+  };
+  const segment = make(
+    'div',
+    { className: 'segment', attributes: { role: 'group', 'aria-label': _('State of the selected heads') } },
+    ...Object.values(buttons),
+  );
+  const slider = make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': _('Gate') } });
+  slider.oninput = () => change({ gate: Number(slider.value), drag: true });
+  slider.onchange = () => change({ gate: Number(slider.value), drag: false });
+  const counts = make('span');
+  const share = make('output');
+  const fader = addTip(
+    make('label', { className: 'fader' }, make('span', { className: 'line' }, counts, share), slider),
+    'gate',
+  );
+  const remark = make('p', { className: 'note', attributes: { 'aria-live': 'polite' } });
+  const heads = make('div', { className: 'heads' }, segment, fader, remark);
+  const facts = make('div', { className: 'facts' });
+  const element = make('div', { className: 'side' }, title, heads, facts);
+
+  const showHeads = (data, now, thing) => {
+    const scope =
+      thing === 'head' && !Object.values(SCOPES).includes(now.selection.scope) ? now.selection.scope : SCOPES[thing];
+    selection = { ...now.selection, scope };
+    const kind = data.kinds.find(each => each.kind === selection.kind);
+    const states = selectedStates({ heads: now.heads, selection });
+    const open = states.length > 0;
+    const one = scope === 'head';
+    setText(title, headsTitle(thing, selection, kind, data.kinds.length > 1));
+    const pressed = {
+      live: pressedState(states, state => !state.constant && state.gate > 0),
+      constant: pressedState(states, state => state.constant && state.gate > 0),
+      pruned: pressedState(states, state => state.gate === 0),
+    };
+    for (const [name, each] of Object.entries(buttons)) {
+      setAttribute(each, 'aria-pressed', pressed[name]);
+      const missing = name === 'constant' && !data.can_constant;
+      setAttribute(each, 'aria-disabled', !open || missing);
+      each.title = !open
+        ? _('Training pruned these heads.')
+        : missing
+          ? _('This model has no constant matrices yet.')
+          : '';
+    }
+    gate = states[0]?.gate ?? 0;
+    const same = states.every(state => state.gate === gate);
+    slider.disabled = !open;
+    if (Number(slider.value) !== gate) slider.value = String(gate);
+    slider.style.setProperty('--part', `${100 * gate}%`);
+    setText(counts, one ? _('Its output counts') : _('Their output counts'));
+    setText(share, same ? formatShare(gate) : _('mixed'));
+    setText(remark, stateSentence(states, pressed, one));
+  };
+
+  const facing = { word: wordFacts, answer: answerFacts };
+  return {
+    element,
+    show(data, now, thing) {
+      const isHeads = SCOPES[thing] !== null;
+      heads.hidden = !isHeads;
+      facts.hidden = isHeads;
+      if (isHeads) return showHeads(data, now, thing);
+      const { name, nodes } = facing[thing](data, now);
+      title.replaceChildren(...name);
+      facts.replaceChildren(...nodes);
+      return undefined;
+    },
+  };
+}
+
+function headsTitle(thing, selection, { title, layers, heads }, several) {
+  const { layer } = selection;
+  const block = several ? `${title} · ` : '';
+  if (thing === 'all') return block + _('All {n} heads are', { n: layers * heads });
+  if (thing === 'layer') return block + _('Layer {layer} ({n} heads) are', { layer: layer + 1, n: heads });
+  const name = scopeName(selection, several ? title : '');
+  return selection.scope === 'head' ? _('{name} is', { name }) : _('{name} are', { name });
+}
+
+function stateSentence(states, pressed, one) {
+  if (!states.length) return _('Training pruned these heads: they cannot be changed.');
+  if (states.some(state => state.patched)) return _('The output comes from another text (patched).');
+  if (pressed.pruned === 'true')
+    return one ? _('It is computed, but nothing of it is used.') : _('All are computed, but nothing of them is used.');
+  if (Object.values(pressed).includes('mixed')) return _('Its heads have different states.');
+  if (pressed.constant === 'true') return _('The pattern is the mean over many texts, whatever the words.');
+  if (states.some(state => state.gate < 1)) return _('Part of the output is used.');
+  return one ? _('Its pattern depends on the words.') : _('Their patterns depend on the words.');
+}
+
+const big = text => make('p', { className: 'big', textContent: text });
+const grey = text => make('p', { className: 'note', textContent: text });
+
+function wordFacts(data, now) {
+  const kind = data.kinds.find(each => each.kind === now.selection.kind);
+  const words = data.tokens[kind.queries];
+  const nodes = [
+    grey(_('Token {n} of {count}. Press another word to select it.', { n: now.look + 1, count: words.length })),
+  ];
+  const loss = kind.queries === 'text' ? data.losses?.[now.look] : null;
+  if (loss !== null && loss !== undefined) {
+    const old = data.losses_before?.[now.look];
+    const changed = old !== null && old !== undefined && Math.abs(old - loss) >= 0.005;
+    nodes.push(big(`${changed ? `${old.toFixed(2)} → ` : ''}${loss.toFixed(2)} ${_('nats')}`));
+    nodes.push(grey(_('Loss: the model gave it {share}.', { share: formatShare(Math.exp(-loss)) })));
+  }
+  return { name: sentence(_('Word {word}'), { word: wordElement(words[now.look] ?? '') }), nodes };
+}
+
+function answerFacts(data) {
+  const { answer } = data;
+  if (!answer?.rows?.length) {
+    const moved = answer?.vector?.facts?.[0];
+    const nodes = moved ? [big(formatShare(moved.after ?? 0)), grey(`${moved.name}, ${moved.unit}`)] : [];
+    return { name: [_('Answer')], nodes: [...nodes, grey(_('This model makes no prediction for this text.'))] };
+  }
+  const best = answer.rows.reduce((most, row) => (row.after > most.after ? row : most));
+  const changed = data.changed && best.before !== best.after;
+  const nodes = [big((changed ? `${formatShare(best.before)} → ` : '') + formatShare(best.after))];
+  const [old, loss] = [answer.loss_before, answer.loss_after];
+  if (loss !== null && loss !== undefined)
+    nodes.push(
+      grey(
+        data.changed
+          ? _('Loss on the text {before} → {after} nats', { before: old.toFixed(2), after: loss.toFixed(2) })
+          : _('Loss on the text {loss} nats', { loss: loss.toFixed(2) }),
+      ),
+    );
+  nodes.push(
+    grey(
+      data.changed
+        ? _('Moved by {kl} nats (KL divergence)', { kl: answer.kl.toFixed(2) })
+        : _('Nothing is changed yet.'),
+    ),
+  );
+  return { name: sentence(_('Answer {word}'), { word: wordElement(best.label) }), nodes };
+}

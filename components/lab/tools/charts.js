@@ -1,0 +1,181 @@
+// Small charts of the tools: lines over a number, and a scatter of heads. Each is one SVG with its numbers as titles.
+
+import { axisTicks } from '../../core/stage/tools.js';
+import { make } from '../../widgets/dom.js';
+import { svgElement } from '../../widgets/menu.js';
+
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 126, 46, 110, 8, 22];
+const DASHES = ['', '6 4', '2 3', '8 3 2 3', '1 4'];
+const COLOURS = ['accent', 'muted', 'against', 'ink', 'muted'];
+
+/** Returns the functions from values to px of a chart. */
+function scales(xs, ys, log, { width, height }) {
+  const across = log ? Math.log2 : value => value;
+  const [x0, x1] = [Math.min(...xs), Math.max(...xs)].map(across);
+  const [y0, y1] = [Math.min(...ys), Math.max(...ys)];
+  return {
+    x: value => LEFT + ((across(value) - x0) / (x1 - x0 || 1)) * (width - LEFT - RIGHT),
+    y: value => TOP + (1 - (value - y0) / (y1 - y0 || 1)) * (height - TOP - BOTTOM),
+    back: px => {
+      const part = Math.max(0, Math.min(1, (px - LEFT) / (width - LEFT - RIGHT)));
+      const value = x0 + part * (x1 - x0);
+      return log ? 2 ** value : value;
+    },
+    range: { x0: Math.min(...xs), x1: Math.max(...xs), y0, y1 },
+  };
+}
+
+const text = (x, y, content, more = {}) => ['text', { x, y, ...more }, String(content)];
+
+function axes({ x, y, range }, { xTicks, xName, yName }, { width, height }) {
+  return [
+    ...axisTicks(range.y0, range.y1, 4).map(tick => [
+      'g',
+      {},
+      ['line', { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick), class: 'grid' }],
+      text(LEFT - 8, y(tick) + 4, tick, { 'text-anchor': 'end' }),
+    ]),
+    ...xTicks.map(tick => text(x(tick), height - 5, tick, { 'text-anchor': 'middle' })),
+    text(width - RIGHT + 18, height - 5, xName),
+    ...(yName ? [text(width - RIGHT + 18, TOP + 6, yName)] : []),
+  ];
+}
+
+/**
+ * Creates a chart of lines.
+ * @param {{label: string, points: [number, number][]}[]} curves
+ * @param {object} options
+ * @param {string} options.label what the chart shows
+ * @param {string} options.xName
+ * @param {string} [options.yName]
+ * @param {boolean} [options.log] true if the horizontal axis is logarithmic
+ * @param {number[]} [options.xTicks]
+ * @param {{at: number, act?: (value: number) => void}} [options.cursor] a vertical line that a drag moves
+ * @param {{x: number, y: number, label: string}[]} [options.marks] single points
+ */
+export function lines(curves, { label, xName, yName, log = false, xTicks, cursor, marks = [] }) {
+  const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];
+  const size = { width: WIDTH, height: HEIGHT };
+  const scale = scales(
+    points.map(([x]) => x),
+    points.map(([, y]) => y),
+    log,
+    size,
+  );
+  const { x, y, range } = scale;
+  const svg = svgElement([
+    'svg',
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      class: 'chart',
+      preserveAspectRatio: 'xMinYMid',
+      role: 'img',
+      'aria-label': label,
+    },
+    ...axes(scale, { xTicks: xTicks ?? axisTicks(range.x0, range.x1), xName, yName }, size),
+    ...curves.map((curve, index) => [
+      'path',
+      {
+        class: `curve ${COLOURS[index % COLOURS.length]}`,
+        'stroke-dasharray': DASHES[index % DASHES.length],
+        d: curve.points.map(([a, b], i) => `${i ? 'L' : 'M'}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join(''),
+      },
+      ['title', {}, curve.label],
+    ]),
+    ...marks.flatMap(mark => [
+      ['circle', { cx: x(mark.x), cy: y(mark.y), r: 4.5, class: 'mark' }],
+      text(x(mark.x) + 8, y(mark.y) - 6, mark.label, { class: 'strong' }),
+    ]),
+    ...(cursor
+      ? [['line', { x1: x(cursor.at), x2: x(cursor.at), y1: TOP, y2: HEIGHT - BOTTOM, class: 'cursor' }]]
+      : []),
+  ]);
+  if (cursor?.act) {
+    const place = event => {
+      const box = svg.getBoundingClientRect();
+      return scale.back(((event.clientX - box.left) / box.width) * WIDTH);
+    };
+    svg.addEventListener('click', event => cursor.act(place(event)));
+    svg.classList.add('pressable');
+  }
+  return svg;
+}
+
+/** Creates the key of a chart's curves; `act` makes each name a button. */
+export const curveKey = (curves, chosen, act) =>
+  make(
+    'div',
+    { className: 'curve-key' },
+    ...curves.map(({ key, label }, index) =>
+      make(
+        act ? 'button' : 'span',
+        act ? { type: 'button', onclick: () => act(key), attributes: { 'aria-pressed': key === chosen } } : {},
+        svgElement([
+          'svg',
+          { viewBox: '0 0 28 4', 'aria-hidden': 'true' },
+          [
+            'path',
+            {
+              d: 'M0 2h28',
+              class: `curve ${COLOURS[index % COLOURS.length]}`,
+              'stroke-dasharray': DASHES[index % DASHES.length],
+            },
+          ],
+        ]),
+        label,
+      ),
+    ),
+  );
+
+const SHAPES = [
+  (x, y, r) => ['circle', { cx: x, cy: y, r }],
+  (x, y, r) => ['path', { d: `M${x} ${y - r - 1}L${x + r + 1} ${y}L${x} ${y + r + 1}L${x - r - 1} ${y}Z` }],
+  (x, y, r) => ['path', { d: `M${x} ${y - r - 1}L${x + r + 1} ${y + r}H${x - r - 1}Z` }],
+  (x, y, r) => ['rect', { x: x - r, y: y - r, width: 2 * r, height: 2 * r }],
+];
+
+/** Returns the sign of a layer in the scatter. */
+export const layerSign = layer => '●◆▲■'[layer % SHAPES.length];
+
+/**
+ * Creates a scatter of heads; a press selects a head. The four outermost heads and the selected one have their names.
+ * @param {{layer: number, head: number, x: number, y: number, name: string}[]} heads
+ */
+export function scatter(heads, { label, xName, yName, selected, act }) {
+  const size = { width: WIDTH, height: HEIGHT };
+  const scale = scales(
+    heads.map(({ x }) => x),
+    heads.map(({ y }) => y),
+    false,
+    size,
+  );
+  const named = new Set([...heads].sort((one, other) => other.y - one.y).slice(0, 3));
+  const svg = svgElement([
+    'svg',
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      class: 'chart',
+      preserveAspectRatio: 'xMinYMid',
+      role: 'img',
+      'aria-label': label,
+    },
+    ...axes(scale, { xTicks: axisTicks(scale.range.x0, scale.range.x1), xName, yName }, size),
+    ...heads.map(head => {
+      const [x, y] = [scale.x(head.x), scale.y(head.y)];
+      const isSelected = head.layer === selected.layer && head.head === selected.head;
+      const [tag, attributes] = SHAPES[head.layer % SHAPES.length](x, y, isSelected ? 7 : 4.5);
+      return [
+        'g',
+        { class: isSelected ? 'dot chosen' : 'dot', 'data-head': `${head.layer}.${head.head}` },
+        ['title', {}, `${head.name}: ${xName} ${head.x.toFixed(3)}, ${yName} ${head.y.toFixed(3)}`],
+        [tag, attributes],
+        ...(isSelected || named.has(head) ? [text(x + 10, y + 4, head.name)] : []),
+      ];
+    }),
+  ]);
+  svg.addEventListener('click', event => {
+    const place = event.target.closest('.dot')?.dataset.head;
+    if (place) act(...place.split('.').map(Number));
+  });
+  return svg;
+}

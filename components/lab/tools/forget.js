@@ -1,0 +1,45 @@
+// Which words are forgotten? The mask F of selective attention for the looking word, in the selected layer.
+
+import { formatNumber } from '../../core/format.js';
+import { largest } from '../../core/stage/tools.js';
+import { hiddenWords } from '../../core/stage/weights.js';
+import { _ } from '../../core/texts.js';
+import { bars, heading, note, sentence, wordElement } from './parts.js';
+import { defineTool } from './registry.js';
+
+const ROWS = 4;
+const FULL = 8; // F of a full bar at least
+
+function draw(place, api) {
+  const { data, now, keys } = api;
+  const { layer } = now.selection;
+  const { mask } = data.arrays;
+  const word = wordElement(keys[now.look] ?? '');
+  if (!mask || now.look !== data.look) return place.append(note(_('Computing…')));
+  api.overlay({ mask: true });
+  const row = Array.from({ length: now.look + 1 }, (_each, j) => mask.data[layer * mask.shape[1] + j] / data.mask_step);
+  const hidden = hiddenWords(mask, layer, now.look + 1).length;
+  const title = hidden
+    ? _('{n} of {count} words are hidden from {word} in layer {layer}')
+    : _('Nothing is hidden from {word} in layer {layer}');
+  const rows = largest(row, ROWS).filter(({ value }) => value > 0);
+  const most = Math.max(FULL, ...row);
+  return place.append(
+    heading(sentence(title, { n: String(hidden), count: String(now.look + 1), word, layer: String(layer + 1) })),
+    note(
+      _(
+        'Words vote to forget earlier words. F is the sum of the votes; it is subtracted from the match. Hidden means F of 4 or more: attention at least 50 times smaller.',
+      ),
+    ),
+    bars(
+      rows.map(({ value, index }) => ({
+        name: wordElement(keys[index]),
+        value,
+        text: value >= 15.9 ? '≥ 15.9' : formatNumber(value, 1),
+      })),
+      { most },
+    ),
+  );
+}
+
+export const forget = defineTool('forget', draw, true);

@@ -1,0 +1,120 @@
+// Parts of the tools' drawings: headings, sentences with words, bars, tables, choices.
+
+import { formatNumber } from '../../core/format.js';
+import { sentencePieces } from '../../core/stage/sentences.js';
+import { make, tokenElement } from '../../widgets/dom.js';
+
+/** Creates a word of the text, which browsers must not translate. */
+export const wordElement = (token, className = 'word') =>
+  make('em', { className, attributes: { translate: 'no' } }, tokenElement(token));
+
+/** Returns the nodes of a translated sentence; {names} are filled with nodes or strings. */
+export const sentence = (text, slots = {}) =>
+  sentencePieces({ text, slots: {} }).map(({ text: piece }) => {
+    const name = /^\{(\w+)\}$/.exec(piece)?.[1];
+    return name && Object.hasOwn(slots, name) ? slots[name] : piece;
+  });
+
+/** Creates a drawing's heading with a note in grey; both are strings or lists of nodes. */
+export const heading = (title, small = '', ...more) =>
+  make('div', { className: 'title' }, make('h3', {}, ...[title].flat(), ...smallOf(small)), ...more);
+
+const smallOf = small => (small.length ? [' ', make('small', {}, ...[small].flat())] : []);
+
+/** Creates a remark in grey. */
+export const note = (...nodes) => make('p', { className: 'note' }, ...nodes.flat());
+
+/**
+ * Creates bars with a name and a number each. Negative values are hatched and have another colour.
+ * @param {{name: string | Node, value: number, text: string, before?: number, act?: () => void}[]} rows `act` makes the
+ *   name a button, `before` is a tick
+ * @param {{most: number, sans?: boolean, off?: boolean, first?: boolean}} options `most` is the value of a full bar;
+ *   `off` for numbers that are computed but not used; `first` marks the first row
+ */
+export function bars(rows, { most, sans = false, off = false, first = false }) {
+  const part = value => `${Math.min(100, (100 * Math.abs(value)) / most)}%`;
+  const nameOf = (node, act) =>
+    act
+      ? make('button', { type: 'button', className: 'name', onclick: act }, node)
+      : make('span', { className: 'name' }, node);
+  return make(
+    'div',
+    { className: `bars${sans ? ' sans' : ''}${off ? ' off' : ''}`, attributes: { role: 'list' } },
+    ...rows.map((row, index) =>
+      make(
+        'div',
+        { className: `row${first && !index ? ' first' : ''}`, attributes: { role: 'listitem' } },
+        nameOf(row.name, row.act),
+        make(
+          'span',
+          { className: 'track' },
+          make('i', { className: row.value < 0 ? 'against' : '', style: { width: part(row.value) } }),
+          ...(row.before === undefined ? [] : [make('u', { style: { left: part(row.before) } })]),
+        ),
+        make('span', { className: 'amount', textContent: row.text }),
+      ),
+    ),
+  );
+}
+
+/**
+ * Creates a table.
+ * @param {(string | Node)[]} columns
+ * @param {(string | Node)[][]} rows
+ */
+export const table = (columns, rows, className = '') =>
+  make(
+    'div',
+    { className: 'table', tabIndex: 0 },
+    make(
+      'table',
+      { className },
+      make('thead', {}, make('tr', {}, ...columns.map(cell => make('th', { scope: 'col' }, cell)))),
+      make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(cell => make('td', {}, cell))))),
+    ),
+  );
+
+/**
+ * Creates a choice among few values, as buttons of which one is pressed.
+ * @param {string} label
+ * @param {[string, string][]} options value and text of each
+ */
+export const choice = (label, options, value, act) =>
+  make(
+    'div',
+    { className: 'segment small', attributes: { role: 'group', 'aria-label': label } },
+    ...options.map(([key, textContent]) =>
+      make('button', {
+        type: 'button',
+        textContent,
+        onclick: () => act(key),
+        attributes: { 'aria-pressed': key === value },
+      }),
+    ),
+  );
+
+/** Creates a choice among many values, as a list with its label. */
+export const list = (label, options, value, act) =>
+  make(
+    'label',
+    { className: 'chooser' },
+    make('span', { textContent: label }),
+    make(
+      'select',
+      { onchange: event => act(event.target.value) },
+      ...options.map(([key, textContent]) => make('option', { value: key, textContent, selected: key === value })),
+    ),
+  );
+
+/** Creates a small button. */
+export const button = (textContent, onclick, pressed) =>
+  make('button', {
+    type: 'button',
+    className: 'button small',
+    textContent,
+    onclick,
+    attributes: pressed === undefined ? {} : { 'aria-pressed': pressed },
+  });
+
+/** Returns a signed number: +1.73, −0.37. */
+export const signed = (value, digits = 2) => formatNumber(value, digits, true);
