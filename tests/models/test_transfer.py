@@ -16,7 +16,7 @@ from test_papa import TEXTS, masked_lab, tagged
 
 from models.nets.attention.base import Intervention
 from models.storage.damage import CheckpointError
-from studies import encoders, store, transfer_study
+from studies import encoders, store
 from studies.claims import FAILS, ONCE, OPEN, UNSURE
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer import TITLES
@@ -24,6 +24,7 @@ from studies.claims.sources.synthesizer import transfer as statements
 from studies.papa import features, probes
 from studies.papa.tasks import corpora
 from studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
+from studies.transfer import transfer_study
 from studies.transfer.results import common, encoders_of
 from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
 
