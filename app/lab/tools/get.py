@@ -15,5 +15,6 @@ def content(view: View, tool: Tool) -> Content:
     return {"code": "\n".join(code) + "\n"}, {}
 
 
-TOOLS = [Tool(f"{thing}.get", N_("Download"), N_("PNG, SVG, CSV, NPZ, Python"), content)
-         for thing in ("head", "layer", "answer")]
+PATTERN = N_("PNG, SVG, CSV, Python")
+TOOLS = [Tool("head.get", N_("Download"), PATTERN, content), Tool("layer.get", N_("Download"), PATTERN, content),
+         Tool("answer.get", N_("Download"), N_("CSV, Python"), content)]

@@ -44,7 +44,7 @@ function draw(place, api) {
               title: `${tokenText(word)} ${value.toFixed(2)}`,
             },
           },
-          make('span', { className: 'value', textContent: value.toFixed(1) }),
+          ...(before ? [] : [make('span', { className: 'value', textContent: value.toFixed(1) })]), // ticks would cross them
           make('i', { style: { height: height(value) } }),
           ...(before?.[index] === null || before?.[index] === undefined
             ? []
