@@ -27,17 +27,10 @@ function create(state) {
   const lead = createLead(state);
   const legend = createLegend(state);
   const answer = createAnswer(state);
-  const pictures = [
-    createPicture(state, {
-      row: 'text',
-      kinds: ({ kinds }) => kinds.filter(({ queries }) => queries === 'text'),
-      line: true,
-    }),
-  ];
   const field = createField(state);
   const phone = createPhoneBar(state);
   const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
-  const board = make('div', { className: 'board' }, ...pictures.map(({ element }) => element));
+  const board = make('div', { className: 'board' });
   const stage = make('div', { className: 'stage' }, head, answer.element, board, field.element);
   const inspector = createInspector(state);
   state.root.append(make('div', { className: 'lab' }, stage, inspector.element, phone.element));
@@ -49,7 +42,7 @@ function create(state) {
   resized.observe(state.root);
   document.fonts?.addEventListener('loadingdone', state.remeasure);
   const silence = listenForKeys(state);
-  return { lead, legend, answer, pictures, board, field, inspector, phone, resized, silence };
+  return { lead, legend, answer, pictures: [], board, field, inspector, phone, resized, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -130,6 +123,40 @@ const actions = state => ({
   },
 });
 
+const readBy = row => data => data.kinds.filter(({ queries }) => queries === row);
+
+/** Creates the buttons that show the prediction before and after the shown one. */
+function stepButtons(state) {
+  const button = (text, name, by) =>
+    make('button', {
+      type: 'button',
+      className: 'button small',
+      textContent: text,
+      onclick: () => state.step(by),
+      attributes: { 'aria-label': name },
+    });
+  return make(
+    'div',
+    { className: 'steps' },
+    button('◀', _('Previous word'), -1),
+    make('span', { textContent: _('next word') }),
+    button('▶', _('Next word'), 1),
+  );
+}
+
+/** Returns the pictures of a model: one, or that of the encoder and that of the decoder. */
+function picturesOf(state, { tokens }) {
+  const count = tokens.target ? 2 : 1;
+  if (state.pictures.length !== count) {
+    const text = { row: 'text', kinds: readBy('text'), line: count === 1, hasMemory: count === 2 };
+    const target = { row: 'target', kinds: readBy('target'), line: true, steps: stepButtons(state) };
+    state.pictures = [text, target].slice(0, count).map(part => createPicture(state, part));
+    state.board.replaceChildren(...state.pictures.map(({ element }) => element));
+    state.board.classList.toggle('pair', count === 2);
+  }
+  return state.pictures;
+}
+
 /** Returns what is drawn of a selection: its row of weights from a query. */
 function shownOf({ data, view, pictures }, selection, query) {
   const kind = data.kinds.find(each => each.kind === selection.kind);
@@ -164,9 +191,10 @@ function update(state, data) {
 }
 
 function paint(state, data) {
-  const { view, hover, pictures, lead, legend, answer, field, phone, root, board } = state;
+  const { view, hover, lead, legend, answer, field, phone, root } = state;
   root.classList.toggle('large-type', Boolean(data.large));
   root.classList.toggle('wide-model', Math.max(...data.kinds.map(({ layers }) => layers)) > WIDEST);
+  const pictures = picturesOf(state, data);
   const changed = pictures.map(picture => picture.build(data));
   const selection = hover.head ?? view.selection;
   state.held = shownOf(state, view.selection, view.look);
@@ -177,13 +205,11 @@ function paint(state, data) {
   phone.show(data, view);
   const next = answers(data.answer);
   const isNext = next && data.model.kind === 'next';
-  pictures[0].showNext(isNext ? wordText(next.now.label) : '', isNext ? _('next word') : '');
+  pictures.at(-1).showNext(isNext ? wordText(next.now.label) : '', isNext ? _('next word') : '');
   if (state.sized || state.fresh || changed.some(Boolean)) {
     if (changed.some(Boolean) || state.sized || state.wasLarge !== data.large) fit(state, data);
     state.wasLarge = data.large;
-    const isThere = answer.line.offsetParent !== null;
-    const box = isThere ? answer.line.getBoundingClientRect() : null;
-    for (const picture of pictures) picture.measure(data, box && box.top + 0.62 * box.height);
+    for (const picture of pictures) picture.measure(data, answer.line);
     state.sized = false;
     if (shown.wraps !== pictures.some(({ wraps }) => wraps)) {
       state.held = shownOf(state, view.selection, view.look);
@@ -192,7 +218,6 @@ function paint(state, data) {
       answer.show(data, shown);
     }
   }
-  board.classList.toggle('wraps', shown.wraps);
   for (const picture of pictures) picture.show(data, view, shown, state.draws);
   legend.show(data, view, pictures.at(-1));
   state.draws = false;

@@ -53,7 +53,7 @@ function start({ places, marks, shown, data, words }) {
   if (!word) {
     const token = data.tokens[words.row][shown.at];
     if (words.wraps && token) {
-      const label = truncate(tokenText(token), LABEL);
+      const label = token.trim() === '[MASK]' ? '?' : truncate(tokenText(token), LABEL);
       marks.mark('label', 'text', { class: 'from', x: px(x), y: px(Math.min(low + 24, bottom - 4)) }, label);
     }
     return low + 8;

@@ -8,20 +8,29 @@ import { createWords } from './words.js';
 
 const NUMBERED = { heads: 12, layers: 8 }; // largest model whose tiles have numbers
 
+const DEEP = 6; // rows from which on the rows share the window's height
+const AROUND = 330; // px of a window above and below the rows: header, lead, caption, words, text field
+const SMALLEST_GAP = 6; // px
+
 /**
  * Creates a picture of some attention blocks and the row of words below them: {element, show, measure, destroy}.
  * @param {any} state
- * @param {{row: string, kinds: (data: any) => any[], line: boolean}} part `row` of the words; `kinds` returns the blocks
- *   from the first that a layer computes to the last; `line` is true for the picture with the line to the answer
+ * @param {{row: string, kinds: (data: any) => any[], line: boolean, hasMemory?: boolean,
+ *   steps?: HTMLElement}} part `row` of the words; `kinds` returns the blocks
+ *   from the first that a layer computes to the last; `line` is true for the picture with the line to the answer,
+ *   `hasMemory` for that of an encoder, whose output stands above its tiles; `steps` are the buttons beside written words
  */
-export function createPicture(state, { row, kinds, line }) {
+export function createPicture(state, { row, kinds, line, hasMemory = false, steps = null }) {
   const rows = make('div', { className: 'rows' });
   const next = make('div', { className: 'next serif', attributes: { 'aria-hidden': true } });
   const element = make('section', { className: 'picture' });
-  const words = createWords(state, row, line ? [next] : []);
+  const tail = steps ? [steps] : line ? [next] : [];
+  const words = createWords(state, row, { tail });
   const strings = createStrings(state, { element, words, line });
-  const bottom = make('div', { className: 'bottom' }, words.element, ...(line ? [next] : []));
-  element.append(strings.element, rows, bottom, words.strip);
+  const bottom = make('div', { className: 'bottom' }, words.element, ...tail);
+  const memory = hasMemory ? createWords(state, row, { isMemory: true }) : null;
+  element.append(strings.element, ...(memory ? [memory.element] : []), rows, bottom, words.strip);
+  element.classList.toggle('lineless', !line);
   let layers = []; // rows of createLayer, the first layer first
   let shape = '';
   let narrow = false; // true on phones
@@ -40,6 +49,16 @@ export function createPicture(state, { row, kinds, line }) {
     element.classList.toggle('large', isLarge);
     painted.clear();
     strings.reset();
+  };
+
+  // many layers stand closer, so that all of them fit into the window
+  const fitLayers = () => {
+    if (layers.length <= DEEP) return element.style.removeProperty('--gap');
+    const style = getComputedStyle(element);
+    const [tile, bus] = ['--tile', '--bus'].map(name => Number.parseFloat(style.getPropertyValue(name)) || 0);
+    const room = innerHeight / /** @type {any} */ (element.currentCSSZoom ?? 1) - AROUND;
+    element.style.setProperty('--gap', `${Math.max(SMALLEST_GAP, room / layers.length - tile - bus)}px`);
+    return undefined;
   };
 
   rows.addEventListener('click', event => {
@@ -75,6 +94,7 @@ export function createPicture(state, { row, kinds, line }) {
       shape = key;
       if (isNew) build(data);
       const isWorded = words.build(data);
+      memory?.build(data);
       if (state.fresh || isNew) {
         for (const kind of blocks) {
           const { data: bytes } = data.arrays[`tiles.${kind.kind}`];
@@ -89,9 +109,11 @@ export function createPicture(state, { row, kinds, line }) {
     },
     /** Chooses the type size of the words from their width in one line, or lets them wrap. */
     fit(data, predicting) {
+      fitLayers();
       narrow = getComputedStyle(element).getPropertyValue('--lines').trim() === '0';
       const isEnd = line && predicting === row && data.predicts.at(-1) === data.tokens[row].length - 1;
-      words.fit(data, { mustWrap: narrow, large: data.large, isEnd });
+      memory?.fit(data, { mustWrap: narrow, isEnd: false });
+      words.fit(data, { mustWrap: narrow, isEnd });
     },
     /** Measures the positions of words and tiles, once for all drawings until sizes change. */
     measure(data, end) {
@@ -100,11 +122,14 @@ export function createPicture(state, { row, kinds, line }) {
     show(data, view, shown, draws) {
       for (const each of layers) showLayer(each, data, view, shown, state);
       words.show(data, shown);
+      memory?.show(data, shown);
+      element.classList.toggle('wraps', words.wraps && !narrow);
       strings.show(data, view, shown, layers, draws);
     },
     showNext(token, note) {
       if (next.dataset.shown === token + note) return;
       next.dataset.shown = token + note;
+      next.hidden = !token;
       next.replaceChildren(
         make('bdi', { textContent: token, translate: false, dir: 'auto' }),
         make('small', { textContent: note }),

@@ -76,9 +76,23 @@ export function drawHeadLines(drawing, line) {
     });
   }
   for (const [name, d] of Object.entries(paths)) marks.mark(name, 'path', { class: name, d });
+  memoryLines(drawing, chosen);
   if (chosen && shown.used) chosenLine(drawing, chosen, line);
   if (unit !== null) for (const row of places.rows) headBars(drawing, row, unit);
   return unit;
+}
+
+const MEMORY = { x: -14, y: 14 }; // px from the picture's corner to the line from the encoder's memory
+
+/** Draws the lines from the memory to the rows that read it. */
+function memoryLines({ places, marks, words }, chosen) {
+  const reading = places.rows.filter(({ keys }) => keys !== words.row);
+  if (!reading.length) return;
+  const middle = ({ top, bottom }) => px((top + bottom) / 2);
+  const start = `M${MEMORY.x - 12} ${MEMORY.y}H${MEMORY.x}V${middle(reading[0])}`;
+  const branch = row => `M${MEMORY.x} ${middle(row)}H${px(row.xs[0] - row.half - FRAME.left)}`;
+  marks.mark('memory', 'path', { class: 'from-memory', d: start + reading.map(branch).join('') });
+  if (reading.includes(chosen)) marks.mark('reads', 'path', { class: 'from-memory chosen', d: branch(chosen) });
 }
 
 function chosenLine({ places, shown, marks, view, words }, row, line) {

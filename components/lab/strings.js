@@ -1,6 +1,7 @@
 // The lines of the picture, as one SVG: input rows, frames, lines to the answer, contributions, guesses and the strings
 // of the selected head. Positions are measured once; each drawing then computes from the measured positions.
 
+import { measureFrom } from '../widgets/dom.js';
 import { drawStrings } from './bundle.js';
 import { drawAnswerLine } from './line.js';
 import { createMarks } from './marks.js';
@@ -12,7 +13,7 @@ const HATCH = [
   ['rect', { width: 2, height: 4, fill: 'var(--against)' }],
 ];
 
-/** Creates {element, measure(data, layers, end), show(...), reset(), unit}. */
+/** Creates {element, measure(data, layers, end), show(...), reset(), unit}; `end` is the element of the answer. */
 export function createStrings(state, { element: picture, words, line }) {
   const marks = createMarks(HATCH);
   let places = null; // measured positions; null where the picture has no lines (phones)
@@ -29,41 +30,38 @@ export function createStrings(state, { element: picture, words, line }) {
       const style = getComputedStyle(picture);
       places = null;
       if (style.getPropertyValue('--lines').trim() === '0' || !layers.length) return;
-      const origin = picture.getBoundingClientRect();
+      const boxOf = measureFrom(picture);
+      const middle = box => box.left + box.width / 2;
       const [bus, gap, trunk] = ['--bus', '--gap', '--trunk'].map(name => number(style, name));
       const rows = layers.map(({ group, tiles, kind, layer }, index) => {
-        const [first, last] = [tiles[0], tiles.at(-1)].map(({ cell }) => cell.getBoundingClientRect());
-        const top = first.top - origin.top;
-        const middle = box => box.left - origin.left + box.width / 2;
+        const [first, last] = [tiles[0], tiles.at(-1)].map(({ cell }) => boxOf(cell));
         const step = tiles.length > 1 ? (middle(last) - middle(first)) / (tiles.length - 1) : 0;
+        const all = boxOf(group);
         return {
           kind,
           layer,
-          top,
-          bottom: top + first.height,
+          top: first.top,
+          bottom: first.top + first.height,
           half: first.width / 2,
           xs: tiles.map((_tile, head) => middle(first) + head * step),
-          right: group.getBoundingClientRect().right - origin.left,
-          bus: top - bus + 4,
-          dots: top + first.height + gap - 5,
+          right: all.left + all.width,
+          bus: first.top - bus + 4,
+          dots: first.top + first.height + gap - 5,
           ends: layers[index + 1]?.layer !== layer, // the last block of its layer, above which the MLP stands
           keys: data.kinds.find(each => each.kind === kind).keys,
         };
       });
-      const boxes = words.wraps ? [] : words.words.map(({ button }) => button.getBoundingClientRect());
+      const boxes = words.wraps ? [] : words.words.map(({ button }) => boxOf(button));
+      const answer = end?.offsetParent ? boxOf(end) : null;
       places = {
-        width: origin.width,
+        width: boxOf(picture).width,
         gap,
         trunk,
         rows,
         x: rows[0].right + trunk / 2,
-        end: end === null ? rows.at(-1).bus - 54 : end - origin.top,
-        words: boxes.map(box => ({
-          x: box.left - origin.left + box.width / 2,
-          top: box.top - origin.top,
-          bottom: box.bottom - origin.top,
-        })),
-        bottom: words.element.getBoundingClientRect().top - origin.top,
+        end: answer ? answer.top + 0.62 * answer.height : rows.at(-1).bus - 54,
+        words: boxes.map(box => ({ x: middle(box), top: box.top })),
+        bottom: boxOf(words.element).top,
       };
     },
     show(data, view, shown, layers, draws) {

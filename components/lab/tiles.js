@@ -44,7 +44,8 @@ export function createLayer(kind, layer, several, numbered) {
       dataset: { kind: kind.kind, layer },
       attributes: { title: _('Select the whole layer') },
     },
-    make('b', { textContent: title }),
+    make('b', { textContent: _('Layer {layer}', { layer: layer + 1 }) }),
+    ...(several ? [make('small', { textContent: kind.title })] : []),
     make('span', { className: 'short', textContent: layer + 1, attributes: { 'aria-hidden': true } }),
     note,
   );
@@ -83,7 +84,7 @@ export function showLayer(row, data, view, shown, state) {
   row.group.classList.toggle('on', wholeLayer);
   row.name.classList.toggle('on', wholeLayer);
   setAttribute(row.name, 'aria-pressed', wholeLayer);
-  setText(row.note, layerNote(heads, row, shown));
+  setText(row.note, layerNote(heads, row, shown, several(data)));
   const { found, chosen } = state.overlay;
   row.tiles.forEach(({ button, badge, level, gate: bar, cell }, head) => {
     const { constant, gate, closed, patched } = heads[head];
@@ -143,12 +144,12 @@ function tileName({ arrays, kinds }, { kind, layer }, head, state, titled) {
 }
 
 /** Returns the line under a layer's name: the states of its heads, else its input for the layer of the selected head. */
-function layerNote(heads, { layer, kind }, { selection }) {
+function layerNote(heads, { layer, kind }, { selection }, isNamed) {
   const pruned = heads.filter(({ gate, closed }) => gate === 0 && !closed).length;
   const constant = heads.filter(({ gate, constant: is }) => is && gate > 0).length;
   const all = heads.length;
   if (pruned) return pruned === all ? _('pruned') : _('{n} pruned', { n: pruned });
   if (constant) return constant === all ? _('constant') : _('{n} constant', { n: constant });
-  if (selection.kind !== kind || selection.layer !== layer || selection.scope === 'all') return '';
+  if (isNamed || selection.kind !== kind || selection.layer !== layer || selection.scope === 'all') return '';
   return layer ? _('reads layer {layer}', { layer }) : _('reads the words');
 }

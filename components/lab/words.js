@@ -7,24 +7,29 @@ import { LONG, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { hiddenWords, numberedWords, SHOWN } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+import { joinTokens, make, measureFrom, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
 const isSlot = token => token.trim() === '[MASK]';
 
+const PADDING = 4; // px left and right of a word, as in lab.css
 const UNUSED = 0.05; // smallest weight of a pruned head whose word gets a dashed box
-const LARGE = 1.32; // type size of the words in large type, as a factor
 
 /**
  * Creates the words of one row of tokens: {element, strip, words, build(data), fit(data, options), show(data, shown), wraps}.
  * @param {any} state
  * @param {string} row `text` or `target`
- * @param {HTMLElement[]} [tail] what follows the last word: within the lines of a wrapped text, else beside the words
+ * @param {object} [more]
+ * @param {HTMLElement[]} [more.tail] what follows the last word: within the lines of a wrapped text, else beside the words
+ * @param {boolean} [more.isMemory] true for the words as the encoder's output, which only another text attends to
  */
-export function createWords(state, row, tail = []) {
+export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const element = make('div', {
-    className: 'words serif',
+    className: isMemory ? 'words memory serif' : 'words serif',
     translate: false,
-    attributes: { role: 'group', 'aria-label': row === 'text' ? _('The text') : _('The written text') },
+    attributes: {
+      role: 'group',
+      'aria-label': isMemory ? _('The memory') : row === 'text' ? _('The text') : _('The written text'),
+    },
   });
   const strip = createStrip(state, row);
   let words = []; // {button, share}
@@ -106,8 +111,7 @@ export function createWords(state, row, tail = []) {
      * Chooses the type size with which the words fit into one line, or lets them wrap. With `isEnd`, the middle of the
      * last word stands below the line to the answer.
      */
-    fit({ tokens }, { mustWrap, large, isEnd }) {
-      const factor = large ? LARGE : 1;
+    fit({ tokens }, { mustWrap, isEnd }) {
       const count = tokens[row].length;
       let wraps = mustWrap || count >= LONG;
       if (!wraps) {
@@ -115,23 +119,27 @@ export function createWords(state, row, tail = []) {
         element.style.fontSize = `${WORD_SIZE}px`;
         element.style.marginInlineEnd = '';
         const style = getComputedStyle(element);
-        const widths = words.map(({ button }) => button.getBoundingClientRect().width);
+        const boxOf = measureFrom(element);
+        const widths = words.map(({ button }) => boxOf(button).width);
         const trunk = Number.parseFloat(style.getPropertyValue('--trunk')) || 0;
         const last = widths.at(-1) / 2;
         const room = element.clientWidth + (isEnd ? trunk / 2 + last : 0);
-        const natural = widths.reduce((sum, width) => sum + width + 1, 0);
-        const fitted = wordSize(count, natural, room, WORD_SIZE * factor);
+        const fixed = count * (2 * PADDING + 1); // px that do not become smaller with the type
+        const natural = widths.reduce((sum, width) => sum + width - 2 * PADDING, 0);
+        const fitted = wordSize(count, natural, room - fixed, WORD_SIZE);
         wraps = fitted.wraps;
         if (!wraps) {
           element.style.fontSize = `${fitted.size}px`;
-          const half = (last * fitted.size) / WORD_SIZE;
+          const half = ((last - PADDING) * fitted.size) / WORD_SIZE + PADDING;
+          element.parentElement.style.setProperty('--half', `${half}px`);
           if (isEnd) element.style.marginInlineEnd = `${-(trunk / 2 + half)}px`;
         }
       }
       wrap(wraps, tokens[row]);
     },
     show(data, shown) {
-      const isKeys = shown.keys === row;
+      const isKeys =
+        shown.keys === row && (shown.queries !== row) === (isMemory || (shown.queries !== row && !data.tokens.target));
       const weights = isKeys ? shown.row : null;
       const numbered = weights && shown.used ? numberedWords(weights) : [];
       const hidden =
@@ -144,11 +152,12 @@ export function createWords(state, row, tail = []) {
         const part = Math.sqrt(weight);
         button.style.background = tinted ? cssColour(state.dark, 'attention', part) : '';
         button.style.color = tinted ? contrastColour(state.dark, 'attention', part) : '';
-        const looks = shown.queries === row && index === shown.query;
+        const looks = !isMemory && shown.queries === row && index === shown.query;
         button.classList.toggle('looks', looks);
         button.classList.toggle('most', index === numbered[0]);
         button.classList.toggle('unused', Boolean(weights) && !shown.used && weight > UNUSED);
         button.classList.toggle('forgotten', hidden.includes(index));
+        button.classList.toggle('later', shown.atRow === row && row === 'target' && index > shown.at);
         setText(share, numbered.includes(index) && !hidden.length ? formatShare(weight) : '');
         setAttribute(button, 'aria-pressed', looks);
         button.tabIndex = (shown.queries === row ? looks : index === 0) ? 0 : -1;

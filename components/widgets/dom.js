@@ -79,5 +79,20 @@ export function pointerPosition(element, { clientX, clientY }) {
   return [(clientX - left) / zoom, (clientY - top) / zoom];
 }
 
+/** Returns a function that measures elements: their boxes in px of the page, which large type zooms, from a corner. */
+export function measureFrom(origin) {
+  const zoom = origin.currentCSSZoom ?? 1;
+  const corner = origin.getBoundingClientRect();
+  return element => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return {
+      left: (left - corner.left) / zoom,
+      top: (top - corner.top) / zoom,
+      width: width / zoom,
+      height: height / zoom,
+    };
+  };
+}
+
 /** Returns the element that contains the component's elements, inside Streamlit's shadow root. */
 export const rootOf = parent => parent.querySelector('.root');
