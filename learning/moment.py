@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from models.kind import SELF
 from models.trace import Trace, fixed
 
 ANSWERS = 4  # number of tokens of a Picture's prediction
-_LENGTH = struct.Struct(">I")
+PREFIX = 4  # bytes of the length before each part of `joined`
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def triangles(weights: ndarray) -> bytes:
 
 def joined(parts: Iterable[bytes]) -> bytes:
     """Returns byte strings as one, each after its length."""
-    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+    return b"".join(len(part).to_bytes(PREFIX, "big") + part for part in parts)
 
 
 def divided(data: bytes) -> Iterator[bytes]:
@@ -120,8 +119,9 @@ def divided(data: bytes) -> Iterator[bytes]:
     """
     place = 0
     while place < len(data):
-        start = place + _LENGTH.size
-        if start > len(data) or start + (length := _LENGTH.unpack_from(data, place)[0]) > len(data):
+        start = place + PREFIX
+        length = int.from_bytes(data[place:start], "big")
+        if start + length > len(data):
             raise ValueError("the recording ends within a moment")
         yield data[start:start + length]
         place = start + length

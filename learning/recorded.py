@@ -1,7 +1,7 @@
 """Recorded trainings and the matrix of tasks and attention types.
 
     python -m learning.recorded                  # trains what is missing, writes learning/recordings/
-    python -m learning.recorded --seeds 1        # recordings only, without the other seeds of the matrix
+    python -m learning.recorded --tasks lookup --columns softmax --seeds 5
 
 `matrix.json` has the final accuracy of each training; TASK.TYPE.bin has the moments of seed 0. The files are written
 after each training, so a stopped command continues where it stopped. A change of the settings in learning/loop.py makes
@@ -76,10 +76,10 @@ def _read() -> dict[str, Any]:
     return stored if stored.get("settings") == _settings() else {"settings": _settings(), "accuracy": {}}
 
 
-def _missing(tasks: Sequence[str], seeds: int) -> Iterator[tuple[str, str, int]]:
+def _missing(tasks: Sequence[str], columns: Sequence[str], seeds: int) -> Iterator[tuple[str, str, int]]:
     for seed in range(seeds):
         for task in tasks:
-            for column in COLUMNS:
+            for column in columns:
                 if str(seed) not in _read()["accuracy"].get(task, {}).get(column, {}):
                     yield task, column, seed
 
@@ -89,10 +89,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="default: %(default)s")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="default: all")
+    parser.add_argument("--columns", nargs="+", choices=COLUMNS, default=list(COLUMNS),
+                        help="attention types, or `even` for all heads constant; default: all")
     options = parser.parse_args()
     loop.keep_freed_memory()
     FOLDER.mkdir(exist_ok=True)
-    for task, column, seed in _missing(options.tasks, options.seeds):
+    for task, column, seed in _missing(options.tasks, options.columns, options.seeds):
         learning = loop.Learning(recipe_of(task, column, seed))
         moments = list(learning)
         if seed == 0:

@@ -133,8 +133,9 @@ class Run:
 
     def _read(self, stdout: BinaryIO) -> None:
         """Reads the messages of the child until its output ends; a message that is cut off is ignored."""
-        while len(head := stdout.read(4)) == 4 and 0 < (length := int.from_bytes(head, "big")) <= LARGEST:
-            content = stdout.read(length)
+        while len(head := stdout.read(4)) == 4:
+            length = int.from_bytes(head, "big")
+            content = stdout.read(min(length, LARGEST))
             if len(content) < length:
                 return
             with self._news:
