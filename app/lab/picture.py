@@ -163,13 +163,15 @@ def _guesses(view: View) -> dict[str, Any] | None:
 
 
 def guesses(view: View) -> dict[str, Any]:
-    """Returns the prediction after each layer, and the probability of the answer at each height.
+    """Returns the prediction after each layer, and the probability of the shown token at each height.
+
+    The token is the one whose logit the contributions explain, so that bars and line have one target.
 
     Raises:
         ValueError: the model or the text does not allow it.
     """
     before, after = view.formations
-    token = view.tokens[0]
+    token = shown_token(view)[0]["id"]
     ids, probabilities, chances = after.guesses([token])
     labels = view.lab.task.labels
     layers = [[{"label": spelt([labels[i]])[0], "p": round(float(p), 5)} for i, p in zip(*row, strict=True)]

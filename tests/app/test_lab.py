@@ -98,6 +98,18 @@ def test_a_head_without_a_change_keeps_its_contribution():
     assert not arrays["stubs.self"][2].any() and arrays["stubs_before.self"][2].any()
 
 
+def test_bars_and_line_have_one_target():
+    """After a change, both explain the new answer first, and the former answer if it is chosen."""
+    view = view_of("stories-selective", LAYER, STORY, marks="cg")
+    _new, former = view.tokens
+    chosen = replace(view.state, explanation=replace(view.state.explanation, token=former))
+    for each, label in ((view, " friends"), (replace(view, state=chosen), " ball")):
+        header, _arrays = picture.content(each)
+        assert header["contributions"]["token"]["label"] == header["guesses"]["token"] == label
+        row = next(row for row in header["answer"]["rows"] if row["label"] == label)
+        assert header["guesses"]["chance"][-1] == pytest.approx(row["after"], abs=1e-4)
+
+
 def test_the_answer_of_the_start_page_turns():
     answer = picture.content(view_of("stories-selective", LAYER, STORY))[0]["answer"]
     best = {name: max(answer["rows"], key=lambda row: row[name])["label"] for name in ("before", "after")}
