@@ -302,14 +302,7 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
         return values
 
     def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
-        """Runs the model under the plan; if all logits would be too many, logits are computed on request by position.
-
-        Args:
-            inputs: arguments of the model's forward, without `decoder_input_ids` for an encoder-decoder's encoder.
-            prompt: the prompt that the inputs were made from.
-            plan: interventions on heads.
-            sink: a function that is called with the record of each layer.
-        """
+        """Runs the model under the plan; too many logits are computed on request, by position."""
         row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
         count = 0 if row is None else row.shape[1] * self.task.vocabulary
         limited = self.body is not None and count > BLOCK_NUMBERS

@@ -30,12 +30,7 @@ class ModelCache:
     """Thread-safe cache of the most recently used Labs, by key."""
 
     def __init__(self, limit: Callable[[], int], least: int = LEAST) -> None:
-        """Starts with an empty cache.
-
-        Args:
-            limit: a function that returns the limit of all cached models together in bytes; called at every load.
-            least: number of models that are cached even above the limit.
-        """
+        """Starts with an empty cache."""
         self._limit, self._least = limit, least
         self._held: OrderedDict[str, ForeignLab] = OrderedDict()
         self._alive: WeakValueDictionary[str, ForeignLab] = WeakValueDictionary()

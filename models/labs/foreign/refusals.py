@@ -15,15 +15,10 @@ from models.messages import N_, message
 
 @dataclass(frozen=True)
 class Refusal:
-    """The texts for one cause.
+    """The texts for one cause."""
 
-    Attributes:
-        reason: the fault of the model; a template with {names}.
-        remedy: what to do instead; a template.
-    """
-
-    reason: str
-    remedy: str
+    reason: str  # the fault of the model; a template with {names}
+    remedy: str  # what to do instead; a template
 
 
 SAVE_AGAIN = N_("Save the model again with save_pretrained, and open that folder")
@@ -134,24 +129,14 @@ REFUSALS: dict[str, Refusal] = {
 
 
 def refuse(cause: str, **values: Any) -> ForeignError:
-    """Returns the error of a cause, to be raised.
-
-    Args:
-        cause: key of REFUSALS.
-        values: values of the names in the sentences of the cause.
-    """
+    """Returns the error of a cause, to be raised."""
     error = ForeignError(sentence(REFUSALS[cause], **values))
     error.cause, error.values = cause, values
     return error
 
 
 def sentence(refusal: Refusal, **values: Any) -> str:
-    """Returns reason and remedy as one message, which a catalogue can translate.
-
-    Args:
-        refusal: a row of REFUSALS.
-        values: values of the names in its sentences.
-    """
+    """Returns reason and remedy as one message, which a catalogue can translate."""
     return message("{reason}. {remedy}", reason=message(refusal.reason, **values), remedy=message(refusal.remedy,
                    **values))
 

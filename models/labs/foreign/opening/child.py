@@ -28,17 +28,7 @@ QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALL
 
 
 def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
-    """Inspects a folder in a child process; returns if its files can be read within the limits.
-
-    Args:
-        folder: folder of the model.
-        root: the folder that must contain all files, also the targets of links.
-        cancelled: called every 50 ms.
-
-    Raises:
-        ForeignError: the folder is refused; the message gives the reason.
-        CancelledError: `cancelled` returned True.
-    """
+    """Inspects a folder in a child process; returns if its files can be read within the limits."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", MODULE, str(folder), str(root), *_limits()],

@@ -43,44 +43,25 @@ class SeesFutureError(ForeignError):
 
 @dataclass(frozen=True)
 class Compared:
-    """The result of a comparison.
+    """The result of a comparison."""
 
-    Attributes:
-        sites: attention module -> its attention block.
-        kinds: the attention blocks, with the measured numbers of layers and heads and the measured causality.
-        body: the module that supports models.labs.foreign.running.positions, or None.
-    """
-
-    sites: dict[nn.Module, str]
+    sites: dict[nn.Module, str]  # attention module -> its attention block
+    # the attention blocks, with the measured numbers of layers and heads and the measured causality
     kinds: tuple[Kind, ...]
-    body: nn.Module | None
+    body: nn.Module | None  # the module that supports models.labs.foreign.running.positions, or None
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Inputs with which a model is tested.
+    """Inputs with which a model is tested."""
 
-    Attributes:
-        inputs: arguments of the model's forward.
-        sizes: (queries, keys) of a map -> the attention block that has maps of this size.
-    """
-
-    inputs: dict[str, Any]
-    sizes: Mapping[tuple[int, int], str]
+    inputs: dict[str, Any]  # arguments of the model's forward
+    sizes: Mapping[tuple[int, int], str]  # (queries, keys) of a map -> the attention block that has maps of this size
 
 
 @torch.inference_mode()
 def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared:
-    """Replaces the model's attention by our attention function, and checks that both compute the same.
-
-    Args:
-        model: model in evaluation mode, with eager attention.
-        reader: reader of the model.
-        kinds: the attention blocks that the config describes.
-
-    Raises:
-        ForeignError: our maps would differ from the maps with which the model computes; the message gives the reason.
-    """
+    """Replaces the model's attention by our attention function, and checks that both compute the same."""
     _check_parameters(model)
     kind = reader.config.model_type
     short, long = probe(reader, SHORT, SHORT_TARGET), longest_probe(reader)
@@ -115,13 +96,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
 
 
 def probe(reader: TextReader, length: int, target: int) -> Probe:
-    """Returns a Probe with inputs of this length.
-
-    Args:
-        reader: reader of the model.
-        length: number of tokens of the text; ignored for pictures, which have one size.
-        target: number of decoder tokens of an encoder-decoder; differs from `length`.
-    """
+    """Returns a Probe with inputs of this length."""
     if isinstance(reader, PictureReader):
         pixels = torch.randn(1, 3, *reader.size, generator=torch.Generator().manual_seed(0))
         return Probe({"pixel_values": pixels}, {(reader.limit, reader.limit): "self"})
@@ -143,15 +118,7 @@ def longest_probe(reader: TextReader) -> Probe | None:
 
 
 def exchange_attention(model: Any, short: Probe) -> interception.Found:
-    """Makes the model's layers call our attention function, or intercepts the softmax in their own code, permanently.
-
-    Args:
-        model: model with eager attention.
-        short: inputs for a test run, which finds the layers with their own attention code.
-
-    Returns:
-        The layers with their own attention code.
-    """
+    """Makes the layers call our attention function, or intercepts the softmax in their own code, permanently."""
     if not adapt(model):
         level = logging.get_verbosity()
         logging.set_verbosity_error()
@@ -167,13 +134,7 @@ def exchange_attention(model: Any, short: Probe) -> interception.Found:
 
 
 def check_close(kind: str, ours: Tensor, expected: Any) -> None:
-    """Raises ForeignError unless `ours` and `expected` are equal within TOLERANCE; equal infinities are accepted.
-
-    Args:
-        kind: type of the model, for the message.
-        ours: values computed with our attention function.
-        expected: values of transformers.
-    """
+    """Raises ForeignError unless `ours` and `expected` are equal within TOLERANCE; equal infinities are accepted."""
     if not isinstance(expected, Tensor) or ours.shape != expected.shape:
         raise refuse("more than softmax", kind=kind)
     if expected.isnan().any():
@@ -217,14 +178,6 @@ def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, ow
     """Returns the attention block with its measured numbers of layers and heads and its measured causality.
 
     Raises ForeignError unless our maps equal the maps of transformers.
-
-    Args:
-        kind: the attention block that the config describes.
-        maps: our maps (H, N, M) of each layer.
-        expected: transformers' output.
-        model_type: model type for the message.
-        own_form: True if transformers may return attentions in another form: SqueezeBERT returns scores, Longformer
-            returns windows. The maps of such a model are not compared; its hidden states are compared instead.
     """
     if not maps:
         raise refuse("no softmax layer", kind=model_type)

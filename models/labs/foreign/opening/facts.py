@@ -40,15 +40,7 @@ TRAITS = Traits(N_("Softmax, in the variant of this model"), "A = softmax(q kᵀ
 
 
 def read_config(folder: Path) -> Any:
-    """Returns transformers' config of a model's folder.
-
-    Args:
-        folder: folder with a config.json.
-
-    Raises:
-        ForeignError: there is no config, the config needs the model's own code, or transformers does not support the
-            model type.
-    """
+    """Returns transformers' config of a model's folder."""
     from transformers import AutoConfig
 
     if not (folder / "config.json").is_file():
@@ -80,14 +72,7 @@ def _why(folder: Path) -> ForeignError:
 
 
 def reader_class(config: Any) -> type[TextReader]:
-    """Returns the reader class of a model, by the head in its architecture's name, else by its model type.
-
-    Args:
-        config: the configuration that transformers reads.
-
-    Raises:
-        ForeignError: Attention Lab cannot show the model's input or output.
-    """
+    """Returns the reader class of a model, by the head in its architecture's name, else by its model type."""
     from transformers.models.auto import modeling_auto as auto
 
     named = (config.architectures or [""])[0]
@@ -128,11 +113,7 @@ def reader_class(config: Any) -> type[TextReader]:
 
 
 def has_text_half(config: Any) -> bool:
-    """Returns True for a multimodal decoder whose text model can be run alone.
-
-    Args:
-        config: the configuration that transformers reads.
-    """
+    """Returns True for a multimodal decoder whose text model can be run alone."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
     return (not config.is_encoder_decoder and config.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
@@ -140,29 +121,17 @@ def has_text_half(config: Any) -> bool:
 
 
 def is_vision_tower(config: Any) -> bool:
-    """Returns True for the picture encoder of a CLIP or SigLIP model without its text encoder.
-
-    Args:
-        config: the configuration that transformers reads.
-    """
+    """Returns True for the picture encoder of a CLIP or SigLIP model without its text encoder."""
     return str(config.model_type).endswith("_vision_model") and hasattr(config, "image_size")
 
 
 def text_config(config: Any) -> Any:
-    """Returns the config of the text model; for a multimodal model, the config of its text part.
-
-    Args:
-        config: the configuration that transformers reads.
-    """
+    """Returns the config of the text model; for a multimodal model, the config of its text part."""
     return config.text_config if has_text_half(config) else config
 
 
 def is_causal(config: Any) -> bool:
-    """Returns True if, according to the config, no token attends to a later token.
-
-    Args:
-        config: configuration of a text model.
-    """
+    """Returns True if, according to the config, no token attends to a later token."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     if config.is_encoder_decoder or not hasattr(config, "vocab_size"):
@@ -175,14 +144,7 @@ def is_causal(config: Any) -> bool:
 
 
 def kinds_of(config: Any) -> tuple[Kind, ...]:
-    """Returns the attention blocks that a config describes; `comparison.compare` checks them by measurement.
-
-    Args:
-        config: the configuration that transformers reads.
-
-    Raises:
-        ForeignError: the model has no attention heads.
-    """
+    """Returns the attention blocks that a config describes; `comparison.compare` checks them by measurement."""
     config = text_config(config)
     config = config if hasattr(config, "vocab_size") else picture_config(config)
     if config.model_type in APPROXIMATIONS:
@@ -209,12 +171,7 @@ def _numbers(config: Any, half: str) -> tuple[int, int]:
 
 
 def first_number(config: Any, names: tuple[str, ...]) -> int | None:
-    """Returns the value of the first of these fields of a config that has a positive number; None if there is none.
-
-    Args:
-        config: the configuration that transformers reads.
-        names: names of the fields.
-    """
+    """Returns the value of the first of these fields of a config that has a positive number; None if there is none."""
     for name in names:
         value = getattr(config, name, None)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -223,11 +180,7 @@ def first_number(config: Any, names: tuple[str, ...]) -> int | None:
 
 
 def lengths_of(config: Any) -> tuple[int | None, int]:
-    """Returns the number of positions of a model (None without a limit), and its training length.
-
-    Args:
-        config: the configuration that transformers reads.
-    """
+    """Returns the number of positions of a model (None without a limit), and its training length."""
     config = text_config(config)
     config = getattr(config, "encoder", None) or config
     most = first_number(config, POSITIONS) or 512
@@ -242,15 +195,7 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
 
 
 def make_reader(name: str, folder: Path) -> TextReader:
-    """Returns the reader of the model in a folder.
-
-    Args:
-        name: address of the model.
-        folder: the folder of the model, in the format of save_pretrained.
-
-    Raises:
-        ForeignError: the model cannot be shown; the message gives the reason.
-    """
+    """Returns the reader of the model in a folder."""
     config = read_config(folder)
     longest, trained = lengths_of(config)
     return reader_class(config)(name, folder, config, longest, trained)

@@ -17,12 +17,7 @@ SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than 
 
 
 def check_folder(folder: Path, root: Path) -> None:
-    """Raises ForeignError unless the folder contains a model whose files may all be read.
-
-    Args:
-        folder: folder of the model.
-        root: the folder that must contain all files, also the targets of links.
-    """
+    """Raises ForeignError unless the folder contains a model whose files may all be read."""
     if not folder.is_dir():
         raise refuse("no folder")
     if not (folder / "config.json").is_file():
@@ -57,12 +52,7 @@ def _check_weights(folder: Path, names: list[str]) -> None:
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
-    """Returns the names of the weight files: one file, or the files that an index names; empty without safetensors.
-
-    Args:
-        names: names of the files in the folder.
-        read: a function that returns the JSON content of a file, given the file's name.
-    """
+    """Returns the names of the weight files: one file, or the files that an index names; empty without safetensors."""
     if "model.safetensors" in names:
         return ["model.safetensors"]
     index = "model.safetensors.index.json"
@@ -79,23 +69,12 @@ def weight_files(names: list[str], read: Any) -> list[str]:
 
 
 def weights_of(folder: Path) -> list[str]:
-    """Returns the names of a folder's weight files; see `weight_files`.
-
-    Args:
-        folder: folder of the model.
-    """
+    """Returns the names of a folder's weight files; see `weight_files`."""
     return weight_files([path.name for path in folder.iterdir()], lambda name: _json(folder / name))
 
 
 def elements(path: Path) -> int:
-    """Returns the number of weights in a safetensors file, from its header.
-
-    Args:
-        path: path of the file.
-
-    Raises:
-        ForeignError: the file is not a safetensors file.
-    """
+    """Returns the number of weights in a safetensors file, from its header."""
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -110,12 +89,7 @@ def elements(path: Path) -> int:
 
 
 def check_rows(tokens: int, config: Any) -> None:
-    """Raises ForeignError if a tokenizer has far more tokens than the model's embedding has rows.
-
-    Args:
-        tokens: number of tokens of the tokenizer.
-        config: content of config.json.
-    """
+    """Raises ForeignError if a tokenizer has far more tokens than the model's embedding has rows."""
     parts = [config, *(config.get(name) for name in ("text_config", "encoder"))] if isinstance(config, dict) else []
     rows = max((part["vocab_size"] for part in parts
                 if isinstance(part, dict) and isinstance(part.get("vocab_size"), int)), default=tokens)
@@ -124,11 +98,7 @@ def check_rows(tokens: int, config: Any) -> None:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Returns True for a panic of a library written in Rust, which `except Exception` does not catch.
-
-    Args:
-        error: any exception.
-    """
+    """Returns True for a panic of a library written in Rust, which `except Exception` does not catch."""
     return type(error).__name__ == "PanicException"
 
 
@@ -144,14 +114,7 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
 
 
 def content(path: Path) -> Any:
-    """Returns the content of a JSON file; None if it is not JSON.
-
-    Args:
-        path: path of the file.
-
-    Raises:
-        ForeignError: the brackets in the file are nested too deeply.
-    """
+    """Returns the content of a JSON file; None if it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:

@@ -28,16 +28,7 @@ _opening = threading.Lock()  # a lock, because transformers replaces functions o
 
 
 def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab:
-    """Opens the model in a folder.
-
-    Args:
-        name: address of the model.
-        folder: the folder of the model, in the format of save_pretrained.
-        root: the folder that must contain all files, also the targets of links; by default `folder`.
-
-    Raises:
-        ForeignError: the model cannot be opened; the message gives the reason.
-    """
+    """Opens the model in a folder."""
     check_folder(folder, root or folder)
     with _opening:
         reader = make_reader(name, folder)

@@ -40,19 +40,12 @@ _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Access:
-    """The models that a host opens.
+    """The models that a host opens."""
 
-    Attributes:
-        hosted: True on a public host: folders cannot be opened, and of the Hub only the models in `allowed`.
-        allowed: ids of models on the Hub.
-        max_bytes: limit of the memory of one model, in bytes.
-        held_bytes: limit of the memory of all cached foreign models, in bytes; two models are always cached.
-    """
-
-    hosted: bool
-    allowed: tuple[str, ...]
-    max_bytes: int
-    held_bytes: int
+    hosted: bool  # True on a public host: folders cannot be opened, and of the Hub only the models in `allowed`
+    allowed: tuple[str, ...]  # ids of models on the Hub
+    max_bytes: int  # limit of the memory of one model, in bytes
+    held_bytes: int  # limit of the memory of all cached foreign models, in bytes; two models are always cached
 
     def check(self, repo: str) -> None:
         """Raises ForeignError if this host does not open the model."""
@@ -100,18 +93,12 @@ def memory() -> int:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A model on the Hub before it is loaded.
+    """A model on the Hub before it is loaded."""
 
-    Attributes:
-        repo, revision: id and commit of the model.
-        files: (name, number of bytes) of each file to download.
-        memory: memory of the loaded model in bytes.
-    """
-
-    repo: str
-    revision: str
-    files: tuple[tuple[str, int], ...]
-    memory: int
+    repo: str  # id of the model
+    revision: str  # its commit
+    files: tuple[tuple[str, int], ...]  # (name, number of bytes) of each file to download
+    memory: int  # memory of the loaded model in bytes
 
     @property
     def download(self) -> int:
@@ -128,15 +115,7 @@ def repo_of(name: str) -> str:
 
 
 def estimate(name: str, allowed: Access | None = None) -> Estimate:
-    """Returns the size of a model from its list of files and its config, without downloading anything else.
-
-    Args:
-        name: address of the model.
-        allowed: the models that may be opened; by default the Access of this machine.
-
-    Raises:
-        ForeignError: the model cannot be opened, or this host does not allow the model.
-    """
+    """Returns the size of a model from its list of files and its config, without downloading anything else."""
     import huggingface_hub
 
     allowed = allowed or access()
@@ -216,12 +195,7 @@ def here(name: str) -> Path | None:
 
 
 def _bar(report: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
-    """Returns a progress bar class for the Hub's library, which prints nothing and can stop a download.
-
-    Args:
-        report: called with the number of bytes received so far.
-        cancelled: if it returns True, CancelledError is raised.
-    """
+    """Returns a progress bar class for the Hub's library, which prints nothing and can stop a download."""
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # the module does not declare that it exports the name
 
     class Bar(tqdm):

@@ -42,13 +42,7 @@ def main() -> None:
 
 
 def _limit(seconds: int, memory: int, output: int) -> None:
-    """Sets the limits of this process.
-
-    Args:
-        seconds: limit of processor time in seconds.
-        memory: limit of address space in MB.
-        output: largest size of a file that the process writes, in bytes.
-    """
+    """Sets the limits of this process."""
     try:
         import resource
     except ImportError:  # Windows has no such limits; the parent ends the process after a time
@@ -62,15 +56,7 @@ def _limit(seconds: int, memory: int, output: int) -> None:
 
 
 def inspect(folder: Path, root: Path) -> None:
-    """Reads all files of the folder but the weights.
-
-    Args:
-        folder: folder of the model.
-        root: the folder that must contain all files, also the targets of links.
-
-    Raises:
-        ForeignError: the folder is refused; the message gives the reason.
-    """
+    """Reads all files of the folder but the weights."""
     _print(reading="the folder")
     files.check_folder(folder, root)
     config: Any = None

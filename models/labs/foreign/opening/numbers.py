@@ -24,11 +24,7 @@ _NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|widt
 
 
 def check_numbers(config: Any) -> None:
-    """Raises ForeignError if a config describes more layers, heads, experts or patches than the limits allow.
-
-    Args:
-        config: content of a config.json; nested configs are checked too.
-    """
+    """Raises ForeignError if a config describes more layers, heads, experts or patches than the limits allow."""
     most: dict[str, int] = {"layers": 1, "experts": 1}
     for name, value in _counts(config, DEPTH):
         bound = MOST_LAYERS if _LAYERS.search(name) else MOST_PARTS
@@ -43,11 +39,7 @@ def check_numbers(config: Any) -> None:
 
 
 def check_patches(config: Any) -> None:
-    """Raises ForeignError if a picture would be split into no patch, or into more than MOST_PATCHES patches.
-
-    Args:
-        config: content of a config.json, or transformers' config as a dictionary.
-    """
+    """Raises ForeignError if a picture would be split into no patch, or into more than MOST_PATCHES patches."""
     for part in _parts(config, DEPTH):
         steps, sizes = (_numbers(part.get(name)) for name in ("patch_size", "image_size"))
         for step in steps:

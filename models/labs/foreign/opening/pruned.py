@@ -22,16 +22,7 @@ Pruned = Mapping[int, frozenset[int]]  # layer -> heads that were cut
 
 
 def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
-    """Returns the heads that are missing from the weights of a folder.
-
-    Args:
-        folder: folder of the model.
-        layers: number of layers of the model.
-        heads: number of heads of each layer before pruning.
-
-    Raises:
-        ForeignError: config.json names heads that the model does not have.
-    """
+    """Returns the heads that are missing from the weights of a folder."""
     given = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("pruned_heads") or {}
     try:
         pruned = {int(layer): frozenset(map(int, cut)) for layer, cut in given.items() if cut}
@@ -43,14 +34,7 @@ def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
 
 
 def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> dict[str, Tensor]:
-    """Returns the weights with zeros for the pruned heads.
-
-    Args:
-        files: the weight files.
-        model: model with unpruned shapes, without weights.
-        pruned: result of `pruned_heads`.
-        heads: number of heads of each layer before pruning.
-    """
+    """Returns the weights with zeros for the pruned heads."""
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     weights: dict[str, Tensor] = {}
     for file in files:

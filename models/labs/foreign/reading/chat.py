@@ -17,11 +17,7 @@ class ChatReader(CausalReader):
 
     @classmethod
     def of(cls, reader: CausalReader) -> Self:
-        """Returns the reader in the chat template of another reader, with the same tokenizer.
-
-        Args:
-            reader: a reader whose attribute `chats` is True.
-        """
+        """Returns the reader in the chat template of another reader, with the same tokenizer."""
         result = cls(reader.name, reader.folder, reader.config, reader.longest, reader.trained_length)
         vars(result).update(vars(reader))
         return result

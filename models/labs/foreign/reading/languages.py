@@ -27,15 +27,10 @@ LISTED = 8  # largest number of codes that a message names
 
 @dataclass(frozen=True)
 class Languages:
-    """The languages of a model.
+    """The languages of a model."""
 
-    Attributes:
-        ids: language code -> id of its token.
-        inline: True if the code at the start of the text is itself a token of the text (opus-mt).
-    """
-
-    ids: Mapping[str, int]
-    inline: bool = False
+    ids: Mapping[str, int]  # language code -> id of its token
+    inline: bool = False  # True if the code at the start of the text is itself a token of the text (opus-mt)
 
     def __bool__(self) -> bool:
         return bool(self.ids)
@@ -55,35 +50,23 @@ class Languages:
 
 @dataclass(frozen=True)
 class Choice:
-    """The languages that are selected at the start of a text.
+    """The languages that are selected at the start of a text."""
 
-    Attributes:
-        source, target: token ids of the source and target language; None if the text does not select the language.
-        start: index of the first character after the language codes.
-    """
-
+    # token ids of the source and target language; None if the text does not select the language
     source: int | None = None
     target: int | None = None
-    start: int = 0
+    start: int = 0  # index of the first character after the language codes
 
 
 @dataclass(frozen=True)
 class TranslationPrompt(Prompt):
-    """A prompt whose text selects the target language.
+    """A prompt whose text selects the target language."""
 
-    Attributes:
-        first: id of the token that the decoder writes first.
-    """
-
-    first: int = -1
+    first: int = -1  # id of the token that the decoder writes first
 
 
 def languages_of(tokenizer: Any) -> Languages:
-    """Returns the languages whose codes are tokens of the vocabulary; no languages if there are fewer than two codes.
-
-    Args:
-        tokenizer: a fast tokenizer.
-    """
+    """Returns the languages whose codes are tokens of the vocabulary; none if there are fewer than two codes."""
     special = {token: tokenizer.convert_tokens_to_ids(token) for token in tokenizer.all_special_tokens} \
         if hasattr(tokenizer, "convert_tokens_to_ids") else {}
     vocabulary = {**special, **(tokenizer.get_added_vocab() if special else tokenizer.get_vocab())}
@@ -95,15 +78,7 @@ def languages_of(tokenizer: Any) -> Languages:
 
 
 def choice_of(text: str, languages: Languages) -> Choice:
-    """Returns the languages that are selected at the start of a text.
-
-    Args:
-        text: the text as the visitor typed it.
-        languages: languages of the model.
-
-    Raises:
-        InputError: the model has no such language.
-    """
+    """Returns the languages that are selected at the start of a text."""
     match = CHOICE.match(text)
     if match is None or not languages:
         return Choice()

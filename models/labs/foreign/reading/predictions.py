@@ -28,13 +28,7 @@ def no_losses(prompt: Prompt) -> ndarray:
 
 
 def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
-    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target.
-
-    Args:
-        prompt: the prompt with N tokens.
-        result: result of the forward pass; its logits are computed in blocks of positions.
-        labels: text of each of the V token ids.
-    """
+    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target."""
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
     distributions: dict[int, ndarray] = {}
     positions = set(prompt.predict_at)
@@ -52,11 +46,5 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
 
 
 def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """Returns one distribution over the classes, at the position of the first token.
-
-    Args:
-        prompt: the prompt or picture.
-        logits: logits (classes,) of the whole input.
-        labels: name of each class.
-    """
+    """Returns one distribution over the classes, at the position of the first token."""
     return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))

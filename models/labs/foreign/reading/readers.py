@@ -39,15 +39,7 @@ class TextReader(Reader):
     examples: tuple[tuple[str, str], ...] = texts.PLAIN
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
-        """Stores the arguments; files are read later.
-
-        Args:
-            name: address of the model.
-            folder: folder of tokenizer and config.
-            config: the configuration that transformers reads; for a multimodal model the whole config.
-            longest: number of positions of the model; None if there is no limit.
-            trained_length: number of tokens of the longest training text.
-        """
+        """Stores the arguments; files are read later."""
         self.name, self.config, self.folder = name, config, folder
         self.longest, self.trained_length = longest, trained_length
         self.limit = min(longest or MAX_TOKENS, MAX_TOKENS)
@@ -94,15 +86,6 @@ class TextReader(Reader):
         """Returns the Prompt of a text of any length.
 
         Tokens of the text over the limit are left out; tokens that the tokenizer added are kept.
-
-        Args:
-            encoded: the N tokens of the text.
-            targets: for each of the N tokens, the id of the masked token, or -1 for a token that is not masked.
-            text: input text.
-            limit: largest number of tokens.
-
-        Raises:
-            InputError: there is no token, or the model's embedding has no row for a token.
         """
         first, last = encoded.body
         if first == last:
@@ -244,9 +227,6 @@ class MaskedReader(HidesWords, TextReader):
     def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
         """Replaces hidden text that shares a token with visible text by mask tokens.
 
-        Returns:
-            The text with masks, and index of the first character of each mask -> id of the target token.
-
         For example, BERT reads `2[½]` as one token, of which only the ½ is hidden.
         """
         answers: dict[int, int] = {}
@@ -338,12 +318,7 @@ class Seq2SeqReader(TextReader):
         return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)
 
     def first_token(self, prompt: Prompt, default: int | None) -> int | None:
-        """Returns the id of the token with which the decoder must start; None if the first token is not forced.
-
-        Args:
-            prompt: the prompt; its text may select a target language.
-            default: the first token that the model's generation config forces, or None.
-        """
+        """Returns the id of the token with which the decoder must start; None if the first token is not forced."""
         if isinstance(prompt, TranslationPrompt):
             return prompt.first
         begun = prompt.target[1:2] if isinstance(prompt, TargetPrompt) and not self.languages.inline else ()

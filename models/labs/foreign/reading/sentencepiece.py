@@ -29,24 +29,14 @@ UNIGRAM, BYTE_PAIRS = 1, 2  # types of a SentencePiece model
 
 
 def is_split(folder: Path, model_type: str) -> bool:
-    """Returns True if the folder's tokenizer is a SentencePiece model whose ids are in a separate vocab.json.
-
-    Args:
-        folder: folder of the model.
-        model_type: model type of its config.
-    """
+    """Returns True if the folder's tokenizer is a SentencePiece model whose ids are in a separate vocab.json."""
     file = MODELS.get(model_type)
     return file is not None and all((folder / name).is_file() for name in (file, "vocab.json")) and not (
         folder / "tokenizer.json").exists()
 
 
 class SplitTokenizer:
-    """A SentencePiece model whose pieces have the ids of vocab.json, with the interface of a fast tokenizer.
-
-    Attributes:
-        backend_tokenizer: backend tokenizer of the `tokenizers` library; its ids are those of the SentencePiece model.
-        src_lang: code of the language of the input texts; empty for opus-mt.
-    """
+    """A SentencePiece model whose pieces have the ids of vocab.json, with the interface of a fast tokenizer."""
 
     is_fast = True
     mask_token = mask_token_id = sep_token_id = cls_token_id = bos_token_id = None
@@ -54,12 +44,7 @@ class SplitTokenizer:
     chat_template = None
 
     def __init__(self, folder: Path, model_type: str) -> None:
-        """Reads the files.
-
-        Args:
-            folder: folder for which `is_split` is True.
-            model_type: model type of its config.
-        """
+        """Reads the files."""
         settings = _content(folder / "tokenizer_config.json")
         self.backend_tokenizer = _tokenizer(folder / MODELS[model_type])
         self._ids: dict[str, int] = {str(piece): int(i) for piece, i in _content(folder / "vocab.json").items()}
@@ -82,9 +67,6 @@ class SplitTokenizer:
         """Returns the token ids of a text and the character range of each token.
 
         The language token is added before the text, and `</s>` after it.
-
-        Args:
-            text: any text; for opus-mt it may begin with `>>fra<<`.
         """
         code = None if self.src_lang else CODE.match(text)
         start = code.end() if code else 0

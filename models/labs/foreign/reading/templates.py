@@ -18,18 +18,12 @@ MOST = 65_536  # largest number of characters of a rendered template: four times
 
 @dataclass(frozen=True)
 class Framed:
-    """A message inside its template.
+    """A message inside its template."""
 
-    Attributes:
-        before, after: the texts that the template adds.
-        content: the message as the template writes it; many templates remove outer blanks.
-        start: index of the content's first character in the message.
-    """
-
-    before: str
-    content: str
-    after: str
-    start: int
+    before: str  # the text that the template adds in front of the message
+    content: str  # the message as the template writes it; many templates remove outer blanks
+    after: str  # the text that the template adds after the message
+    start: int  # index of the content's first character in the message
 
     @property
     def text(self) -> str:
@@ -38,11 +32,7 @@ class Framed:
 
 
 def has_template(tokenizer: Any) -> bool:
-    """Returns True if the tokenizer has a chat template that contains the message of a user.
-
-    Args:
-        tokenizer: any tokenizer of transformers.
-    """
+    """Returns True if the tokenizer has a chat template that contains the message of a user."""
     if not getattr(tokenizer, "chat_template", None):
         return False
     try:
@@ -52,15 +42,7 @@ def has_template(tokenizer: Any) -> bool:
 
 
 def framed(tokenizer: Any, text: str) -> Framed:
-    """Returns a user's message inside the template, up to the point where the assistant's answer begins.
-
-    Args:
-        tokenizer: a tokenizer for which `has_template` is True.
-        text: the message.
-
-    Raises:
-        InputError: the template fails on this text, or changes the text.
-    """
+    """Returns a user's message inside the template, up to the point where the assistant's answer begins."""
     before, _, after = _rendered(tokenizer, SENTINEL).partition(SENTINEL)
     whole = _rendered(tokenizer, text)
     content = whole[len(before):len(whole) - len(after)]

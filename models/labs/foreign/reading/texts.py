@@ -52,63 +52,37 @@ _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as token ids, with the positions of their characters.
+    """A text as token ids, with the positions of their characters."""
 
-    Attributes:
-        ids: N token ids.
-        starts, stops: index of each token's first character, and the index after its last.
-        body: index of the first token of the text, and the index after its last; the tokenizer added all other tokens.
-        text: the text.
-    """
-
-    ids: Sequence[int]
-    starts: Sequence[int]
-    stops: Sequence[int]
+    ids: Sequence[int]  # N token ids
+    starts: Sequence[int]  # index of each token's first character
+    stops: Sequence[int]  # index after each token's last character
+    # index of the first token of the text, and the index after its last; the tokenizer added all other tokens
     body: tuple[int, int]
-    text: str = ""
+    text: str = ""  # the text
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A text without its brackets.
+    """A text without its brackets."""
 
-    Attributes:
-        plain: the text that is tokenised.
-        origin: for each number of leading characters of `plain`, the number of leading characters of the input text
-            from which they came.
-        hidden: (start, stop) of each hidden part in `plain`.
-    """
-
-    plain: str
+    plain: str  # the text that is tokenised
+    # for each number of leading characters of `plain`, the number of leading characters of the input text from which
+    # they came
     origin: tuple[int, ...]
-    hidden: tuple[tuple[int, int], ...]
+    hidden: tuple[tuple[int, int], ...]  # (start, stop) of each hidden part in `plain`
 
     def hides(self, start: int, stop: int) -> bool:
-        """Returns True if any of these characters is hidden.
-
-        Args:
-            start: index of the first character, in `plain`.
-            stop: index after the last character.
-        """
+        """Returns True if any of these characters is hidden."""
         return any(begin < stop and start < end for begin, end in self.hidden)
 
     def split_by(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Returns the hidden spans that contain some, but not all, of these characters.
-
-        Args:
-            start: index of the first character, in `plain`.
-            stop: index after the last character.
-        """
+        """Returns the hidden spans that contain some, but not all, of these characters."""
         return [(begin, end) for begin, end in self.hidden if begin < stop and start < end
                 and any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
 
     def replaced(self, span: tuple[int, int], text: str) -> Marked:
-        """Returns the text in which a hidden span is replaced by a visible text.
-
-        Args:
-            span: one of `hidden`.
-            text: the replacement; not empty.
-        """
+        """Returns the text in which a hidden span is replaced by a visible text."""
         begin, end = span
         more = len(text) - (end - begin)
         others = [(a, b) if b <= begin else (a + more, b + more) for a, b in self.hidden if (a, b) != span]
@@ -118,13 +92,7 @@ class Marked:
 
 
 def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
-    """Removes brackets: `The [cat] sat on the [MASK]` -> the text with the tokenizer's mask, and the position of `cat`.
-
-    Args:
-        text: input text.
-        mask_token: mask token of the tokenizer.
-        special: tokens that hide nothing although they can be in brackets, for example `[SEP]`.
-    """
+    """Removes brackets: in `The [cat] sat on the [MASK]`, only `cat` is hidden and the mask is the tokenizer's."""
     plain, last = "", 0
     origin: list[int] = []
     hidden: list[tuple[int, int]] = []
@@ -150,15 +118,7 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
 
 
 def tokenizer_of(folder: Path, model_type: str) -> Any:
-    """Returns the fast tokenizer of a model's folder.
-
-    Args:
-        folder: folder of the model.
-        model_type: model type of its config.
-
-    Raises:
-        ForeignError: there is no tokenizer, or the tokenizer cannot be used.
-    """
+    """Returns the fast tokenizer of a model's folder."""
     from transformers import AutoTokenizer
     from transformers.utils import logging
 
@@ -187,16 +147,7 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
 
 
 def encode(tokenizer: Any, text: str, with_special: bool = True) -> Encoded:
-    """Returns the tokens of a text, including the tokens that the tokenizer adds.
-
-    Args:
-        tokenizer: a fast one.
-        text: any text.
-        with_special: False for a text that already contains its special tokens: the tokenizer then adds none.
-
-    Raises:
-        InputError: the tokenizer fails on the text.
-    """
+    """Returns the tokens of a text, including the tokens that the tokenizer adds."""
     try:
         encoding = tokenizer(text, add_special_tokens=with_special, return_offsets_mapping=True,
                              return_special_tokens_mask=True, truncation=False, verbose=False)
@@ -216,10 +167,6 @@ def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
 
     A byte-level or SentencePiece token at the start of a word begins with a space. A token that is only a part of a
     character is shown as its bytes, for example `\xe2`. WordPiece's `##` is kept.
-
-    Args:
-        tokenizer: a fast one.
-        vocabulary: number of rows of the model's embedding. A row without a token is called `<no token 50260>`.
     """
     known = min(len(tokenizer), vocabulary)
     tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
@@ -231,12 +178,7 @@ def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
 
 
 def without_token(tokenizer: Any, vocabulary: int) -> list[int]:
-    """Returns the rows of the embedding for which there is no token; they are never generated.
-
-    Args:
-        tokenizer: a fast one.
-        vocabulary: number of rows of the model's embedding.
-    """
+    """Returns the rows of the embedding for which there is no token; they are never generated."""
     known = min(len(tokenizer), vocabulary)
     tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
     return [*(i for i, token in enumerate(tokens) if token is None), *range(known, vocabulary)]
@@ -247,12 +189,7 @@ def _no_token(row: int) -> str:
 
 
 def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
-    """Returns the bytes of a token that is only a part of a character; None for any other token.
-
-    Args:
-        tokenizer: a fast one.
-        token: the token as the vocabulary stores it.
-    """
+    """Returns the bytes of a token that is only a part of a character; None for any other token."""
     if token is None:
         return None
     byte = _BYTE.fullmatch(token)
@@ -265,13 +202,7 @@ def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
 
 
 def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) -> list[str]:
-    """Returns the tokens of a text for display: parts of a character are shown as `ש 1/2` and `ש 2/2`.
-
-    Args:
-        tokenizer: a fast one.
-        ids: N token ids.
-        pieces: text of each token id.
-    """
+    """Returns the tokens of a text for display: parts of a character are shown as `ש 1/2` and `ש 2/2`."""
     labels = [pieces[i] for i in ids]
     raw = [partial_bytes(tokenizer, token) for token in tokenizer.convert_ids_to_tokens(list(ids))]
     start = 0
@@ -292,22 +223,13 @@ def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) ->
 
 
 def is_byte_level(tokenizer: Any) -> bool:
-    """Returns True for a tokenizer such as GPT-2's, in whose vocabulary each character represents a byte.
-
-    Args:
-        tokenizer: a fast one.
-    """
+    """Returns True for a tokenizer such as GPT-2's, in whose vocabulary each character represents a byte."""
     backend = tokenizer.backend_tokenizer
     return "ByteLevel" in f"{backend.decoder} {backend.pre_tokenizer}"
 
 
 def join(tokens: Sequence[str], tokenizer: Any) -> str:
-    """Returns the text that the tokens form.
-
-    Args:
-        tokens: tokens in the form that `written_pieces` returns.
-        tokenizer: a fast one.
-    """
+    """Returns the text that the tokens form."""
     whole = [token if (part := _PART.search(token)) is None else token[:part.start()] if part[1] == "1" else ""
              for token in tokens]
     if "WordPiece" in str(tokenizer.backend_tokenizer.decoder):
@@ -336,11 +258,7 @@ def _joined(parts: Sequence[bytes | None]) -> bytes:
 
 
 def decoded(raw: bytes) -> str | None:
-    """Returns the text of bytes in UTF-8; None if they are not UTF-8.
-
-    Args:
-        raw: any bytes.
-    """
+    """Returns the text of bytes in UTF-8; None if they are not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -348,11 +266,7 @@ def decoded(raw: bytes) -> str | None:
 
 
 def is_begun(raw: bytes) -> bool:
-    """Returns True if these bytes in UTF-8 end inside a character.
-
-    Args:
-        raw: any bytes.
-    """
+    """Returns True if these bytes in UTF-8 end inside a character."""
     reader = codecs.getincrementaldecoder("utf-8")()
     try:
         reader.decode(raw)

@@ -27,21 +27,13 @@ MOST_DECODED = 12_000_000
 
 @dataclass(frozen=True)
 class PicturePrompt(Prompt):
-    """A picture as input of a model.
+    """A picture as input of a model."""
 
-    Attributes:
-        pixels: the normalised pixels (3, height, width) float32 as bytes, so that the prompt is hashable.
-        size: height and width in pixels.
-        patches: number of rows and of columns of patches.
-        before: number of tokens before the patches.
-        seen: the picture as the model receives it, as the content of a PNG file.
-    """
-
-    pixels: bytes = b""
-    size: tuple[int, int] = (0, 0)
-    patches: tuple[int, int] = (0, 0)
-    before: int = 1
-    seen: bytes = b""
+    pixels: bytes = b""  # the normalised pixels (3, height, width) float32 as bytes, so that the prompt is hashable
+    size: tuple[int, int] = (0, 0)  # height and width in pixels
+    patches: tuple[int, int] = (0, 0)  # number of rows and of columns of patches
+    before: int = 1  # number of tokens before the patches
+    seen: bytes = b""  # the picture as the model receives it, as the content of a PNG file
 
     def over_patches(self, row: ndarray) -> ndarray:
         """Returns a query's weights (..., M) on the patches, in the shape (..., rows, columns) of the picture."""
@@ -132,20 +124,12 @@ class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
 
 
 def picture_config(config: Any) -> Any:
-    """Returns the config of the vision part of a model.
-
-    Args:
-        config: the configuration that transformers reads.
-    """
+    """Returns the config of the vision part of a model."""
     return config if hasattr(config, "patch_size") else getattr(config, "vision_config", config)
 
 
 def tokens_before(config: Any) -> tuple[str, ...]:
-    """Returns the tokens before the patches: [CLS], [DIST] in DeiT, the registers of DINO; none in SigLIP.
-
-    Args:
-        config: result of `picture_config`.
-    """
+    """Returns the tokens before the patches: [CLS], [DIST] in DeiT, the registers of DINO; none in SigLIP."""
     if str(config.model_type).startswith("siglip"):
         return ()
     registers = getattr(config, "num_register_tokens", 0)
@@ -157,12 +141,6 @@ def open_picture(data: bytes) -> Image.Image:
     """Returns an RGB picture, rotated as its metadata specifies.
 
     The number of pixels is read from the header before any pixel is decoded.
-
-    Args:
-        data: content of the file.
-
-    Raises:
-        InputError: it is not a JPEG, PNG or WebP picture, is damaged, or has too many pixels.
     """
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:

@@ -105,9 +105,5 @@ def adapt(model: nn.Module) -> bool:
 
 
 def reports_windows(model: nn.Module) -> bool:
-    """Returns True if transformers returns the attention maps of this model as windows (Longformer, LED).
-
-    Args:
-        model: a model for which `adapt` was called.
-    """
+    """Returns True if transformers returns the attention maps of this model as windows (Longformer, LED)."""
     return any(isinstance(module, Longformer | LED) for module in model.modules())

@@ -31,21 +31,15 @@ ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the or
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """The values of one layer for one text.
+    """The values of one layer for one text."""
 
-    Attributes:
-        scores, live, weights: (H, N, M), as in Trace; `weights` is the object `live` if the plan changes no pattern.
-        norms: (H, N) norm of each head's gated output, before W_O.
-        outputs: (H, N, D) the gated outputs.
-        vectors: queries (H, N, D) and keys (H, M, D) as the layer multiplies them, and the factor on q·k, broadcastable
-            to (H, N, 1); None if the layer computes its scores in another way.
-    """
-
-    scores: Tensor
-    live: Tensor
-    weights: Tensor
-    norms: Tensor
-    outputs: Tensor
+    scores: Tensor  # (H, N, M), as in Trace
+    live: Tensor  # (H, N, M)
+    weights: Tensor  # (H, N, M); the object `live` if the plan changes no pattern
+    norms: Tensor  # (H, N) norm of each head's gated output, before W_O
+    outputs: Tensor  # (H, N, D) the gated outputs
+    # queries (H, N, D) and keys (H, M, D) as the layer multiplies them, and the factor on q·k, broadcastable to
+    # (H, N, 1); None if the layer computes its scores in another way
     vectors: tuple[Tensor, Tensor, Tensor] | None = None
 
 
@@ -61,14 +55,7 @@ class ForwardPass:
 
     def __init__(self, sites: Mapping[nn.Module, str], intervention: Callable[[str, int, int, int], Intervention],
                  base: int | None = None, sink: Sink | None = None) -> None:
-        """Starts before the first layer.
-
-        Args:
-            sites: attention module -> its attention block.
-            intervention: a function of (block, layer, number of queries, number of keys) that returns the Intervention.
-            base: base length of the log n scale; None for the scale that the model was trained with.
-            sink: a function that is called with each layer's record; None for no records.
-        """
+        """Starts before the first layer; `intervention` has the arguments block, layer, queries, keys."""
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
         self._ran: Counter[str] = Counter()
         self._vectors: tuple[Tensor, Tensor, Tensor] | None = None  # of the layer that is running
@@ -85,12 +72,7 @@ class ForwardPass:
         return self._base is not None
 
     def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
-        """Returns log(visible keys of each query) / log(base), (..., N or 1, 1); None if the plan does not scale.
-
-        Args:
-            scores: (..., N, M).
-            mask: a tensor that is added to the scores, at most FORBIDDEN for masked keys; or None.
-        """
+        """Returns log(visible keys of each query) / log(base), (..., N or 1, 1); None if the plan does not scale."""
         if self._base is None:
             return None
         if mask is None:
@@ -110,14 +92,7 @@ class ForwardPass:
 
     def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
                live: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Applies the plan; returns the head outputs (B, H, N, D) before W_O, and the pattern after the plan.
-
-        Args:
-            module: the attention module.
-            scores: (B, H, N, M), masked.
-            mix: a function that multiplies a pattern (B, H, N, M) by the values.
-            live: softmax of the scores, if the model has computed it.
-        """
+        """Applies the plan; returns the head outputs (B, H, N, D) before W_O, and the pattern after the plan."""
         kind = self._sites[self.original(module)]
         layer, n, m = self._ran[kind], *scores.shape[-2:]
         self._ran[kind] += 1
@@ -178,17 +153,6 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
 
     Of `others`, only the sink scores `s_aux` are used. If another argument changed the result, the comparison at the
     opening of the model would find the difference.
-
-    Args:
-        module: the attention module.
-        query: (B, H, N, D).
-        key, value: (B, G, M, D).
-        attention_mask: tensor that is added to the scores, or None.
-        scaling: factor on the scores.
-        dropout: not used.
-        position_bias: tensor that is added to the scores, or None.
-        softcap: as in complete_with.
-        others: further arguments of transformers.
     """
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # key and value heads that several query heads share are repeated for each query head
@@ -209,18 +173,9 @@ def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | No
 def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor], mask: Tensor | None,
                   bias: Tensor | None = None, softcap: float | None = None,
                   sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Computes the final scores and applies the plan; returns head outputs (B, H, N, D) before W_O, and the pattern.
-
-    Args:
-        module: the attention module.
-        scores: (B, H, N, M) q·k times scale; overwritten.
-        mix: a function that multiplies a pattern by the values.
-        mask: tensor that is added to the scores, -inf for masked keys; or None.
-        bias: tensor that is added to the scores; or None.
-        softcap: limit s: scores are replaced by s · tanh(scores / s); or None.
-        sink: (H,) score of an additional key without a value (gpt-oss), whose weight is not part of the pattern; or
-            None.
-    """
+    """Computes the final scores and applies the plan; returns head outputs (B, H, N, D) before W_O, and the pattern."""
+    # scores (B, H, N, M) = q·k times scale are overwritten. The sink (H,) is the score of an additional key without a
+    # value (gpt-oss), whose weight is not part of the pattern.
     current = current_pass()
     factor = current.factor(scores, mask)
     if factor is not None:

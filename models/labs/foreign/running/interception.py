@@ -32,15 +32,10 @@ PRODUCTS = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bm
 
 @dataclass
 class Found:
-    """The modules with their own attention code.
+    """The modules with their own attention code."""
 
-    Attributes:
-        heads: module -> its number of heads.
-        scales: True if each module has exactly one product of queries and keys, which log n can multiply.
-    """
-
-    heads: dict[nn.Module, int]
-    scales: bool
+    heads: dict[nn.Module, int]  # module -> its number of heads
+    scales: bool  # True if each module has exactly one product of queries and keys, which log n can multiply
 
 
 class _Product(TorchFunctionMode):
@@ -181,12 +176,7 @@ class _Intercepted:
 
 
 def find(model: Any, inputs: Mapping[str, Any]) -> Found:
-    """Returns the attention modules in which a softmax is multiplied by values.
-
-    Args:
-        model: a model with its own attention code.
-        inputs: arguments of the model's forward, for a batch of one text.
-    """
+    """Returns the attention modules in which a softmax is multiplied by values."""
     search = _Search(module for module in model.modules() if next(module.parameters(), None) is not None)
     with search:
         model(**inputs)
@@ -194,11 +184,7 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
 
 
 def intercept(site: Found) -> None:
-    """Makes these modules use the current ForwardPass, permanently.
-
-    Args:
-        site: result of `find`.
-    """
+    """Makes these modules use the current ForwardPass, permanently."""
     for module, heads in site.heads.items():
         module.forward = _Intercepted(module, heads)
 

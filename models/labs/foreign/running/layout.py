@@ -24,14 +24,7 @@ SIZES = 4  # largest number of cached cut matrices per model; each is for one bl
 
 
 def grid_positions(n: int, size: int, first_break: int | None = None) -> list[int]:
-    """Returns the positions of n tokens of an encoder on a grid: for `[CLS] a b [SEP]` and size 8, they are 0, 1, 2, 7.
-
-    Args:
-        n: number of tokens.
-        size: size of the grid.
-        first_break: index of the separator after the first of two texts. If half of the grid is too short for one of
-            the texts, the second text follows the first without a gap.
-    """
+    """Returns the positions of n tokens of an encoder on a grid: 0, 1, 2, 7 for `[CLS] a b [SEP]` and size 8."""
     if n > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {n}")
     last, half = n - 1, size // 2

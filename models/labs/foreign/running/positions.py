@@ -18,11 +18,7 @@ BLOCK_NUMBERS = 8 * 2**20  # number of logits that are computed at once: 32 MB
 
 
 class BodyOutput:
-    """The output of a model's body in one forward pass, and the positions that its head reads.
-
-    Attributes:
-        positions: positions in the token sequence that the head reads; negative ones count from the end.
-    """
+    """The output of a model's body in one forward pass, and the positions that its head reads."""
 
     def __init__(self, positions: Sequence[int]) -> None:
         self.positions = list(positions)
@@ -77,11 +73,7 @@ def body_of(model: Any) -> nn.Module | None:
 
 
 def listen(body: nn.Module) -> None:
-    """Makes the body respond to `at_positions`, permanently.
-
-    Args:
-        body: result of `body_of`.
-    """
+    """Makes the body respond to `at_positions`, permanently."""
     whole = body.forward
 
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -95,14 +87,7 @@ class Result:
     """One forward pass: the model's output, and its logits at the requested positions."""
 
     def __init__(self, call: Callable[[], Any], limited: bool) -> None:
-        """Runs the model once.
-
-        Args:
-            call: a function that runs the model on one prompt. It is called immediately, and if `limited` again by each
-                `logits_at`, which runs only the language-model head.
-            limited: True if the model has a body that responds to `at_positions`, and all logits together would be too
-                large.
-        """
+        """Runs the model once."""
         self._call = call
         self._body = BodyOutput([0]) if limited else None
         self.output = self._run()
@@ -122,12 +107,7 @@ class Result:
 
 
 def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]:
-    """Yields groups of positions; the logits of a group are at most BLOCK_NUMBERS, or those of one position.
-
-    Args:
-        positions: P positions.
-        vocabulary: number of logits of one position.
-    """
+    """Yields groups of positions; the logits of a group are at most BLOCK_NUMBERS, or those of one position."""
     size = max(1, BLOCK_NUMBERS // vocabulary)
     for start in range(0, len(positions), size):
         yield positions[start:start + size]

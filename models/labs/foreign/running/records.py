@@ -19,12 +19,7 @@ class FullRecorder:
     """Stores all maps of all layers, each written once into its array."""
 
     def __init__(self, kinds: Iterable[Kind], constant: bool) -> None:
-        """Allocates nothing yet.
-
-        Args:
-            kinds: the attention blocks.
-            constant: True if patterns after the plan can differ from computed patterns.
-        """
+        """Allocates nothing yet."""
         self._layers = {kind.name: kind.layers for kind in kinds}
         self._names = ("scores", "live", "norms", *(["weights"] if constant else []))
         self._held: dict[str, dict[str, Tensor]] = {name: {} for name in self._names}

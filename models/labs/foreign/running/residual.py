@@ -38,17 +38,12 @@ class Linear:
 
 @dataclass
 class Recording:
-    """The record of one pass.
+    """The record of one pass."""
 
-    Attributes:
-        positions: P positions that are recorded.
-        states: hidden states (P, C) before the first layer, and after each layer.
-        linears: for each layer, the calls of linear maps in it.
-    """
-
-    positions: Sequence[int]
+    positions: Sequence[int]  # P positions that are recorded
+    # hidden states (P, C) before the first layer, and after each layer
     states: list[Tensor] = field(default_factory=list)
-    linears: list[list[Linear]] = field(default_factory=list)
+    linears: list[list[Linear]] = field(default_factory=list)  # for each layer, the calls of linear maps in it
 
 
 _current: ContextVar[Recording | None] = ContextVar("residual stream", default=None)
@@ -66,15 +61,7 @@ def recording(positions: Sequence[int]) -> Iterator[Recording]:
 
 
 def listen(model: nn.Module, sites: Mapping[nn.Module, str]) -> None:
-    """Installs the hooks, unless they are already installed.
-
-    Args:
-        model: the model.
-        sites: attention module -> its block.
-
-    Raises:
-        StructureError: the model has no list of layers.
-    """
+    """Installs the hooks, unless they are already installed."""
     with _installing:
         if getattr(model, _KEPT, False):
             return
@@ -117,16 +104,12 @@ def _linear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> N
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The final norm and the language-model head, as functions.
-
-    Attributes:
-        norm: the final norm; None if the head reads the last layer's output.
-    """
+    """The final norm and the language-model head, as functions."""
 
     model: Any
     inputs: Mapping[str, Any]
     output: Any
-    norm: nn.Module | None
+    norm: nn.Module | None  # the final norm; None if the head reads the last layer's output
 
     def normed(self, states: Tensor) -> Tensor:
         """Returns the states (..., C) after the final norm."""
@@ -146,16 +129,7 @@ class Head:
 
 def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any, last: Tensor,
             positions: Sequence[int]) -> Head:
-    """Finds the final norm: the module outside the layers that converts the last hidden state to the head's input.
-
-    Args:
-        body: the module whose last hidden states the head reads.
-        output: the output of the body.
-        last: (P, C) the hidden state after the last layer.
-
-    Raises:
-        StructureError: there is no such norm.
-    """
+    """Finds the final norm: the module outside the layers that converts the last hidden state to the head's input."""
     expected = output.last_hidden_state[0, list(positions)]
     norms = [module for name, module in body.named_modules()
              if "norm" in type(module).__name__.lower() and not any(part.isdigit() for part in name.split("."))]
@@ -182,19 +156,7 @@ def close(one: Tensor, other: Tensor) -> bool:
 
 def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
                  outputs: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Returns the outputs of a layer's heads, the bias of W_O, and the output of the layer's MLP at one position.
-
-    Args:
-        state, after: (C,) the hidden state before and after the layer.
-        linears: the calls of linear maps in the layer, with one recorded position.
-        outputs: (H, D) the heads' outputs, after their gates.
-
-    Returns:
-        (H, C) outputs of the heads after W_O, (C,) the bias of W_O or None, (C,) output of the MLP.
-
-    Raises:
-        StructureError: the layer does more than adding the outputs of heads and MLP to the residual stream.
-    """
+    """Returns (H, C) outputs of a layer's heads after W_O, (C,) the bias of W_O or None, (C,) the MLP's output."""
     joined = outputs.flatten()
     match = next((linear for linear in linears if linear.given.shape[-1] == len(joined) and torch.equal(linear.given[0],
                                                                                                         joined)),
@@ -214,15 +176,7 @@ def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
 
 
 def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor | None]:
-    """Returns the final norm at one state: its gain, whether it subtracts the mean, and its bias.
-
-    Args:
-        norm: the final norm, or None.
-        x: (C,) the state after the last layer.
-
-    Raises:
-        StructureError: the norm is neither LayerNorm nor RMSNorm.
-    """
+    """Returns the final norm at one state: its gain, whether it subtracts the mean, and its bias."""
     if norm is None:
         return torch.ones_like(x), False, None
     after = norm(x.unsqueeze(0))[0]
@@ -240,16 +194,7 @@ def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor 
 
 
 def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Returns the rows of the output matrix and the biases of some tokens, by differentiating the head.
-
-    Args:
-        head: the language-model head.
-        normed: (C,) the input of the head.
-        tokens: token ids.
-
-    Raises:
-        StructureError: the head is not linear.
-    """
+    """Returns the rows of the output matrix and the biases of some tokens, by differentiating the head."""
     with torch.enable_grad():
         leaf = normed.detach().clone().requires_grad_()
         logits = head.read(leaf.unsqueeze(0))[0, list(tokens)]

@@ -28,14 +28,7 @@ def snapshot(model: nn.Module) -> Snapshot:
 
 
 def restore(before: Snapshot) -> list[nn.Module]:
-    """Undoes the changes since the snapshot.
-
-    Args:
-        before: the result of `snapshot`.
-
-    Returns:
-        The modules whose buffers or attributes had changed.
-    """
+    """Undoes the changes since the snapshot."""
     changed = []
     for module, (buffers, attributes) in before.items():
         now = _attributes(module)
@@ -52,11 +45,7 @@ def restore(before: Snapshot) -> list[nn.Module]:
 
 
 def isolate(modules: Iterable[nn.Module]) -> None:
-    """Makes each call of these modules work on a copy of its buffers and attributes; parameters are shared.
-
-    Args:
-        modules: the modules that `restore` returned.
-    """
+    """Makes each call of these modules work on a copy of its buffers and attributes; parameters are shared."""
     for module in modules:
         module.forward = _Isolated(module)
 

@@ -12,12 +12,6 @@ def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray
     """Returns 1 - cosine between the output vectors before and after: of each token (tokens,), and of the mean vector.
 
     0 means no change, 1 orthogonal vectors, 2 opposite vectors.
-
-    Args:
-        before, after: traces or sketches of one prompt.
-
-    Raises:
-        ValueError: the model has no vectors.
     """
     if before.vectors is None or after.vectors is None:
         raise ValueError("this model predicts something; its vectors are not kept")

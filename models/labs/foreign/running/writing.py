@@ -95,11 +95,7 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
 
 def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
                    sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
-    """Runs a recorded pass over the text and the decoder's tokens.
-
-    Returns:
-        The answer, the token sequences, and the generated text (None for a teacher-forced target under a plan).
-    """
+    """Runs a recorded pass over the text and the decoder's tokens."""
     row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *write(lab, task, prompt, plan))
     written = None if isinstance(prompt, TargetPrompt) and plan else task.wrote(row[1:])
     given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
@@ -108,12 +104,7 @@ def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, p
 
 
 def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
-    """Yields the text of each token; yields an empty string for a token that leaves a character incomplete.
-
-    Args:
-        task: reader of the model.
-        steps: iterator of the generated token ids.
-    """
+    """Yields the text of each token; yields an empty string for a token that leaves a character incomplete."""
     pending: list[int] = []
     raw = b""
     for token in steps:
