@@ -17,9 +17,15 @@ LONGEST_TEXT = 16_384  # largest number of characters of an input text that are 
 def readable(text: str) -> str:
     """Returns the first LONGEST_TEXT characters, so that a long pasted text takes no more time than the longest input.
 
-    A lone surrogate cannot be encoded; it becomes a question mark.
+    A lone surrogate cannot be encoded; it becomes a question mark. Every line break becomes a line feed, as in the text
+    box of a browser.
     """
-    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+    return unix_lines(text[:LONGEST_TEXT].encode("utf-8", "replace").decode())
+
+
+def unix_lines(text: str) -> str:
+    """Returns the text with a line feed in place of each line break of Windows or of old Macintosh files."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def trailing_space(text: str) -> str:

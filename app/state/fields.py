@@ -39,6 +39,7 @@ from models.generate.sampling import Sampling
 from models.labs.foreign import ForeignError
 from models.messages import cut, listed, message
 from models.plan import HeadPlan
+from models.prompt import unix_lines
 from models.storage.checkpoint import CheckpointError
 
 # largest number of characters of the text in a link; for a longer text, the link contains the part that the model reads
@@ -110,6 +111,7 @@ def _parse_model(text: str, state: LabState) -> Read:
 
 
 def _parse_text(text: str, state: LabState) -> Read:
+    text = unix_lines(text)
     if len(text) <= MAX_TEXT:
         return text, []
     return text[:MAX_TEXT], [message("The link's text has {count:,} characters; the first {most:,} were kept.",

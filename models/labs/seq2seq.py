@@ -119,7 +119,7 @@ class Seq2SeqLab(TrainedLab, Explainable):
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         target, records, _ = self._records(prompt, plan)
         return (residuals_of(self.model, target, records, range(len(target))),
-                tuple(self.task.labels[i] for i in target))
+                self.task.spelled(target))
 
     @override
     @torch.inference_mode()
@@ -171,7 +171,7 @@ class Seq2SeqLab(TrainedLab, Explainable):
         changed = {kind for (kind, _, _), state in plan.heads.items() if state.constant or state.patch == PATTERN}
         mask = records[DECODER][0].mask
         return Trace(
-            rows={TEXT: prompt.tokens, TARGET: tuple(self.task.labels[i] for i in target)},
+            rows={TEXT: prompt.tokens, TARGET: self.task.spelled(target)},
             scores={kind: stacked(record.scores[0] for record in layers) for kind, layers in records.items()},
             live=live,
             weights={kind: stacked(record.weights[0] for record in layers) if kind in changed else live[kind]

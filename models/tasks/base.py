@@ -11,9 +11,10 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.messages import message
+from models.messages import cut, listed, message
 from models.prompt import Prompt
 from models.storage.datasets import DATA
+from models.tasks.characters import bytes_in, whole_characters, with_characters
 from models.trace import Output
 
 ROWS = 8  # number of tokens that are shown for a prediction, the most probable ones
@@ -96,7 +97,12 @@ class Reader:
 
     def join(self, tokens: Sequence[str]) -> str:
         """Returns the text of tokens without BOS."""
-        return "".join(tokens)
+        return "".join(whole_characters(tokens))
+
+    def spelled(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """Returns the label of each token; parts of a character have the character and their number."""
+        labels = [self.labels[i] for i in ids]
+        return tuple(with_characters(labels, [bytes_in(label) for label in labels]))
 
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
         """Returns, for each token, whether it is part of the text; False for special tokens such as BOS."""
@@ -104,7 +110,8 @@ class Reader:
 
     def bytes_of(self, ids: Sequence[int]) -> Mapping[int, str]:
         """Returns position -> bytes in hexadecimal of each token that is only a part of a character."""
-        return {}
+        raw = (bytes_in(self.labels[i]) for i in ids)
+        return {place: part.hex(" ") for place, part in enumerate(raw) if part is not None}
 
     def headline(self, output: Output, token: str) -> str:
         """Returns the title of a prediction after (or at) `token`."""
@@ -133,6 +140,14 @@ class HidesWords:
         """Returns the title of a prediction, with the masked word if it is known."""
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
         return message("Hidden: “{answer}”", answer=answer) if answer else message("Hidden token")
+
+    @staticmethod
+    def brackets_hint(hidden: Sequence[str]) -> str:
+        """Returns a hint if brackets hide more than single words, for example the references of Wikipedia."""
+        if all(text.isalpha() for text in hidden):
+            return ""
+        return message("Brackets hide {texts}; write \\[ for a bracket that hides nothing",
+                       texts=listed(f"“{cut(text)}”" for text in hidden[:ROWS]))
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         """Returns the token at a position as in Reader."""

@@ -43,7 +43,7 @@ TEST_SEED = 10_009
 VALIDATION_SEED = 10_037
 VALIDATION_TOKENS = 32_768  # number of validation tokens; one in seven is masked
 
-_HIDDEN = re.compile(r"\[([^\[\]]+)\]")
+_HIDDEN = re.compile(r"\\(?P<bracket>[\[\]])|\[(?P<hidden>[^\[\]]+)\]")  # `\[` is a bracket that hides nothing
 
 
 class Guessed(NamedTuple):
@@ -98,8 +98,8 @@ class MaskedReader(HidesWords, StoriesReader):
         valid = readable(text)
         ids, targets, stops = [0], [-1], [0]
         place = 0  # position in the text
-        for piece in re.split(r"( ?\[MASK\])", valid):
-            if piece.endswith(MASK):
+        for piece in re.split(r"( ?(?<!\\)\[MASK\])", valid):
+            if piece.strip(" ") == MASK:
                 ids.append(MASK_ID)
                 targets.append(-1)
                 stops.append(place + len(piece))
@@ -112,9 +112,10 @@ class MaskedReader(HidesWords, StoriesReader):
         omitted = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
         hidden = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
-        hint = "" if hidden else message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
-                                         "below")
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), hidden, tuple(targets), omitted, stops[-1], hint)
+        hint = self.brackets_hint([text for _, text in _HIDDEN.findall(valid.replace(MASK, "")) if text])
+        if not hidden:
+            hint = message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
+        return Prompt(tuple(ids), self.spelled(ids), hidden, tuple(targets), omitted, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Appends the tokens of a piece of text without [MASK]; tokens inside brackets are masked."""
@@ -124,9 +125,10 @@ class MaskedReader(HidesWords, StoriesReader):
         for match in _HIDDEN.finditer(piece):
             plain += piece[last:match.start()]
             origin += range(last, match.start())
-            hidden.append((len(plain), len(plain) + len(match[1])))
-            plain += match[1]
-            origin += range(match.start(1), match.end(1))
+            if match["hidden"]:
+                hidden.append((len(plain), len(plain) + len(match["hidden"])))
+            plain += match["hidden"] or match["bracket"]
+            origin += range(match.start(match.lastgroup), match.end(match.lastgroup))
             last = match.end()
         plain += piece[last:]
         origin += range(last, len(piece))

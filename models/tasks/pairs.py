@@ -81,7 +81,7 @@ class PairReader(Reader):
         kept = self.cut(encoding.ids, (limit or self.limit) - 2)
         ids = (START, *kept, END)
         omitted = len(encoding.ids) - len(kept)
-        return Prompt(ids, tuple(self.labels[i] for i in ids), (), (-1,) * len(ids), omitted,
+        return Prompt(ids, self.spelled(ids), (), (-1,) * len(ids), omitted,
                       self._read_chars(valid, encoding.offsets[len(kept) - 1][1]) if omitted else len(valid))
 
     def cut(self, ids: Sequence[int], most: int) -> list[int]:
@@ -105,7 +105,7 @@ class PairReader(Reader):
 
     @override
     def join(self, tokens: Sequence[str]) -> str:
-        return "".join(tokens).strip()
+        return super().join(tokens).strip()
 
     @override
     def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:

@@ -41,8 +41,8 @@ HELD_OUT_TOKENS = 65_536  # number of held-out tokens at each length of the Leng
 # number of tokens on which each point of a learning curve is measured, half of them from each corpus
 VALIDATION_TOKENS = 16_384
 # characters that word processors insert -> the corresponding characters of the data
-TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), "\u2060": "", "\ufeff": "", "…": "...", "ﬀ": "ff", "ﬁ": "fi",
-         "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""), "…": "...",
+         "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 HELD_OUT_BOOKS = (  # books without a sequel or prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
@@ -120,7 +120,7 @@ class StoriesReader(Reader):
         if len(ids) == 1:
             raise InputError(message("Type the beginning of a story, like Once upon a time"), 0, len(text))
         omitted, ids = max(0, len(ids) - limit), ids[:limit]
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), omitted,
+        return Prompt(tuple(ids), self.spelled(ids), (len(ids) - 1,), (*ids[1:], -1), omitted,
                       encoding.offsets[len(ids) - 2][1], "" if omitted else trailing_space(text))
 
 

@@ -18,8 +18,8 @@ import models
 from app.panels.page.text import is_capitals
 from models.errors import InputError
 from models.labs.foreign.opening.folder import open_folder
-from models.labs.foreign.reading.texts import PART
 from models.labs.foreign.running import writing
+from models.tasks.characters import PART
 
 
 @pytest.mark.parametrize("word", ["שלום", "สวัสดี", "नमस्ते", "你好", "😀"])

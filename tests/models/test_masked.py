@@ -137,7 +137,7 @@ def test_any_text_is_read_or_refused(text: str):
         assert prompt.ids[0] == 0 and 0 not in prompt.ids[1:] and max(prompt.ids) <= MASK_ID
         assert 0 <= prompt.read_chars <= len(text)
         assert all(target == -1 or prompt.ids[i] == MASK_ID for i, target in enumerate(prompt.targets))
-        assert MASK_ID not in prompt.targets and bool(prompt.hint) == (not prompt.predict_at)
+        assert MASK_ID not in prompt.targets and ("Nothing" in prompt.hint) == (not prompt.predict_at)
 
 
 @pytest.mark.parametrize("text", ["[a] " * 40_000, "[MASK]" * 30_000, "[a[" * 60_000, "[" * 180_000,
@@ -165,3 +165,13 @@ def test_labels():
     assert len(TASK.labels) == TASK.vocabulary and TASK.vocabulary % 8 == 0
     assert TASK.labels[:MASK_ID] == STORIES.labels and TASK.labels[MASK_ID] == MASK
     assert set(TASK.labels[MASK_ID + 1:]) == {"unused"} and torch.tensor(TASK.read("[MASK] x").ids).max() == MASK_ID
+
+
+def test_brackets_of_references_are_named_and_can_be_escaped():
+    """Brackets of Wikipedia hide words: the hint lists them, and `\\[` is a bracket that hides nothing."""
+    prompt = TASK.read("The cat [1] sat [citation needed].")
+    assert "“1”, “citation needed”" in prompt.hint
+    assert not TASK.read("The [cat] sat.").hint
+    escaped = TASK.read(r"The \[cat\] [sat] \[MASK]")
+    assert "".join(escaped.tokens[1:]) == "The [cat][MASK] [MASK]" and len(escaped.predict_at) == 1
+    assert escaped.ids[-1] != MASK_ID

@@ -17,6 +17,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from models.errors import InputError
+from models.prompt import unix_lines
+from models.tasks.characters import PART
 from models.tasks.stories import (
     BOS,
     CONTEXT,
@@ -52,7 +54,7 @@ def test_a_beginning():
 @given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=60))
 def test_ascii_is_shown_as_typed(text: str):
     """Control characters, including NUL, are tokens like all others."""
-    assert shown(text) == text
+    assert shown(text) == unix_lines(text)
 
 
 @given(st.text(min_size=1, max_size=60))
@@ -62,20 +64,30 @@ def test_any_text_can_be_read(text: str):
     assert 0 not in prompt.ids[1:]
 
 
+def parts(character: str, count: int) -> str:
+    return "".join(f"{character}{PART}{part + 1}/{count}" for part in range(count))
+
+
 @pytest.mark.parametrize("text, tokens", [
     ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are replaced by straight quotes
-    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # e and the accent are composed to é, which has two bytes
-    ("😀", "\\xf0\\x9f\\x98\\x80"), ("a😀b", "a\\xf0\\x9f\\x98\\x80b"),
+    ("cafe\u0301", "caf" + parts("é", 2)),  # e and the accent are composed to é, which has two bytes
+    ("😀", parts("😀", 4)), ("a😀b", f"a{parts('😀', 4)}b"), ("ሰ", parts("ሰ", 3)),
     ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"), ("a\0b", "a\0b"), (" ", " "), ("\n\n", "\n\n"),
 ])
 def test_how_characters_are_shown(text: str, tokens: str):
-    """Whole characters are displayed as themselves, incomplete characters as bytes. Leading spaces are kept."""
+    """Whole characters are displayed as themselves, parts of a character with their number. Leading spaces are kept."""
     assert shown(text) == tokens
 
 
-def test_letters_from_right_to_left_are_bytes():
+def test_a_character_that_reverses_the_text_is_bytes():
     tokens = TASK.read("\u202eאב").tokens[1:]
-    assert "".join(tokens) == "".join(f"\\x{byte:02x}" for byte in "\u202eאב".encode())
+    assert "".join(tokens) == "".join(f"\\x{byte:02x}" for byte in "\u202e".encode()) + parts("א", 2) + parts("ב", 2)
+
+
+@pytest.mark.parametrize("text, plain", [("Hi.\r\nHi", "Hi.\nHi"), ("Hi.\rHi", "Hi.\nHi"), ("Do\u00adnau", "Donau"),
+                                         ("Do\u200bnau", "Donau")])
+def test_line_breaks_and_invisible_characters_change_no_answer(text: str, plain: str):
+    assert TASK.read(text).ids == TASK.read(plain).ids
 
 
 def test_a_typed_bos_is_text():

@@ -136,6 +136,8 @@ def rest_name(name: str) -> str:
     """Returns the name of a contribution that is not a head."""
     if name.startswith("mlp "):
         return _("MLP of layer {layer}", layer=int(name.removeprefix("mlp ")) + 1)
+    if name.startswith("layer "):
+        return _("Layer {layer}, without attention maps", layer=int(name.removeprefix("layer ")) + 1)
     return _("biases") if name == "biases" else _("embedding")
 
 

@@ -62,18 +62,21 @@ class _Pass:
     def __init__(self, lab: OpenedLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
         assert lab.body is not None
         residual.listen(lab.model, lab.sites)
-        self.outputs: list[Tensor] = []
+        outputs: list[tuple[int, Tensor]] = []
 
         def sink(kind: str, layer: int, step: LayerRecord) -> None:
-            self.outputs.append(step.outputs[:, list(positions)])
+            outputs.append((len(record.calls) - 1, step.outputs[:, list(positions)]))
 
         inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
         body = BodyOutput(positions[:1])  # all logits of 512 tokens at 262,144 entries would be 537 MB
         with at_positions(body), residual.recording(positions) as record:
             self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
-        self.states, self.linears = record.states, record.linears
-        if len(self.states) != lab.kinds[0].layers + 1:
-            raise StructureError(message("the layers of this model do not run one after the other"))
+        if not record.states:
+            raise StructureError(message("the layers of this model do not pass one hidden state per token to each "
+                                         "other"))
+        self.states, self.layers, self.calls = record.states, record.layers, record.calls
+        self.outputs = dict(outputs)
+        self.has_one = len(self.outputs) == len(outputs)
         self.head = residual.head_of(lab.model, lab.body, inputs, body._output, self.states[-1], positions)
 
 
@@ -106,14 +109,19 @@ def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wri
     position = position_among(position, (), len(prompt.ids))
     done = _Pass(lab, prompt, plan, [position])
     states = [state[0] for state in done.states]
+    if not done.has_one:
+        raise StructureError(message("the layers of this model have several attentions"))
     heads, rest, biases = [], {"embedding": states[0]}, torch.zeros_like(states[0])
-    for layer, outputs in enumerate(done.outputs):
-        of_heads, bias, mlp = residual.layer_writes(states[layer], states[layer + 1], done.linears[layer],
-                                                    outputs[:, 0])
+    for layer, module in enumerate(done.layers):
+        if layer not in done.outputs:
+            rest[f"layer {layer}"] = states[layer + 1] - states[layer]
+            continue
+        of_heads, bias, mlp = residual.layer_writes(states[layer], states[layer + 1], module, done.calls[layer],
+                                                    done.outputs[layer][:, 0])
         heads.append(of_heads)
         rest[f"mlp {layer}"] = mlp
-        biases = biases if bias is None else biases + bias
-    if bool(biases.any()):
+        biases = biases + bias
+    if float(biases.abs().max()) > residual.TOLERANCE * float(states[-1].abs().max()):
         rest["biases"] = biases
     gain, is_centred, shift = residual.final_gain(done.head.norm, states[-1])
     normed = done.head.normed(states[-1].unsqueeze(0))[0]
@@ -135,7 +143,8 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
         if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
             raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
         if step.vectors is None:
-            raise StructureError(message("the scores of this model are not products of one query and one key alone"))
+            raise StructureError(message("the scores of this layer are more than one product of a query and a key, so "
+                                         "that they cannot be split into dimensions"))
         of_queries, of_keys, factors = step.vectors
         factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
         dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()

@@ -197,7 +197,7 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
                      for name, value in inputs.items()}
             with during(ForwardPass(self.sites, intervention)):
                 if self.body is None:
-                    logits = self.model(**given).logits
+                    logits = self.task.logits(self.model(**given))
                     # a class is predicted once for the whole text
                     logits = logits[:, list(positions)] if logits.ndim > 2 else logits.unsqueeze(1)
                 else:
@@ -227,7 +227,7 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
         # the language-model head is not run, because logits of the whole vocabulary take longer than a layer
         with during(BatchPass(self.sites, touch, watch)):
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
-                                           output_hidden_states=True).hidden_states]
+                                           output_hidden_states=True, **self.task.settings).hidden_states]
 
     def grid_positions(self, n: int, size: int) -> Sequence[int]:
         return range(n) if self.kinds[0].causal else layout.grid_positions(n, size)

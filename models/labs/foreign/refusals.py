@@ -6,11 +6,12 @@ tests/models/test_foreign_refusals.py.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from models.labs.foreign.errors import ForeignError
-from models.messages import N_, message
+from models.messages import N_, cut, message
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Refusal:
 
 
 SAVE_AGAIN = N_("Save the model again with save_pretrained, and open that folder")
+CHECK_NUMBERS = N_("Check the values in config.json against the model's page")
 OTHER_MODEL = N_("Choose a model whose attention is a softmax over all tokens; docs/architectures.md lists them")
 
 REFUSALS: dict[str, Refusal] = {
@@ -50,14 +52,15 @@ REFUSALS: dict[str, Refusal] = {
     "crash": Refusal(N_("reading {file} ends the process that reads it"), SAVE_AGAIN),
     # causes of config.json
     "config unreadable": Refusal(N_("its config.json cannot be read, or does not say the model's type"), SAVE_AGAIN),
-    "config damaged": Refusal(N_("its config.json is damaged, or needs code of its own, which is never run here"),
-                              SAVE_AGAIN),
+    "config damaged": Refusal(N_("transformers refuses its config.json: {why}"), CHECK_NUMBERS),
+    "config unfit": Refusal(N_("its files have the shape {held} for {first}, and config.json describes {described}"),
+                            CHECK_NUMBERS),
     "unknown type": Refusal(N_("transformers {version} has no model of type {kind}"),
                             N_("Update transformers, or choose another model")),
     "own code": Refusal(N_("transformers {version} has no model of type {kind}, and the model's own code is never run "
                            "here"), N_("Look for a version of the model that transformers itself can read")),
     "number": Refusal(N_("{field} in config.json is {value:,}; possible are {least:,} to {most:,}"),
-                      N_("Check the numbers in config.json against the model's page")),
+                      CHECK_NUMBERS),
     "patches": Refusal(N_("a picture has {patches:,} patches, and at most {most:,} can be shown"),
                        N_("Choose a version of the model for smaller pictures")),
     "quantised": Refusal(N_("its weights are quantised"),
@@ -74,18 +77,20 @@ REFUSALS: dict[str, Refusal] = {
     "no heads": Refusal(N_("a model of type {kind} has no attention heads: its layers are recurrent or "
                            "convolutional"), OTHER_MODEL),
     # causes of the weights
-    "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged, or does not fit config.json"),
+    "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged"),
                                N_("Download all files of the model again")),
     "weights missing": Refusal(N_("its files lack {count} of its weights, for example {first}"), SAVE_AGAIN),
+    "weights unused": Refusal(N_("the model that config.json describes does not use {count} of the weights in its "
+                                 "files, for example {first}, so that its answers would differ"), CHECK_NUMBERS),
     "weights described": Refusal(N_("config.json describes {described:,} weights, and the files hold {held:,}"),
-                                 N_("Check the numbers in config.json against the model's page")),
+                                 CHECK_NUMBERS),
     "not finite": Refusal(N_("its weights hold values that are not finite numbers, in {first}"),
                           N_("Training diverged: open an earlier checkpoint")),
     "computes no numbers": Refusal(N_("it computes values that are not finite numbers"),
                                    N_("Its weights overflow in 32 bits: open another checkpoint")),
     # causes of the attention
-    "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json"),
-                            N_("Check the numbers in config.json against the model's page")),
+    "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json: {why}"),
+                            CHECK_NUMBERS),
     "approximation": Refusal(N_("a model of type {kind} approximates attention or replaces it, and computes no softmax "
                                 "over all tokens"), OTHER_MODEL),
     "own attention": Refusal(N_("transformers computes the attention of {kind} in code of its own, for which "
@@ -139,6 +144,13 @@ def sentence(refusal: Refusal, **values: Any) -> str:
     """Returns reason and remedy as one message, which a catalogue can translate."""
     return message("{reason}. {remedy}", reason=message(refusal.reason, **values), remedy=message(refusal.remedy,
                    **values))
+
+
+def why(error: Exception) -> str:
+    """Returns the sentence of an exception of transformers, without names of classes and paths of the machine."""
+    last = (str(error).strip() or type(error).__name__).splitlines()[-1].strip()
+    last = re.sub(r"(?<!\w)/\S+/", "", re.sub(r"^\w*Error: ", "", last)).rstrip(".")
+    return cut(f"unknown value {last}" if isinstance(error, KeyError) else last, 300)
 
 
 def version() -> str:

@@ -22,10 +22,10 @@ from models.kind import Kind
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
-from models.labs.foreign.refusals import refuse, version
+from models.labs.foreign.refusals import refuse, version, why
 from models.labs.foreign.running import interception, positions, stateless
 from models.labs.foreign.running.adapters import adapt, reports_windows
-from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
+from models.labs.foreign.running.attention import ALSO_EAGER, NAME, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.writing import MAX_WRITTEN
 from models.messages import N_
 from models.nets.attention.base import NO_INTERVENTION
@@ -70,9 +70,9 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
         expected = model(**short.inputs, output_attentions=True)
         expected_long = None if long is None else _last_states(model, long.inputs)
     except Exception as error:  # an unusual config can raise any exception here
-        raise refuse("does not run", version=version()) from error
+        raise refuse("does not run", version=version(), why=why(error)) from error
     stateless.isolate(stateless.restore(before))
-    if not _finite(expected["logits"] if "logits" in expected else expected["last_hidden_state"]):
+    if not _finite(_answer(expected)):
         raise refuse("computes no numbers")
     own = exchange_attention(model, short)
     survey, answer = _survey(model, short)
@@ -101,7 +101,7 @@ def probe(reader: TextReader, length: int, target: int) -> Probe:
         pixels = torch.randn(1, 3, *reader.size, generator=torch.Generator().manual_seed(0))
         return Probe({"pixel_values": pixels}, {(reader.limit, reader.limit): "self"})
     ids = _ids(reader, reader.vocabulary, length)
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **reader.settings}
     if not isinstance(reader, Seq2SeqReader):
         return Probe(inputs, {(length, length): "self"})
     row = _ids(reader, reader.target_vocabulary, target)
@@ -126,6 +126,9 @@ def exchange_attention(model: Any, short: Probe) -> interception.Found:
         # their own attention code
         with contextlib.suppress(Exception):
             model.set_attn_implementation(NAME)
+            for module in model.modules():
+                if getattr(getattr(module, "config", None), "_attn_implementation", "") == NAME:
+                    module.config._attn_implementation = ALSO_EAGER
         logging.set_verbosity(level)
     with during(_Survey(short.sizes, model.config.model_type)):
         own = interception.find(model, short.inputs)
@@ -203,17 +206,13 @@ def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module
     """Returns the body if the model's head, run at selected positions only, computes the same logits; else None."""
     if not isinstance(reader, CausalReader | MaskedReader | Seq2SeqReader):
         return None
-    body = positions.body_of(model)
-    if body is None:
-        return None
-    positions.listen(body)
-    with during(ForwardPass(sites, lambda *_: NO_INTERVENTION)), positions.at_positions(positions.BodyOutput([1, -1])):
-        logits = model(**tried.inputs).logits
-    try:
-        check_close(model.config.model_type, logits, answer[:, [1, -1]])
-    except ForeignError:
-        return None
-    return body
+    for body in positions.bodies_of(model):
+        positions.listen(body)
+        with during(ForwardPass(sites, lambda *_: NO_INTERVENTION)), \
+                positions.at_positions(positions.BodyOutput([1, -1])), contextlib.suppress(ForeignError):
+            check_close(model.config.model_type, model(**tried.inputs).logits, answer[:, [1, -1]])
+            return body
+    return None
 
 
 def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
@@ -222,7 +221,7 @@ def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
 
 
 def _answer(result: Any) -> Tensor:
-    return result["logits"] if "logits" in result else result["last_hidden_state"]
+    return next(result[name] for name in ("logits", "start_logits", "last_hidden_state") if name in result)
 
 
 def _ids(reader: TextReader, vocabulary: int, length: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.numbers import check_numbers
-from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
+from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader, picture_config
-from models.labs.foreign.refusals import refuse, version
+from models.labs.foreign.refusals import refuse, version, why
 from models.messages import N_
 
 # Positions of these model types start after the id of padding, so their tables are longer than the longest text.
@@ -24,6 +26,9 @@ HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's 
     (r"(ForCausalLM|LMHeadModel)$", CausalReader),
     (r"(ForMaskedLM|BertForPreTraining)$", MaskedReader),
     (r"ForSequenceClassification$", ClassReader),
+    (r"ForTokenClassification$", TokenClassReader),
+    (r"ForQuestionAnswering$", SpanReader),
+    (r"ForNextSentencePrediction$", NextReader),
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
 APPROXIMATIONS = {"fnet", "reformer", "yoso", "nystromformer", "mra"}  # model types without a softmax over all tokens
@@ -48,14 +53,16 @@ def read_config(folder: Path) -> Any:
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # a foreign file can make transformers raise any exception
-        raise _why(folder) from error
+        raise _refusal(folder, error) from error
+    if re.search(r"Encoder(Model)?$", (config.architectures or [""])[0]):
+        config.is_encoder_decoder = False  # the encoder of an encoder-decoder was saved alone
     if getattr(config, "quantization_config", None):
         raise refuse("quantised")
     check_numbers(config.to_dict())
     return config
 
 
-def _why(folder: Path) -> ForeignError:
+def _refusal(folder: Path, error: Exception) -> ForeignError:
     from transformers.models.auto import configuration_auto
 
     from models.storage.checkpoint import read_json
@@ -68,7 +75,23 @@ def _why(folder: Path) -> ForeignError:
     if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # the module exports nothing by name
         return refuse("own code" if "auto_map" in config else "unknown type", kind=repr(str(kind)[:40]),
                       version=version())
-    return refuse("config damaged")
+    return refuse("config damaged", why=with_field(config, why(error)))
+
+
+def with_field(config: dict[str, Any], sentence: str) -> str:
+    """Returns the sentence of transformers, with the field in front if it is not named: the config opens without it."""
+    from transformers import AutoConfig
+
+    if any(field in sentence for field in config):
+        return sentence
+    for field, value in config.items():
+        if isinstance(value, str) and repr(value) in sentence:
+            return f"{field}: {sentence}"
+    for field in config.keys() - {"model_type"}:
+        with contextlib.suppress(Exception):
+            AutoConfig.for_model(**{name: value for name, value in config.items() if name != field})
+            return f"{field}: {sentence}"
+    return sentence
 
 
 def reader_class(config: Any) -> type[TextReader]:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from torch import nn
 from transformers.utils import logging
 
+from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.comparison import SeesFutureError, compare
-from models.labs.foreign.opening.facts import kinds_of, make_reader
+from models.labs.foreign.opening.facts import kinds_of, make_reader, with_field
 from models.labs.foreign.opening.files import check_folder, elements, weights_of
 from models.labs.foreign.opening.pruned import Pruned, pruned_heads, whole_weights
 from models.labs.foreign.reading.readers import CausalReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
-from models.labs.foreign.refusals import refuse
+from models.labs.foreign.refusals import refuse, why
 
 # parts of parameter names that a file may lack, because nothing that is shown depends on them
 HARMLESS = ("pooler", "position_ids", "token_type_ids")
+# parameters that a file may hold without a use: tables that transformers computes, and poolers
+NEEDLESS = re.compile(r"(position_ids|inv_freq|masked_bias|attn\.bias|attention\.bias)$|pooler|relative_position_index")
 HEADS = ("lm_head", "embed_out", "cls.predictions", "output.weight")  # names of the weights of a language-model head
 
 _opening = threading.Lock()  # a lock, because transformers replaces functions of torch while it builds a model
@@ -67,7 +72,7 @@ def _check_described(reader: TextReader, folder: Path) -> None:
     """
     try:
         with torch.device("meta"):
-            model = getattr(transformers, reader.auto).from_config(reader.config)
+            model = _built(reader)
     except Exception:  # `_load` raises the same error with its reason
         return
     described = sum(parameter.numel() for parameter in model.parameters())
@@ -82,16 +87,21 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
     logging.disable_progress_bar()
     pruned = _pruned(reader, folder)
     try:
-        model, info = _whole(reader, folder, pruned) if pruned else getattr(transformers, reader.auto).from_pretrained(
+        model, info = _whole(reader, folder, pruned) if pruned else _class(reader).from_pretrained(
             folder, config=reader.config, dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
-            local_files_only=True, attn_implementation="eager", output_loading_info=True)
+            local_files_only=True, attn_implementation="eager", output_loading_info=True,
+            ignore_mismatched_sizes=True)
     except Exception as error:  # the exceptions that foreign files cause in transformers are not meant for visitors
         if "attn_implementation" in str(error) or "attention implementation" in str(error):
             raise refuse("own attention", kind=reader.config.model_type) from error
-        raise refuse("weights damaged") from error
+        if isinstance(error, ForeignError):
+            raise
+        if isinstance(error, OSError | SafetensorError):
+            raise refuse("weights damaged") from error
+        raise refuse("config damaged", why=with_field(reader.config.to_dict(), why(error))) from error
     finally:
         logging.set_verbosity(level)
-    _check_missing(reader, info)
+    _check_weights(reader, model, info)
     for module in list(model.modules()):
         if hasattr(module, "set_attention_type"):  # otherwise BigBird switches to full attention at a short text
             module.set_attention_type("original_full")
@@ -101,7 +111,7 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
 def _whole(reader: TextReader, folder: Path, pruned: Pruned) -> tuple[Any, Any]:
     """Returns the model of a pruned checkpoint, with zeros for the heads that are missing from its weights."""
     with torch.device("meta"):
-        model = getattr(transformers, reader.auto).from_config(reader.config)
+        model = _built(reader)
     files = [folder / file for file in weights_of(folder)]
     weights = whole_weights(files, model, pruned, kinds_of(reader.config)[0].heads)
     reader.config.architectures = reader.config.architectures or [type(model).__name__]
@@ -110,10 +120,40 @@ def _whole(reader: TextReader, folder: Path, pruned: Pruned) -> tuple[Any, Any]:
     return loaded[0], loaded[1]
 
 
-def _check_missing(reader: TextReader, info: Any) -> None:
+def _class(reader: TextReader) -> Any:
+    """Returns the class that loads the model: the automatic class, or the one that config.json names."""
+    auto = getattr(transformers, reader.auto)
+    name = (reader.config.architectures or [""])[0]
+    named = getattr(transformers, name, None)
+    is_bare = type(reader) is TextReader and name.endswith("Model") and "LMHead" not in name
+    is_known = type(reader.config) in getattr(auto, "_model_mapping", {type(reader.config)})
+    return named if (is_bare or not is_known) and hasattr(named, "_from_config") else auto
+
+
+def _built(reader: TextReader) -> Any:
+    kind = _class(reader)
+    return kind._from_config(reader.config) if hasattr(kind, "_from_config") else kind.from_config(reader.config)
+
+
+def _check_weights(reader: TextReader, model: nn.Module, info: Any) -> None:
+    """Raises ForeignError for weights of another shape, unused weights in the model's modules, and missing weights."""
+    for first, held, described in sorted(info["mismatched_keys"], key=str):
+        raise refuse("config unfit", first=first, held=tuple(held), described=tuple(described))
+    # modules and lists of modules, without the name of the body in front, which some files leave out
+    body = getattr(model, "base_model", model)
+    modules = {_ending(model, name) for name, module in model.named_modules() if name and module is not body}
+    unused = sorted(key for key in info["unexpected_keys"] if not NEEDLESS.search(key) and (
+        _ending(model, key.rpartition(".")[0]) in modules or
+        _ending(model, re.split(r"\.\d+\.", key)[0]) in modules and re.search(r"\.\d+\.", key)))
+    if unused:
+        raise refuse("weights unused", count=len(unused), first=unused[0])
     missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in HARMLESS))
     if not missing:
         return
     if isinstance(reader, CausalReader) and all(key.startswith(HEADS) for key in missing):
         raise _NoHeadError
     raise refuse("weights missing", count=len(missing), first=missing[0])
+
+
+def _ending(model: Any, name: str) -> str:
+    return name.removeprefix(f"{model.base_model_prefix}.")

@@ -27,9 +27,9 @@ def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
     try:
         pruned = {int(layer): frozenset(map(int, cut)) for layer, cut in given.items() if cut}
     except (AttributeError, TypeError, ValueError) as error:
-        raise refuse("config damaged") from error
+        raise refuse("config damaged", why="pruned_heads") from error
     if any(not 0 <= layer < layers or not all(0 <= head < heads for head in cut) for layer, cut in pruned.items()):
-        raise refuse("config damaged")
+        raise refuse("config damaged", why="pruned_heads")
     return pruned
 
 

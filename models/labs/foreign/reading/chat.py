@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.readers import CausalReader
-from models.labs.foreign.reading.templates import framed
+from models.labs.foreign.reading.templates import TODAY, framed, writes_date
 from models.labs.foreign.reading.texts import Encoded
+from models.messages import message
 from models.prompt import Prompt, readable
 
 
@@ -24,21 +26,26 @@ class ChatReader(CausalReader):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         typed = readable(text)
-        message = framed(self.tokenizer, typed)
-        encoded = texts.encode(self.tokenizer, message.text, with_special=False)
-        begin, end = len(message.before), len(message.before) + len(message.content)
+        chat = framed(self.tokenizer, typed)
+        encoded = texts.encode(self.tokenizer, chat.text, with_special=False)
+        begin, end = len(chat.before), len(chat.before) + len(chat.content)
         own = [i for i, (start, stop) in enumerate(zip(encoded.starts, encoded.stops, strict=True))
                if start < end and stop > begin]
         first, last = (own[0], own[-1] + 1) if own else (0, 0)
 
         def in_typed(place: int) -> int:
-            return min(max(place, begin), end) - begin + message.start
+            return min(max(place, begin), end) - begin + chat.start
 
         of_text = Encoded(encoded.ids, [*map(in_typed, encoded.starts)], [*map(in_typed, encoded.stops)],
                           (first, last), typed)
         prompt = self.prompt(of_text, [-1] * len(encoded.ids), text, limit or self.limit)
         count, behind = len(prompt.ids), len(encoded.ids) - last
         return replace(prompt, template=(*range(first), *range(count - behind, count)))
+
+    def hint(self, ids: Sequence[int]) -> str:
+        if not writes_date(self.tokenizer):
+            return ""
+        return message("The chat template writes the date {date} in place of today's", date=f"{TODAY:%d %b %Y}")
 
     def space_hint(self, text: str) -> str:
         """Returns no hint: the template follows the text, so a space at its end is not where the answer begins."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy
 from numpy import ndarray
-from torch import Tensor
 
 from models.labs.foreign.running.positions import Result, blocks
 from models.prompt import Prompt
@@ -43,8 +42,3 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
                 distributions[i] = fixed(logits[row].softmax(-1).numpy())
     outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
     return Answer(outputs, fixed(losses))
-
-
-def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """Returns one distribution over the classes, at the position of the first token."""
-    return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))

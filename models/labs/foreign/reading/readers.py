@@ -5,6 +5,7 @@ A reader converts texts to prompts, and the model's output to predictions. It ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,13 +19,13 @@ from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.languages import Languages, TranslationPrompt, choice_of, languages_of
-from models.labs.foreign.reading.predictions import Answer, no_losses, predict_class, predict_tokens
+from models.labs.foreign.reading.predictions import Answer, no_losses, predict_tokens
 from models.labs.foreign.reading.templates import has_template
 from models.labs.foreign.reading.texts import Encoded, Marked
 from models.labs.foreign.running.positions import Result
-from models.messages import N_, listed, message
+from models.messages import N_, cut, listed, message
 from models.prompt import Prompt, TargetPrompt, readable, trailing_space
-from models.tasks.base import HidesWords, Reader
+from models.tasks.base import ROWS, HidesWords, Reader
 from models.trace import Output, fixed
 
 MAX_TOKENS = 512  # largest number of tokens of an input text, also for models that could read more
@@ -36,6 +37,8 @@ class TextReader(Reader):
     title = N_("Vectors")
     auto = "AutoModel"  # the class of transformers that loads the model
     predicts_next = False
+    settings: Mapping[str, Any] = {}  # further arguments of the model's forward
+    separator = ""  # the token between two texts, for a model whose input is a pair
     examples: tuple[tuple[str, str], ...] = texts.PLAIN
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
@@ -110,19 +113,25 @@ class TextReader(Reader):
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
         """Returns the kept tokens as strings; a ▁ that the visitor typed stays, although it means a space otherwise."""
         labels = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
+        unknown = self.tokenizer.unk_token_id
         for place, i in enumerate(kept):
             typed = encoded.text[encoded.starts[i]:encoded.stops[i]]
+            if encoded.ids[i] == unknown and typed and typed != labels[place]:
+                labels[place] = f"{labels[place]} ({typed.strip()})"
             if "▁" in typed and not labels[place].strip():
                 labels[place] = typed
         return tuple(labels)
 
     def _hints(self, encoded: Encoded, body: range, ids: Sequence[int]) -> str:
         """Returns hints about this text for the visitor, in one line."""
-        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id, self.tokenizer.unk_token_id}
-        controls = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
-                                 if encoded.ids[i] in special)
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id}
+        typed = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
+                              if encoded.ids[i] in special)
+        controls = set(self.tokenizer.all_special_tokens)
         known: list[str] = [message("“{token}” is read as a control token, not as text", token=token)
-                            for token in controls if token]
+                            for token in typed if token in controls and token != self.separator]
+        if unknown := [f"“{cut(word)}”" for word in typed if word and word not in controls]:
+            known.append(message("not in the vocabulary: {words}", words=listed(unknown[:ROWS])))
         known += filter(None, [self.hint(ids), self.space_hint(encoded.text)])
         return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
 
@@ -140,7 +149,15 @@ class TextReader(Reader):
 
     def hint(self, ids: Sequence[int]) -> str:
         """Returns a suggestion for the visitor."""
-        return ""
+        named = (self.config.architectures or [""])[0]
+        if self.title != TextReader.title or re.search(r"(Model|Encoder|Tower|Backbone)$|^$", named):
+            return ""
+        return message("The prediction of {name} is not shown, only the vectors from which it is made", name=named)
+
+    def logits(self, output: Any) -> Tensor:
+        """Returns the logits of a model's output, (B, N, V) or (B, classes)."""
+        result: Tensor = output.logits
+        return result
 
     def join(self, tokens: Sequence[str]) -> str:
         return texts.join(tokens, self.tokenizer)
@@ -156,10 +173,10 @@ class TextReader(Reader):
     def inputs(self, prompt: Prompt) -> dict[str, Tensor]:
         """Returns the arguments of the model's forward."""
         ids = torch.tensor([prompt.ids])
-        given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **self.settings}
         if getattr(self.config, "type_vocab_size", 0) > 1 and "token_type_ids" in self.tokenizer.model_input_names:
             # tokens after the first separator belong to the second of two texts
-            ends = ids == self.tokenizer.sep_token_id
+            ends = ids == (-1 if self.tokenizer.sep_token_id is None else self.tokenizer.sep_token_id)
             given["token_type_ids"] = (ends.cumsum(1) - ends.long()).clamp_max(1)
         return given
 
@@ -179,6 +196,7 @@ class CausalReader(TextReader):
     auto = "AutoModelForCausalLM"
     predicts_next = True
     writes = True
+    settings = {"use_cache": False}
     examples = texts.OPEN
 
     @cached_property
@@ -191,9 +209,6 @@ class CausalReader(TextReader):
 
     def targets(self, ids: Sequence[int], hidden: tuple[int, ...]) -> tuple[int, ...]:
         return (*ids[1:], -1)
-
-    def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        return {**super().inputs(prompt), "use_cache": False}
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
         return predict_tokens(prompt, result, self.labels)
@@ -210,19 +225,20 @@ class MaskedReader(HidesWords, TextReader):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         mask, unknown = self.tokenizer.mask_token_id, self.tokenizer.unk_token_id
         marked = texts.unmark(readable(text), self.tokenizer.mask_token, self.tokenizer.all_special_tokens)
+        hidden = [marked.plain[begin:end] for begin, end in marked.hidden]
         marked, answers = self._cut_out(marked)
         encoded = self.encode(marked.plain)
         ids, targets = list(encoded.ids), [-1] * len(encoded.ids)
         for i in range(*encoded.body):
             start, stop = encoded.starts[i], encoded.stops[i]
-            if ids[i] == mask:
+            if mask is not None and ids[i] == mask:
                 targets[i] = answers.get(start, -1)
             elif start < stop and marked.hides(start, stop):
                 # an unknown word has no target, because no model can predict it
                 ids[i], targets[i] = mask, -1 if encoded.ids[i] == unknown else encoded.ids[i]
-        stops = [marked.origin[stop] for stop in encoded.stops]
-        return self.prompt(Encoded(ids, encoded.starts, stops, encoded.body, marked.plain), targets, text,
-                           limit or self.limit)
+        prompt = self.prompt(replace(encoded, ids=ids), targets, text, limit or self.limit)
+        return replace(prompt, read_chars=marked.origin[prompt.read_chars],
+                       hint=prompt.hint or self.brackets_hint(hidden))
 
     def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
         """Replaces hidden text that shares a token with visible text by mask tokens.
@@ -230,7 +246,7 @@ class MaskedReader(HidesWords, TextReader):
         For example, BERT reads `2[½]` as one token, of which only the ½ is hidden.
         """
         answers: dict[int, int] = {}
-        mask = self.tokenizer.mask_token
+        mask = self.tokenizer.mask_token or ""
         encoded = self.encode(marked.plain)
         shared = {span for i in range(*encoded.body) for span in marked.split_by(encoded.starts[i], encoded.stops[i])}
         for begin, end in sorted(shared, reverse=True):
@@ -249,40 +265,12 @@ class MaskedReader(HidesWords, TextReader):
         return tuple(i for i, token in enumerate(ids) if token == self.tokenizer.mask_token_id)
 
     def hint(self, ids: Sequence[int]) -> str:
-        hidden = self.tokenizer.mask_token_id in ids
-        if hidden:
+        if self.tokenizer.mask_token_id in ids:
             return ""
         return message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
         return predict_tokens(prompt, result, self.labels)
-
-
-class ClassAnswer:
-    """The predictions of models that predict one class for the whole input."""
-
-    config: Any
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(str(self.config.id2label[i]) for i in range(self.config.num_labels))
-
-    def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
-        return (0,)
-
-    def headline(self, output: Output, token: str) -> str:
-        return message("Class")
-
-    def answer(self, prompt: Prompt, result: Result) -> Answer:
-        return predict_class(prompt, result.output.logits[0], self.labels)
-
-
-class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
-    """The reader of a text classifier."""
-
-    title = N_("Class")
-    auto = "AutoModelForSequenceClassification"
-    examples = texts.OPINIONS
 
 
 class Seq2SeqReader(TextReader):

@@ -6,14 +6,24 @@ files, modules or attributes of Python; code of a model's folder is never run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from models.errors import InputError
 from models.messages import message
 
 SENTINEL = "\ue000the message\ue001"  # a text that occurs in no template, which marks the place of the message
+TODAY = datetime(2024, 7, 26)  # the date of every template that writes today's date, so that an answer never changes
 MOST = 65_536  # largest number of characters of a rendered template: four times the longest text
+
+Form = Callable[[str], list[dict[str, Any]]]
+FORMS: tuple[Form, ...] = (  # a user's message as a text, as a list of parts, and after a system message
+    lambda text: [{"role": "user", "content": text}],
+    lambda text: [{"role": "user", "content": [{"type": "text", "text": text}]}],
+    lambda text: [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": text}])
 
 
 @dataclass(frozen=True)
@@ -33,18 +43,19 @@ class Framed:
 
 def has_template(tokenizer: Any) -> bool:
     """Returns True if the tokenizer has a chat template that contains the message of a user."""
-    if not getattr(tokenizer, "chat_template", None):
-        return False
-    try:
-        return SENTINEL in _rendered(tokenizer, SENTINEL)
-    except InputError:
-        return False
+    return bool(getattr(tokenizer, "chat_template", None)) and _form(tokenizer) is not None
+
+
+def writes_date(tokenizer: Any) -> bool:
+    """Returns True if the tokenizer's chat template asks for today's date."""
+    return "strftime_now" in str(tokenizer.chat_template)
 
 
 def framed(tokenizer: Any, text: str) -> Framed:
     """Returns a user's message inside the template, up to the point where the assistant's answer begins."""
-    before, _, after = _rendered(tokenizer, SENTINEL).partition(SENTINEL)
-    whole = _rendered(tokenizer, text)
+    form = _form(tokenizer) or FORMS[0]
+    before, _, after = _rendered(tokenizer, form, SENTINEL).partition(SENTINEL)
+    whole = _rendered(tokenizer, form, text)
     content = whole[len(before):len(whole) - len(after)]
     start = text.find(content)
     if not (whole.startswith(before) and whole.endswith(after)) or start < 0:
@@ -52,10 +63,20 @@ def framed(tokenizer: Any, text: str) -> Framed:
     return Framed(before, content, after, start)
 
 
-def _rendered(tokenizer: Any, text: str) -> str:
-    messages = [{"role": "user", "content": text}]
+def _form(tokenizer: Any) -> Form | None:
+    """Returns the first form of a chat in which the template writes the message exactly once; None if there is none."""
+    for form in FORMS:
+        with suppress(InputError):
+            if _rendered(tokenizer, form, SENTINEL).count(SENTINEL) == 1:
+                return form
+    return None
+
+
+def _rendered(tokenizer: Any, form: Form, text: str) -> str:
+    messages = form(text)
     try:
-        rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True,
+                                                 strftime_now=TODAY.strftime)
     except Exception as error:  # a template can raise every error of Python and of Jinja
         raise InputError(message("The model's chat template fails on this text"), 0, len(text)) from error
     if not isinstance(rendered, str) or len(rendered) > MOST:

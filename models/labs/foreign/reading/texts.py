@@ -14,6 +14,7 @@ from models.labs.foreign.opening.files import VOCABULARIES, is_panic
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.refusals import refuse
 from models.messages import N_, message
+from models.tasks.characters import decoded, whole_characters, with_characters
 from models.tasks.stories import bytes_of_characters
 
 PLAIN = (
@@ -36,6 +37,18 @@ OPINIONS = (
     (N_("Blame"), "A long evening, and not one good idea in it."),
     (N_("Not bad"), "The food was not bad at all."),
 )
+NAMES = (
+    (N_("People and places"), "Angela Merkel met Barack Obama in Berlin, the capital of Germany."),
+    (N_("A firm"), "Steve Jobs founded Apple in California with his friend Wozniak."),
+)
+QUESTIONS = (
+    (N_("A question"), "Where does Lily live? [SEP] Lily is seven. She lives in Paris with her cat."),
+    (N_("Two places"), "Where was Tom born? [SEP] Tom was born in Rome, and he works in London."),
+)
+SENTENCES = (
+    (N_("It follows"), "The cat was hungry. [SEP] It ate all the fish."),
+    (N_("It does not"), "The cat was hungry. [SEP] The capital of France is Paris."),
+)
 TASKS = (
     (N_("A text to translate"), "translate English to German: The house is wonderful."),
     (N_("A text to summarise"),
@@ -44,9 +57,10 @@ TASKS = (
     (N_("A sentence"), "The children played in the garden until it was dark."),
 )
 
-_MARK = re.compile(r" ?\[MASK\]| ?<mask>|\[([^\[\]]+)\]", re.IGNORECASE)
-PART = "\u2009"  # the thin space in a label such as `ש 1/2`, part 1 of the two tokens of a character
-_PART = re.compile(PART + r"(\d+)/\d+$")
+_MARK = re.compile(r"\\(?P<bracket>[\[\]])| ?\[MASK\]| ?<mask>|\[(?P<hidden>[^\[\]]+)\]", re.IGNORECASE)
+# a tokenizer's special tokens that its files need not name -> their usual names
+NAMES_OF = {"mask_token": ("[MASK]", "<mask>"), "sep_token": ("[SEP]", "<sep>", "</s>"), "cls_token": ("[CLS]", "<s>"),
+            "unk_token": ("[UNK]", "<unk>"), "pad_token": ("[PAD]", "<pad>")}
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -91,24 +105,33 @@ class Marked:
                       tuple(others))
 
 
-def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
+def unmark(text: str, mask_token: str | None, special: Collection[str] = ()) -> Marked:
     """Removes brackets: in `The [cat] sat on the [MASK]`, only `cat` is hidden and the mask is the tokenizer's."""
     plain, last = "", 0
     origin: list[int] = []
     hidden: list[tuple[int, int]] = []
     for match in _MARK.finditer(text):
-        if match[1] is not None and match[0] in special and match[0] != mask_token:
+        word, bracket = match["hidden"], match["bracket"]
+        if word is not None and match[0] in special and match[0] != mask_token:
             continue
         plain += text[last:match.start()]
         origin += range(last, match.start())
-        if match[1] is None or match[0] == mask_token:
+        if bracket is not None:
+            plain += bracket
+            origin.append(match.end() - 1)
+            last = match.end()
+            continue
+        if mask_token is None:
+            raise InputError(message("The tokenizer of this model has no mask token: set mask_token in "
+                                     "tokenizer_config.json"), match.start(), match.end())
+        if word is None or match[0] == mask_token:
             lead = " " if match[0].startswith(" ") else ""
             plain += lead + mask_token
             origin += [match.start()] * (len(lead) + len(mask_token) - 1) + [match.end() - 1]
         else:
-            hidden.append((len(plain), len(plain) + len(match[1])))
-            plain += match[1]
-            origin += range(match.start(1), match.end(1) - 1)
+            hidden.append((len(plain), len(plain) + len(word)))
+            plain += word
+            origin += range(match.start("hidden"), match.end("hidden") - 1)
             origin.append(match.end() - 1)  # a closing bracket belongs to the word before it
         last = match.end()
     plain += text[last:]
@@ -143,6 +166,11 @@ def tokenizer_of(folder: Path, model_type: str) -> Any:
     # Some tokenizer files switch on truncation and padding. Both are switched off before other threads use the object.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
+    vocabulary = tokenizer.get_vocab()
+    for name, usual in NAMES_OF.items():
+        token = next((token for token in usual if token in vocabulary), None)
+        if token is not None and getattr(tokenizer, name, None) is None:
+            tokenizer.add_special_tokens({name: token})
     return tokenizer
 
 
@@ -203,23 +231,8 @@ def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
 
 def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) -> list[str]:
     """Returns the tokens of a text for display: parts of a character are shown as `ש 1/2` and `ש 2/2`."""
-    labels = [pieces[i] for i in ids]
     raw = [partial_bytes(tokenizer, token) for token in tokenizer.convert_ids_to_tokens(list(ids))]
-    start = 0
-    while start < len(raw):
-        stop = start + 1
-        while raw[start] is not None and stop < len(raw) and raw[stop] is not None and \
-                decoded(_joined(raw[start:stop])) is None:
-            stop += 1
-        text = None if raw[start] is None else decoded(_joined(raw[start:stop]))
-        if text is not None and stop - start > 1:
-            # a space before the character belongs to its first part alone
-            labels[start:stop] = [f"{text if part == 1 else text.lstrip(' ')}{PART}{part}/{stop - start}"
-                                  for part in range(1, stop - start + 1)]
-            start = stop
-        else:
-            start += 1
-    return labels
+    return with_characters([pieces[i] for i in ids], raw)
 
 
 def is_byte_level(tokenizer: Any) -> bool:
@@ -230,8 +243,7 @@ def is_byte_level(tokenizer: Any) -> bool:
 
 def join(tokens: Sequence[str], tokenizer: Any) -> str:
     """Returns the text that the tokens form."""
-    whole = [token if (part := _PART.search(token)) is None else token[:part.start()] if part[1] == "1" else ""
-             for token in tokens]
+    whole = whole_characters(tokens)
     if "WordPiece" in str(tokenizer.backend_tokenizer.decoder):
         return " ".join(whole).replace(" ##", "")
     return "".join(whole)
@@ -251,18 +263,6 @@ def _piece(token: str, is_bytes: bool, suffix: str) -> str:
     raw = bytes(_ALPHABET[character] for character in token)
     text = decoded(raw)
     return "".join(f"\\x{byte:02x}" for byte in raw) if text is None else text
-
-
-def _joined(parts: Sequence[bytes | None]) -> bytes:
-    return b"".join(part or b"" for part in parts)
-
-
-def decoded(raw: bytes) -> str | None:
-    """Returns the text of bytes in UTF-8; None if they are not UTF-8."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def is_begun(raw: bytes) -> bool:

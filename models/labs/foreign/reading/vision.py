@@ -15,7 +15,8 @@ from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from models.errors import InputError
-from models.labs.foreign.reading.readers import ClassAnswer, TextReader
+from models.labs.foreign.reading.classes import ClassAnswer
+from models.labs.foreign.reading.readers import TextReader
 from models.messages import N_, message
 from models.prompt import Prompt
 

@@ -15,7 +15,7 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfA
 from transformers.models.led.modeling_led import LEDEncoderSelfAttention
 from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
 
-from models.labs.foreign.running.attention import complete, complete_with
+from models.labs.foreign.running.attention import complete, complete_with, current_pass
 from models.nets.attention.base import NEVER, split
 
 
@@ -60,6 +60,8 @@ def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tenso
     mask = torch.zeros(n, n).masked_fill_(~(seen | is_global | is_global[:, None]), NEVER)
     query, key, value = (split(project(text), heads) for project in (module.query, module.key, module.value))
     scale = module.head_dim**-0.5
+    if not is_global.any():
+        current_pass().keep(query, key, scale, mask)
     scores = torch.matmul(query * scale, key.transpose(-1, -2))
     values = [value]
     if is_global.any():

@@ -24,7 +24,21 @@ from transformers.masking_utils import eager_mask
 
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
+
+class _Eager(str):
+    """A name that also equals `eager`: some models apply a mask or a choice of keys only under this name."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return other == "eager" or str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
 NAME = "lab"  # name of the function in transformers' tables
+ALSO_EAGER = _Eager(NAME)
 FORBIDDEN = -9e3  # a score or mask below this value excludes a key: models use -inf, the lowest float, or -1e4 (GPT)
 ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the original module
 

@@ -21,7 +21,7 @@ from models.labs.foreign.running.attention import LayerRecord
 from models.messages import message
 from models.nets.constants import seen
 from models.plan import HeadPlan
-from models.prompt import Prompt
+from models.prompt import Prompt, unix_lines
 
 LENGTH = 128  # default number of tokens of the grid: 12 x 12 heads then take 9 MiB
 MOST_BYTES = 256 * 2**20  # largest number of bytes of sums and counts during the computation
@@ -95,7 +95,7 @@ def passages(text: str, most: int = 256) -> list[str]:
 
     A text without paragraphs is split into lines. Empty paragraphs and lines are left out.
     """
-    parts = text.replace("\r\n", "\n").split("\n\n")
+    parts = unix_lines(text).split("\n\n")
     if len(parts) == 1:
         parts = text.splitlines()
     return [part.strip() for part in parts if part.strip()][:most]

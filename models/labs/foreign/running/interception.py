@@ -41,8 +41,10 @@ class Found:
 class _Product(TorchFunctionMode):
     """Finds each product of a softmax and values, and calls `replace` in its place."""
 
-    def __init__(self) -> None:
+    def __init__(self, factor: Tensor | None = None) -> None:
         super().__init__()
+        self._factor = factor  # multiplies the queries
+        self.factors: tuple[Tensor, Tensor] | None = None  # of the last product before the softmax
         self._softmax: tuple[Tensor, Tensor] | None = None  # (scores, pattern) of the last softmax
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
@@ -52,13 +54,19 @@ class _Product(TorchFunctionMode):
             return self.softmax(args[0], lambda: func(*args, **kwargs))
         before = args[:1] if func is torch.einsum else ()  # einsum's equation comes before the tensors
         given: Any = args[len(before)] if len(args) > len(before) else None
-        if (func in PRODUCTS or before and _keeps_queries(args)) and self._softmax is not None:
+        order = _order(args) if before else []
+        if (func in PRODUCTS or order) and self._softmax is not None:
             scores, live = self._softmax
             if given.data_ptr() == live.data_ptr() and given.numel() == live.numel():
                 self._softmax = None
                 others = args[len(before) + 1:]
-                return self.replace(scores, live, given.shape,
-                                    lambda weights: func(*before, weights, *others, **kwargs))
+
+                def product(weights: Tensor) -> Tensor:
+                    result: Tensor = func(*before, weights, *others, **kwargs)
+                    return result.permute(order) if order else result
+
+                mixed = self.replace(scores, live, given.shape, product)
+                return mixed.permute([order.index(i) for i in range(mixed.ndim)]) if order else mixed
         return self.other(func, args, kwargs)
 
     def softmax(self, scores: Tensor, run: Callable[[], Tensor]) -> Tensor:
@@ -72,8 +80,17 @@ class _Product(TorchFunctionMode):
         return product(live.view(shape))
 
     def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs any other function."""
-        return func(*args, **kwargs)
+        """Runs any other function; stores the factors of a product before the softmax, and scales its queries."""
+        of = _factors(func, args, kwargs) if self._softmax is None else None
+        if of is None:
+            return func(*args, **kwargs)
+        self.factors = of
+        if self._factor is None or self._factor.ndim and self._factor.shape[-2] not in (1, of[0].shape[-2]):
+            return func(*args, **kwargs)
+        if func in PRODUCTS:
+            return func(args[0] * self._factor, *args[1:], **kwargs)
+        named = dict(zip(("input", "batch1", "batch2"), args, strict=False)) | kwargs
+        return torch.baddbmm(**{**named, "batch1": named["batch1"] * self._factor})
 
 
 class _Search(_Product):
@@ -102,7 +119,7 @@ class _Search(_Product):
 
     def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
-        if func in SUMS or func in PRODUCTS and _queries(args):
+        if _factors(func, args, kwargs):
             self._sizes.append(result.shape[-2])
         return result
 
@@ -125,9 +142,10 @@ class _Look(_Product):
 class _Attention(_Product):
     """One call of one attention module inside a forward pass."""
 
-    def __init__(self, module: nn.Module, heads: int, current: ForwardPass, factor: Tensor | None) -> None:
-        super().__init__()
-        self._module, self._heads, self._current, self._factor = module, heads, current, factor
+    def __init__(self, module: nn.Module, heads: int, current: ForwardPass, scale: float,
+                 factor: Tensor | None) -> None:
+        super().__init__(factor)
+        self._module, self._heads, self._current, self._scale = module, heads, current, scale
 
     def replace(self, scores: Tensor, live: Tensor, shape: torch.Size, product: Callable[[Tensor], Tensor]) -> Tensor:
         whole = (-1, self._heads, *live.shape[-2:])
@@ -139,40 +157,59 @@ class _Attention(_Product):
             return mixed.view(-1, self._heads, *mixed.shape[-2:])
 
         hidden = scores.masked_fill(scores <= FORBIDDEN, NEVER)
+        if self.factors is not None and self._scale:
+            query = self.factors[0].reshape(-1, self._heads, *self.factors[0].shape[-2:])
+            key = self.factors[1].reshape(len(query), -1, *self.factors[1].shape[-2:]).transpose(2, 3)
+            self._current.keep(query, key.repeat_interleave(self._heads // key.shape[1], 1), self._scale,
+                               hidden.view(whole))
         outputs, _ = self._current.finish(self._module, hidden.view(whole), mix, live.view(whole))
         return outputs.reshape(result[0])
-
-    def other(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._factor is not None and self._softmax is None:
-            if func in PRODUCTS and _queries(args) == self._factor.shape[-2]:
-                return func(args[0] * self._factor, *args[1:], **kwargs)
-            if func in SUMS:
-                named = dict(zip(("input", "batch1", "batch2"), args, strict=False)) | kwargs
-                named["batch1"] = named["batch1"] * self._factor
-                return torch.baddbmm(**named)
-        return func(*args, **kwargs)
 
 
 class _Intercepted:
     """The replacement of an attention module's forward, which runs the original forward inside _Attention."""
 
-    def __init__(self, module: nn.Module, heads: int) -> None:
+    def __init__(self, module: nn.Module, heads: int, is_product: bool) -> None:
         self._module, self._heads, self._whole = module, heads, module.forward
+        # the factor on q·k, measured in the first call; 0 if the scores are more than one product
+        self._scale: float | None = None if is_product else 0.0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = current_pass()
+        if self._scale is None:
+            self._scale = self._measured(args, kwargs)
         factor = None
         if current.scales:
             # The visible keys of a query are known only at the softmax. Therefore the module first runs once up to the
             # softmax.
-            try:
-                with _Look():  # a complete run would write to the key-value cache
-                    self._whole(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
-            except _Seen as seen:
-                whole = seen.scores.view(-1, self._heads, *seen.scores.shape[-2:])
-                factor = current.factor(whole, whole[0, 0])
-        with _Attention(self._module, self._heads, current, factor):
+            scores = self._look(args, kwargs, _Look())
+            whole = scores.view(-1, self._heads, *scores.shape[-2:])
+            factor = current.factor(whole, whole[0, 0])
+        with _Attention(self._module, self._heads, current, self._scale, factor):
             return self._whole(*args, **kwargs)
+
+    def _look(self, args: tuple[Any, ...], kwargs: dict[str, Any], look: _Look) -> Tensor:
+        """Returns the scores; the module runs up to the softmax, because a complete run would write to its cache."""
+        try:
+            with look:
+                self._whole(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
+        except _Seen as seen:
+            return seen.scores
+        raise RuntimeError("an attention module ran without its softmax")
+
+    def _measured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+        """Returns the factor on q·k: the scores of doubled queries differ from the scores by this factor times q·k."""
+        once, twice = _Look(), _Look(torch.tensor(2.0))
+        difference = self._look(args, kwargs, twice) - self._look(args, kwargs, once)
+        if once.factors is None:
+            return 0.0
+        product = torch.matmul(*once.factors)
+        if product.numel() != difference.numel():
+            return 0.0
+        product, is_seen = product.reshape(difference.shape), difference.isfinite() & (difference != 0)
+        product, difference = product[is_seen], difference[is_seen]
+        scale = float((difference * product).sum() / product.square().sum())
+        return scale if torch.allclose(difference, scale * product, rtol=1e-3, atol=1e-4) else 0.0
 
 
 def find(model: Any, inputs: Mapping[str, Any]) -> Found:
@@ -186,24 +223,27 @@ def find(model: Any, inputs: Mapping[str, Any]) -> Found:
 def intercept(site: Found) -> None:
     """Makes these modules use the current ForwardPass, permanently."""
     for module, heads in site.heads.items():
-        module.forward = _Intercepted(module, heads)
+        module.forward = _Intercepted(module, heads, site.scales)
 
 
 def _copied(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, Cache) else value
 
 
-def _keeps_queries(args: tuple[Any, ...]) -> bool:
-    """Returns True for an einsum of two tensors that replaces the last index of the first: `bhnm,bhmd->bhnd`."""
-    if len(args) != 3:
-        return False
-    factors, _, result = str(args[0]).replace(" ", "").partition("->")
-    return factors.partition(",")[0][:-1] == result[:-1]
+def _order(args: tuple[Any, ...]) -> list[int]:
+    """Returns the order of axes that makes the result of an einsum of a pattern and values `bhnd`; empty for others."""
+    pattern, _, rest = str(args[0]).replace(" ", "").partition(",")
+    result = rest.partition("->")[2]
+    axes = pattern[:-1] + "".join(set(result) - set(pattern))
+    return [result.index(axis) for axis in axes] if len(args) == 3 and sorted(axes) == sorted(result) else []
 
 
-def _queries(factors: tuple[Any, ...]) -> int:
-    """Returns the number of rows of a product; 0 if the second factor is a weight matrix."""
-    return int(factors[0].shape[-2]) if factors[1].ndim > 2 else 0
+def _factors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, Tensor] | None:
+    """Returns the factors of a product of two computed tensors; None for any other function."""
+    if func in PRODUCTS and args[1].ndim > 2:
+        return args[0], args[1]
+    named = dict(zip(("input", "batch1", "batch2"), args, strict=False)) | kwargs if func in SUMS else {}
+    return (named["batch1"], named["batch2"]) if named else None
 
 
 def _dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -62,14 +62,12 @@ def whole() -> Iterator[None]:
         _current.reset(token)
 
 
-def body_of(model: Any) -> nn.Module | None:
-    """Returns the module whose last hidden states the model's head reads; None if the model has no head."""
-    if model.config.is_encoder_decoder:
-        decoder = model.get_decoder()  # the decoder of an EncoderDecoderModel has its own head
-        body = getattr(decoder, "base_model", decoder)
-    else:
-        body = model.base_model
-    return None if body is model else body
+def bodies_of(model: Any) -> list[nn.Module]:
+    """Returns the modules whose last hidden states the model's head may read; empty if the model has no head."""
+    decoder = model.get_decoder() if hasattr(model, "get_decoder") else None
+    own = getattr(decoder, "base_model", decoder)  # the decoder of an EncoderDecoderModel has its own head
+    bodies = [own] if model.config.is_encoder_decoder else [model.base_model, own]
+    return [body for body in dict.fromkeys(bodies) if isinstance(body, nn.Module) and body is not model]
 
 
 def listen(body: nn.Module) -> None:

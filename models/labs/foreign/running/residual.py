@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from models.errors import StructureError
 from models.labs.foreign.running.positions import BodyOutput, at_positions, whole
@@ -28,12 +27,12 @@ _installing = threading.Lock()
 
 
 @dataclass
-class Linear:
-    """One call of a linear map: its inputs and outputs at the recorded positions."""
+class Call:
+    """One call of a module in a layer: its input and its output at the recorded positions."""
 
     module: nn.Module
-    given: Tensor  # inputs, (P, inner)
-    returned: Tensor  # outputs, (P, C)
+    given: Tensor  # (P, inner)
+    returned: Tensor  # (P, outer)
 
 
 @dataclass
@@ -41,9 +40,10 @@ class Recording:
     """The record of one pass."""
 
     positions: Sequence[int]  # P positions that are recorded
-    # hidden states (P, C) before the first layer, and after each layer
-    states: list[Tensor] = field(default_factory=list)
-    linears: list[list[Linear]] = field(default_factory=list)  # for each layer, the calls of linear maps in it
+    # hidden states (P, C) before the first layer, and after each layer; None if a layer reads something else
+    states: list[Tensor] | None = field(default_factory=list)
+    calls: list[list[Call]] = field(default_factory=list)  # for each layer, the calls of the modules in it
+    layers: list[nn.Module] = field(default_factory=list)
 
 
 _current: ContextVar[Recording | None] = ContextVar("residual stream", default=None)
@@ -65,41 +65,53 @@ def listen(model: nn.Module, sites: Mapping[nn.Module, str]) -> None:
     with _installing:
         if getattr(model, _KEPT, False):
             return
-        lists = [module for module in model.modules() if isinstance(module, nn.ModuleList) and len(module)
-                 and all(any(part in sites for part in layer.modules()) for layer in module)]
+        lists = [module for module in model.modules() if isinstance(module, nn.ModuleList)
+                 and sites.keys() <= set(module.modules())]
         if not lists:
             raise StructureError(message("this model has no list of layers"))
         for layer in lists[0]:
             layer.register_forward_pre_hook(_begin, with_kwargs=True)
-            layer.register_forward_hook(_end)
             for part in layer.modules():
-                if isinstance(part, (nn.Linear, Conv1D)):
-                    part.register_forward_hook(_linear)
+                if part is not layer:
+                    part.register_forward_hook(_call, with_kwargs=True)
+            layer.register_forward_hook(_end)
         setattr(model, _KEPT, True)
 
 
-def _rows(tensor: Tensor, positions: Sequence[int]) -> Tensor:
+def _rows(value: Any, positions: Sequence[int]) -> Tensor | None:
+    """Returns the rows (P, width) of a tensor (1, N, width) or (N, width), or of the first tensor of a tuple."""
+    tensor = value[0] if isinstance(value, tuple | list) and value else value
+    if not isinstance(tensor, Tensor) or tensor.ndim not in (2, 3) or tensor.shape[-2] <= max(positions):
+        return None
     return tensor[0, list(positions)] if tensor.ndim == 3 else tensor[list(positions)]
 
 
 def _begin(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
     now = _current.get()
-    if now is not None:
-        if not now.states:
-            now.states.append(_rows(given[0] if given else named["hidden_states"], now.positions))
-        now.linears.append([])
+    if now is not None and now.states is not None:
+        state = _rows(given[0] if given else named.get("hidden_states"), now.positions)
+        if state is None or now.states and not torch.equal(state, now.states[-1]):
+            now.states = None
+            return
+        now.states = now.states or [state]
+        now.calls.append([])
+        now.layers.append(module)
 
 
 def _end(module: nn.Module, given: Any, returned: Any) -> None:
     now = _current.get()
-    if now is not None:
-        now.states.append(_rows(returned if isinstance(returned, Tensor) else returned[0], now.positions))
+    if now is not None and now.states is not None:
+        state = _rows(returned, now.positions)
+        now.states = None if state is None else [*now.states, state]
 
 
-def _linear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
+def _call(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], returned: Any) -> None:
     now = _current.get()
-    if now is not None and now.linears and given[0].ndim in (2, 3) and given[0].shape[-2] > max(now.positions):
-        now.linears[-1].append(Linear(module, _rows(given[0], now.positions), _rows(returned, now.positions)))
+    if now is not None and now.calls:
+        before = _rows(given[0] if given else named.get("hidden_states"), now.positions)
+        after = _rows(returned, now.positions)
+        if before is not None and after is not None:
+            now.calls[-1].append(Call(module, before, after))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,43 +166,68 @@ def close(one: Tensor, other: Tensor) -> bool:
     return bool((one - other).abs().max() <= TOLERANCE * other.abs().max().clamp_min(1e-6))
 
 
-def layer_writes(state: Tensor, after: Tensor, linears: Sequence[Linear],
-                 outputs: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Returns (H, C) outputs of a layer's heads after W_O, (C,) the bias of W_O or None, (C,) the MLP's output."""
+def layer_writes(state: Tensor, after: Tensor, layer: nn.Module, calls: Sequence[Call],
+                 outputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns (H, C) outputs of a layer's heads after W_O, (C,) the biases of the attention, (C,) the MLP's output."""
     joined = outputs.flatten()
-    match = next((linear for linear in linears if linear.given.shape[-1] == len(joined) and torch.equal(linear.given[0],
-                                                                                                        joined)),
-                 None)
+    match = next((call for call in calls if call.given.shape[-1] == len(joined) and torch.equal(call.given[0], joined)
+                  and _matrix(call) is not None), None)
     if match is None:
         raise StructureError(message("the layers of this model have no linear map that reads only the outputs of the "
                                      "heads"))
-    weight = match.module.weight if isinstance(match.module, Conv1D) else match.module.weight.T  # shape (inner, C)
-    assert isinstance(weight, Tensor)
+    weight, change = _matrix(match), after - state
+    assert weight is not None
     heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
-    mlp = after - state - match.returned[0]
-    if not close(linears[-1].returned[0], mlp) or linears[-1] is match:
-        raise StructureError(message("the layers of this model do not only add to a residual stream: a norm or a "
-                                     "factor follows the sum, so the contributions of the parts cannot be separated"))
-    bias: Any = match.module.bias
-    return heads, bias, mlp
+    # what is added: the output of W_O, or of a norm that reads it; and an MLP's output or nothing; times one factor
+    added = [match, *(call for call in calls if "norm" in type(call.module).__name__.lower()
+                      and torch.equal(call.given, match.returned))]
+    others = [torch.zeros_like(change), *(call.returned[0] for call in reversed(calls)
+                                          if call.returned.shape[-1] == len(change))]
+    extra = [torch.zeros_like(change), *(parameter for parameter in layer.parameters()
+                                         if parameter.shape == change.shape)]
+    for call in added:
+        for bias, other in ((bias, other) for bias in extra for other in others):
+            total = call.returned[0] + bias + other
+            factor = (change * total).sum() / total.square().sum().clamp_min(1e-30)
+            if close(factor * total, change):
+                gain, is_centred, _ = final_gain(call.module if call is not match else None, match.returned[0])
+                centre = heads.mean(-1, keepdim=True) if is_centred else 0.0
+                of_heads = factor * gain * (heads - centre)
+                attended = factor * (call.returned[0] + bias)
+                return of_heads, attended - of_heads.sum(0), change - attended
+    raise StructureError(message("in the layers of this model, the outputs of heads and MLP do not add up to the "
+                                 "change of the hidden state, so their contributions cannot be separated"))
+
+
+def _matrix(call: Call) -> Tensor | None:
+    """Returns the matrix (inner, outer) of a linear map; None for any other module."""
+    weight = getattr(call.module, "weight", None)
+    bias = getattr(call.module, "bias", None)
+    for matrix in (weight.T, weight) if isinstance(weight, Tensor) and weight.ndim == 2 else ():
+        if (*matrix.shape,) == (call.given.shape[-1], call.returned.shape[-1]) and close(
+                call.given @ matrix + (0 if bias is None else bias), call.returned):
+            return matrix
+    return None
 
 
 def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor | None]:
-    """Returns the final norm at one state: its gain, whether it subtracts the mean, and its bias."""
+    """Returns a norm at one state (C,): its gain, whether it subtracts the mean, and its bias."""
     if norm is None:
         return torch.ones_like(x), False, None
     after = norm(x.unsqueeze(0))[0]
-    if isinstance(norm, nn.LayerNorm):
-        gain = (x.var(correction=0) + norm.eps).rsqrt() * (1 if norm.weight is None else norm.weight)
-        if close((x - x.mean()) * gain + (0 if norm.bias is None else norm.bias), after):
-            return gain.expand_as(x), True, norm.bias
-    known = (getattr(norm, name, None) for name in ("variance_epsilon", "eps"))
-    eps = next((value for value in known if isinstance(value, float)), 0.0)
-    weight = norm(torch.ones_like(x).unsqueeze(0))[0] * (1 + eps) ** 0.5
-    gain = weight * (x.square().mean() + eps).rsqrt()
-    if not close(x * gain, after):
-        raise StructureError(message("this model's final norm is neither LayerNorm nor RMSNorm"))
-    return gain, False, None
+    eps = next((value for name in ("variance_epsilon", "eps") if isinstance(value := getattr(norm, name, None), float)),
+               0.0)
+    bias: Any = getattr(norm, "bias", None)
+    shift = bias if isinstance(bias, Tensor) else torch.zeros_like(x)
+    signs = torch.ones_like(x)
+    signs[1::2] = -1  # a state of mean 0 and mean square 1, from which LayerNorm and RMSNorm show their weights
+    weight = (norm(signs.unsqueeze(0))[0] - shift) * signs * (1 + eps) ** 0.5
+    for is_centred in (False, True):
+        centred = x - x.mean() if is_centred else x
+        gain = weight * (centred.square().mean() + eps).rsqrt()
+        if close(centred * gain + shift, after):
+            return gain, is_centred, bias if isinstance(bias, Tensor) else None
+    raise StructureError(message("this model's final norm is neither LayerNorm nor RMSNorm"))
 
 
 def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -12,11 +12,12 @@ from torch import nn
 from models.generate.sampling import GREEDY, Sampling
 from models.labs.foreign.reading.predictions import Answer, no_losses
 from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
-from models.labs.foreign.reading.texts import decoded, is_begun, partial_bytes
+from models.labs.foreign.reading.texts import is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
 from models.labs.foreign.running.positions import Result
 from models.plan import HeadPlan
 from models.prompt import Prompt, TargetPrompt
+from models.tasks.characters import decoded
 
 MAX_WRITTEN = 64  # largest number of decoder tokens, the first included
 
