@@ -112,10 +112,12 @@ def _parse_model(text: str, state: LabState) -> Read:
 
 def _parse_text(text: str, state: LabState) -> Read:
     text = unix_lines(text)
+    damaged = [message("The link was cut or changed on its way: a character of its text could not be read.")] \
+        if "\ufffd" in text else []
     if len(text) <= MAX_TEXT:
-        return text, []
-    return text[:MAX_TEXT], [message("The link's text has {count:,} characters; the first {most:,} were kept.",
-                                     count=len(text), most=MAX_TEXT)]
+        return text, damaged
+    return text[:MAX_TEXT], [*damaged, message("The link's text has {count:,} characters; the first {most:,} were "
+                                               "kept.", count=len(text), most=MAX_TEXT)]
 
 
 def _names(names: Sequence[str]) -> str:

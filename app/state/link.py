@@ -114,6 +114,8 @@ def whole_brackets(cut_text: str, text: str) -> str:
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """Returns the state of a link, and a message for each part that could not be parsed."""
+    # `&amp;` of a copied HTML source is read as `&`
+    params = {key.removeprefix("amp;"): text for key, text in params.items()}
     state, problems = _read(params)
     named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
     if not named or (named == {"page": FIRST_PAGE} and state.lesson is not None):

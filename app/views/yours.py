@@ -45,6 +45,7 @@ GROUPS = (
      N_("T5 rewrites a text and has three attention blocks. ViT classifies a picture, which it reads patch "
         "by patch."),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
+_TYPED = "typed folder"  # key of the path that was opened last
 SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
 
 
@@ -159,6 +160,8 @@ def _size(name: str) -> tuple[str, bool]:
 
 
 def _from_folder() -> None:
+    # Streamlit drops the text of a field that was not shown while the folder was opened
+    st.session_state.setdefault(session.FOLDER, st.session_state.get(_TYPED, ""))
     with st.form("folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
                       help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
@@ -180,8 +183,13 @@ def _start(name: str) -> None:
 
 
 def _start_folder() -> None:
-    folder = Path(session.widget(session.FOLDER, str, ""))
+    typed = session.widget(session.FOLDER, str, "")
+    folder = Path(typed.strip())
     st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
+    if not typed.strip():
+        st.session_state[session.JOB_PROBLEM] = message("Type the path of a folder")
+        return
+    st.session_state[_TYPED] = typed
     visitor_models.set_job(Job(message("Opening {name}", name=folder.name),
                                lambda tell, cancelled: models.load_folder(folder, cancelled)).start())
 

@@ -13,6 +13,7 @@ import {
   selectedStates,
   toggledHead,
 } from '../core/head_state.js';
+import { letterOf } from '../core/keys.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, requests } from '../runtime/stale.js';
@@ -273,7 +274,7 @@ function act(state, key, target) {
  * This handler runs before Streamlit's own handlers, in which C clears caches and R reruns the app.
  */
 export function onHeadKey(event) {
-  const key = event.key?.toLowerCase();
+  const key = letterOf(event);
   if (!KEYS.includes(key) || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   const path = event.composedPath();
   if (

@@ -1,6 +1,7 @@
 // The parts of the header that every page needs: the browser's address, undo by keyboard, language, lessons' progress.
 
 import { createAddressWriter } from '../core/address.js';
+import { letterOf } from '../core/keys.js';
 import { TEXT_INPUTS } from '../widgets/dom.js';
 import { mounted, requests } from './stale.js';
 
@@ -107,7 +108,7 @@ const root = () => location.pathname.replace(/[^/]*$/, '');
 
 /** Handles Ctrl or Cmd with Z, Shift Z or Y, except in text fields, which have their own undo. */
 function press(state, event) {
-  const key = event.key?.toLowerCase(); // events of autofill have no key
+  const key = letterOf(event); // events of autofill have no key
   if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
   const target = event.composedPath()[0];
   if (target instanceof HTMLElement && (target.isContentEditable || target.matches(TEXT_INPUTS))) return;

@@ -79,4 +79,5 @@ def unknown(name: str, installed: Iterable[str]) -> str:
     if not folder.is_dir():
         return message("{setting} names {folder}, which is neither a folder nor a Hub repository with a commit of 40 "
                     "hexadecimal digits, like ORG/NAME@COMMIT.", setting=SETTING, folder=str(folder))
-    return message("no model is called {name!r}; there are {names}", name=name, names=", ".join(installed))
+    return message("no model is called {name!r}; load('hf:{name}') opens a model of the Hub, and load_folder({name!r}) "
+                   "a folder. Our own models are {names}", name=name, names=", ".join(installed))

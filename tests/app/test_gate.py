@@ -122,7 +122,8 @@ def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
 
 @pytest.mark.parametrize(("origin", "own"), [(None, True), ("http://lab.example.org", True),
                                              ("https://evil.test", False), ("null", False), ("", False),
-                                             ("http://lab.example.org:81", False)])
+                                             ("http://lab.example.org:81", False),
+                                             ("http://lab.example.org:80", True), ("http://LAB.example.org", True)])
 def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monkeypatch):
     """Pages of other sites cannot open a session or upload files. Static files are available to them."""
     asking = OWN | ({} if origin is None else {"origin": origin})

@@ -96,6 +96,18 @@ def test_old_links_open_as_they_did(query: dict[str, str], state: LabState):
     assert read_query(query) == (state, [])
 
 
+def test_a_link_from_an_html_source_opens_whole():
+    query = {"model": "stories-softmax", "amp;text": "Hi there", "amp;plan": "self-0.3c"}
+    state, problems = read_query(query)
+    assert (state.model, state.text, str(state.plan), problems) == ("stories-softmax", "Hi there", "self-0.3c", [])
+
+
+def test_a_text_cut_inside_a_character_is_reported():
+    """A browser reads `Caf%C3` as Caf and a replacement character. Line breaks of Windows are line feeds."""
+    state, problems = read_query({"model": "stories-softmax", "text": "Caf\ufffd\r\nHi"})
+    assert state.text == "Caf\ufffd\nHi" and "cut or changed" in problems[0]
+
+
 class Params(dict):
     """A replacement for st.query_params."""
 

@@ -211,7 +211,7 @@ def test_refusals():
                 measure(lab_of(name), sentence)
     with pytest.raises(StructureError, match="encoder and a decoder"):
         models.logit_lens(lab_of("t5"), sentence)
-    for name in ("bert", "gemma3_text"):
+    for name in ("bert", "falcon_h1"):
         with pytest.raises(StructureError, match="cannot be separated"):
             models.head_attribution(lab_of(name), sentence)
     with pytest.raises(InputError, match=r"\[brackets\]"):

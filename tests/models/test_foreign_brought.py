@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from foreign_tiny import TEXT, made, make_tokenizer, roughen, save_tokenizer
+from foreign_tiny import TEXT, made, make_tokenizer, picture, roughen, save_tokenizer
 from safetensors.torch import load_file, save_file
 
 import models
@@ -200,6 +200,23 @@ def test_a_config_that_does_not_fit_is_named_with_field_and_numbers(fields: dict
 
 
 # Architectures
+
+
+PATCHES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
+           "image_size": 16, "patch_size": 4}
+
+
+def test_a_vision_model_without_a_class_token_opens(tmp_path: Path):
+    torch.manual_seed(0)
+    model = transformers.IJepaModel(transformers.IJepaConfig(**PATCHES))
+    roughen(model)
+    model.save_pretrained(tmp_path)
+    lab = opened(tmp_path)
+    prompt = lab.read_picture(picture())
+    assert len(prompt.ids) == 16 and prompt.tokens[0] == "1,1"
+    with torch.no_grad():
+        expected = model.eval()(**lab.task.inputs(prompt)).last_hidden_state[0]
+    torch.testing.assert_close(torch.tensor(lab.run(prompt, [HeadPlan()])[0].vectors), expected, rtol=1e-4, atol=1e-4)
 
 
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "vocab_size": 384, "pad_token_id": 0,

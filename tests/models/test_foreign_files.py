@@ -70,7 +70,12 @@ def test_weights_that_are_damaged_or_do_not_fit(folder: Path):
     refused(folder, "weights cannot be read")
     (folder / "model.safetensors").write_bytes(whole)
     edit(folder, "config.json", hidden_size=64)
-    refused(folder, "weights cannot be read")
+    refused(folder, "its files have the shape .* and config.json describes")
+
+
+@pytest.mark.parametrize("around", ["{}", "'{}'", " “{}” ", "file://{}", "{}/config.json", "{}/"])
+def test_a_pasted_path_opens_its_folder(around: str, folder: Path):
+    assert models.load_folder(around.format(folder)) is models.load_folder(folder)
 
 
 def test_weights_that_are_not_there(folder: Path):

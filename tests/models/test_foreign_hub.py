@@ -173,6 +173,13 @@ def test_hub_models_that_cannot_be_opened(net: Hub):
     assert "model.safetensors" not in net.fetched
 
 
+@pytest.mark.parametrize("text", ["hf:org/tiny", "https://huggingface.co/org/tiny", "hf.co/org/tiny/", "org/tiny@main",
+                                  "https://huggingface.co/org/tiny/tree/main", " 'org/tiny' ", "“org/tiny”",
+                                  "https://huggingface.co/org/tiny/blob/main/config.json?download=true"])
+def test_a_pasted_address_of_the_hub_is_the_id(text: str):
+    assert hub.repo_of(text) == "org/tiny"
+
+
 @pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:" + "x" * 200])
 def test_what_is_no_id(net: Hub, name: str):
     with pytest.raises(ForeignError, match="no id of a model"):

@@ -22,7 +22,9 @@ import models
 from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import hub
+from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import REFUSALS
+from models.labs.foreign.running import interception
 from tests.models.foreign_architectures import SHARED, WORDS
 
 HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub error",
@@ -131,6 +133,11 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("no config", without("config.json")),
     ("config unreadable", written("config.json", "{")),
     ("config damaged", edited(hidden_size="wide")),
+    ("config unfit", edited(hidden_size=64)),
+    ("weights unused", edited(num_hidden_layers=1)),
+    ("byte order mark", written("tokenizer_config.json", "\ufeff{}")),
+    ("several resolutions", other("swin", embed_dim=8, depths=[1, 1], num_heads=[2, 4], window_size=2, image_size=16,
+                                  patch_size=2)),
     ("unknown type", edited(model_type="evil")),
     ("own code", edited(model_type="evil", auto_map={"AutoModel": "evil.Model"})),
     ("quantised", edited(quantization_config={"quant_method": "gptq", "bits": 4})),
@@ -162,8 +169,6 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("no heads", other("rwkv", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384)),
     ("approximation", other("fnet", "AutoModelForMaskedLM", hidden_size=32, num_hidden_layers=2, intermediate_size=48,
                             vocab_size=160)),
-    ("own attention", other("xlnet", "AutoModelForCausalLM", d_model=32, n_layer=2, n_head=4, d_inner=48,
-                            vocab_size=384)),
     ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,
                                         hidden_sizes=[8, 8], depths=[1, 1])),
 ]
@@ -200,6 +205,12 @@ def test_a_host_opens_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch):
         models.load_folder(folder)
 
 
+def test_attention_code_without_a_softmax_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(interception, "find", lambda model, inputs: interception.Found({}, True))
+    with pytest.raises(ForeignError, match=pattern("own attention")):
+        open_folder("tiny:gptj", folder_of("gptj"))
+
+
 def test_a_link_to_a_folder_that_was_not_opened():
     with pytest.raises(ForeignError, match=pattern("folder unknown")):
         model_cache.load("folder:never-opened", lambda done, of: None, lambda: False)
@@ -209,12 +220,29 @@ def test_every_cause_is_provoked():
     """Every cause of a refusal has a test here, in test_hostile_folders.py, in test_foreign_hub.py, or in the other
     files of `elsewhere`.
     """
-    elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
-                 "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}
+    elsewhere = {"hosted", "folder unknown", "own attention", "slow tokenizer", "does not run", "no softmax layer",
+                 "other keys", "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}
     hostile = {cause for _, cause, _ in HOSTILE.values()}
     assert {cause for cause, _ in CASES} | HUB | hostile | elsewhere == set(REFUSALS)
 
 
+@pytest.mark.verify
 def test_the_page_of_architectures_is_written_by_its_command():
     from tests.architectures import FILE, document
     assert FILE.read_text(encoding="utf-8") == document()
+
+
+def test_the_tools_of_some_architectures_are_those_of_the_page():
+    """One architecture with every refusal, one with own attention code, one whose head reads a part of its body, one
+    with norms after its parts, and one hybrid; `pytest -m verify` walks over all of them.
+    """
+    from tests.architectures import FILE, tool_rows
+    page = FILE.read_text(encoding="utf-8")
+    for row in tool_rows(["deberta", "bloom", "opt", "gemma3_text", "lfm2"]):
+        assert row in page.splitlines()
+
+
+def test_the_page_of_architectures_lists_every_cause():
+    from tests.architectures import FILE
+    page = FILE.read_text(encoding="utf-8")
+    assert all(f"| {row.reason} | {row.remedy} |" in page for row in REFUSALS.values())

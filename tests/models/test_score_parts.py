@@ -178,8 +178,8 @@ def test_dimensions_of_an_imported_model_by_hand():
 
 
 def test_imported_models_without_queries_and_keys_say_so():
-    with pytest.raises(StructureError, match="not products of one query"):
-        lab_of("bloom").score_parts(lab_of("bloom").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
+    with pytest.raises(StructureError, match="more than one product of a query and a key"):
+        lab_of("deberta").score_parts(lab_of("deberta").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
     with pytest.raises(InputError, match="does not attend"):
         lab_of("gpt2").score_parts(lab_of("gpt2").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 5)
 

@@ -207,4 +207,11 @@ def _is_own(origin: str | None, host: str) -> bool:
     """Returns True for a request from the app's own page or from a client that sends no Origin header."""
     if origin is None or not streamlit.get_option("server.enableCORS"):
         return True
-    return urlsplit(origin).netloc == host or origin in streamlit.get_option("server.corsAllowedOrigins")
+    url = urlsplit(origin)
+    return (_without_default_port(url.netloc, url.scheme) == _without_default_port(host, url.scheme)
+            or origin in streamlit.get_option("server.corsAllowedOrigins"))
+
+
+def _without_default_port(host: str, scheme: str) -> str:
+    """Returns a host as a browser writes it: in lower case, and without the port that the scheme implies."""
+    return host.lower().removesuffix({"http": ":80", "https": ":443"}.get(scheme, ""))

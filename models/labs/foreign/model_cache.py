@@ -7,10 +7,12 @@ same model wait for one load. Requests for different models do not wait for each
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
 from models.info import ModelInfo
@@ -112,7 +114,7 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
     if hub.access().hosted:
         raise refuse("hosted")
     try:
-        folder = folder.expanduser().resolve()
+        folder = _meant(folder).expanduser().resolve()
         stamp = _stamp(folder)
     # the path is too long, starts with the home folder of an unknown user, or contains a null character
     except (OSError, RuntimeError, ValueError) as error:
@@ -126,6 +128,13 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
     lab = _cache.get(f"{folder} {stamp}", opened)
     _folders[name] = folder
     return lab
+
+
+def _meant(folder: Path) -> Path:
+    """Returns the folder of a pasted path: without quotes, `file://`, or the name of config.json."""
+    path = hub.unquoted(str(folder))
+    path = unquote(re.sub(r"^file:(//localhost)?/+", "/", path)) if path.startswith("file:") else path
+    return Path(path).parent if Path(path).name == "config.json" else Path(path)
 
 
 def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:

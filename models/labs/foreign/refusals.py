@@ -44,6 +44,8 @@ REFUSALS: dict[str, Refusal] = {
     "file missing": Refusal(N_("{file} is missing"), N_("Download all files of the model again")),
     "index damaged": Refusal(N_("{file} is damaged"), N_("Download all files of the model again")),
     "unreadable": Refusal(N_("{file} cannot be read"), N_("Download all files of the model again")),
+    "byte order mark": Refusal(N_("{file} begins with a byte order mark, or is UTF-16"),
+                               N_("Save the file as UTF-8 without a byte order mark (BOM)")),
     "no file": Refusal(N_("{file} is not a regular file"), N_("Copy the model's files into a new folder")),
     "link loop": Refusal(N_("{file} is a link that leads back to itself"), N_("Copy the file itself into the folder")),
     "nested": Refusal(N_("{file} has brackets that are nested too deeply"), SAVE_AGAIN),
@@ -72,10 +74,13 @@ REFUSALS: dict[str, Refusal] = {
     "another task": Refusal(N_("Attention Lab shows an encoder-decoder through the text that it generates, and this "
                                "model of type {kind} generates none"),
                             N_("Choose a version of the model that was trained to write text")),
-    "pictures of no fixed size": Refusal(N_("this vision model does not split a picture into patches of one size"),
+    "pictures of no fixed size": Refusal(N_("config.json of this vision model names no size of patches"),
                                          N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
-    "no heads": Refusal(N_("a model of type {kind} has no attention heads: its layers are recurrent or "
-                           "convolutional"), OTHER_MODEL),
+    "no heads": Refusal(N_("config.json of a model of type {kind} names no number of attention heads and layers: its "
+                           "layers may be recurrent or convolutional"), OTHER_MODEL),
+    "several resolutions": Refusal(N_("a model of type {kind} attends at several resolutions, so that its maps have no "
+                                      "common patches"),
+                                   N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
     # causes of the weights
     "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged"),
                                N_("Download all files of the model again")),

@@ -188,6 +188,8 @@ def _numbers(config: Any, half: str) -> tuple[int, int]:
     """Returns (layers, heads) of a model, or of the encoder or decoder of an encoder-decoder."""
     own = (f"{half}_layers", f"num_{half}_layers"), (f"{half}_attention_heads", f"num_{half}_attention_heads")
     layers, heads = (first_number(config, names) for names in ((*own[0], *LAYERS), (*own[1], *HEAD_COUNTS)))
+    if any(isinstance(getattr(config, name, None), list | tuple) for name in ("depths", *HEAD_COUNTS)):
+        raise refuse("several resolutions", kind=config.model_type)
     if layers is None or heads is None:
         raise refuse("no heads", kind=config.model_type)
     return layers, heads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from pathlib import Path
@@ -13,6 +14,7 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # transformers reads UTF-8 without a mark only
 SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
 
 
@@ -35,6 +37,8 @@ def check_folder(folder: Path, root: Path) -> None:
             raise refuse("outside", file=path.name)
         if where.exists() and not where.is_file():
             raise refuse("no file", file=path.name)
+        if path.suffix == ".json" and where.exists() and _start(where).startswith(MARKS):
+            raise refuse("byte order mark", file=path.name)
     if (folder / "adapter_config.json").exists():
         raise refuse("adapter")
     _check_weights(folder, [path.name for path in files])
@@ -130,3 +134,8 @@ def _json(path: Path) -> Any:
         raise refuse("nested", file=path.name) from error
     except (OSError, ValueError) as error:
         raise refuse("unreadable", file=path.name) from error
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(3)

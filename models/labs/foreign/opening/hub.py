@@ -35,6 +35,8 @@ CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in
 BYTES_A_WEIGHT = 4  # bytes per weight in memory: always float32, regardless of the type in the file
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
+# what people paste around an id: the Hub's address, the path of a page or file, the branch `main`
+_AROUND = re.compile(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/|(/(tree|blob|resolve)/.*|[?#].*|@main|/+)$")
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
@@ -106,9 +108,14 @@ class Estimate:
         return sum(size for _, size in self.files)
 
 
+def unquoted(text: str) -> str:
+    """Returns a pasted id or path without blanks and quotes around it."""
+    return text.strip().strip("\"'“”‘’").strip()
+
+
 def repo_of(name: str) -> str:
-    """Returns the id ORG/NAME from the address `hf:ORG/NAME`; raises ForeignError if it is not a valid id."""
-    repo = name.removeprefix("hf:").strip()
+    """Returns the id ORG/NAME from `hf:ORG/NAME` or from an address of the Hub; raises ForeignError for other texts."""
+    repo = _AROUND.sub("", _AROUND.sub("", unquoted(name.removeprefix("hf:"))))
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
         raise refuse("no id", repo=_quoted(repo))
     return repo

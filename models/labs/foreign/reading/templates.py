@@ -73,10 +73,13 @@ def _form(tokenizer: Any) -> Form | None:
 
 
 def _rendered(tokenizer: Any, form: Form, text: str) -> str:
+    # transformers caches the compiled template and accepts no other clock
+    from transformers.utils.chat_template_utils import _compile_jinja_template
+
     messages = form(text)
     try:
-        rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True,
-                                                 strftime_now=TODAY.strftime)
+        _compile_jinja_template(tokenizer.get_chat_template()).globals["strftime_now"] = TODAY.strftime
+        rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     except Exception as error:  # a template can raise every error of Python and of Jinja
         raise InputError(message("The model's chat template fails on this text"), 0, len(text)) from error
     if not isinstance(rendered, str) or len(rendered) > MOST:

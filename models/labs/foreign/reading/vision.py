@@ -20,6 +20,7 @@ from models.labs.foreign.reading.readers import TextReader
 from models.messages import N_, message
 from models.prompt import Prompt
 
+WITHOUT_CLS = ("siglip", "ijepa", "aimv2")  # beginnings of the model types whose patches have no [CLS] in front
 FORMATS = ("JPEG", "PNG", "WEBP")  # the accepted formats; Pillow supports forty more, some of which start programs
 MOST_PIXELS = 100_000_000  # largest number of pixels of a JPEG, which is decoded at a reduced size
 # largest number of decoded pixels: a kilobyte of WebP can contain 49 million, 934 MB in memory
@@ -130,8 +131,8 @@ def picture_config(config: Any) -> Any:
 
 
 def tokens_before(config: Any) -> tuple[str, ...]:
-    """Returns the tokens before the patches: [CLS], [DIST] in DeiT, the registers of DINO; none in SigLIP."""
-    if str(config.model_type).startswith("siglip"):
+    """Returns the tokens before the patches: [CLS], [DIST] in DeiT, the registers of DINO; none in WITHOUT_CLS."""
+    if str(config.model_type).startswith(WITHOUT_CLS):
         return ()
     registers = getattr(config, "num_register_tokens", 0)
     return ("[CLS]", *(["[DIST]"] if config.model_type == "deit" else []),
