@@ -162,7 +162,7 @@ def _size(name: str) -> tuple[str, bool]:
 def _from_folder() -> None:
     # Streamlit drops the text of a field that was not shown while the folder was opened
     st.session_state.setdefault(session.FOLDER, st.session_state.get(_TYPED, ""))
-    with st.form("folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.form("open a folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
                       help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
                              "tokenizer.json"))
