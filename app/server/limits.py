@@ -40,13 +40,7 @@ class Payer(Protocol):
 
 @dataclass(frozen=True)
 class Allowance:
-    """A limit per minute, as a token bucket.
-
-    Attributes:
-        name: label in the metrics.
-        most: units that a session can use at once; an empty bucket refills within a minute.
-        refusal: message for a visitor over the limit.
-    """
+    """A limit per minute: a token bucket of `most` units that refills within a minute, with its message of refusal."""
 
     name: str
     most: int

@@ -13,11 +13,7 @@ from types import TracebackType
 
 
 class Turns:
-    """A semaphore with a queue, used as a context manager.
-
-    Args:
-        limit: maximum number of threads that hold a turn at the same time.
-    """
+    """A semaphore with a queue for `limit` threads, used as a context manager."""
 
     def __init__(self, limit: int) -> None:
         self._free = limit

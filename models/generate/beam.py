@@ -24,12 +24,7 @@ between_steps: ContextVar[Callable[[], None]] = ContextVar("between_steps", defa
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A generated text.
-
-    Attributes:
-        ids: token ids without `start`, with `end` if the model generated it.
-        log_probability: log-probability of the whole text in nats.
-    """
+    """A generated text: ids without `start`, with `end` if generated, and its log-probability in nats."""
 
     ids: tuple[int, ...]
     log_probability: float

@@ -107,12 +107,7 @@ def _await_request(connection: H11Protocol) -> None:
 
 
 class Sockets:
-    """Counts open websockets, in total and per address, and refuses a websocket over either limit.
-
-    Attributes:
-        most: maximum number of open websockets in total.
-        per_address: maximum number of open websockets from one address; at most half of `most`.
-    """
+    """Counts open websockets; refuses one above `most` in total or above `per_address` from one address."""
 
     def __init__(self, most: int, per_address: int = PER_ADDRESS) -> None:
         self.most, self.per_address = most, min(per_address, max(1, most // 2))

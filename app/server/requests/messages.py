@@ -93,12 +93,7 @@ def _varint(data: bytes, place: int) -> tuple[int | None, int]:
 
 @dataclass
 class Bucket:
-    """A token bucket.
-
-    Attributes:
-        rate: tokens added per second.
-        most: capacity in tokens; the bucket starts full.
-    """
+    """A token bucket of `most` tokens, full at first, that gains `rate` tokens per second."""
 
     rate: float
     most: float

@@ -41,13 +41,7 @@ class Settings(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a state that conditions can test.
-
-    Attributes:
-        label: top-1 token, under the plan, of the prediction that is shown; empty for a model without predictions.
-        trained: top-1 token of the same prediction in the unmodified model.
-        is_right: True if the visitor chose the right answer to the step's question; None without an answer.
-    """
+    """Top-1 tokens of the prediction, under the plan and unmodified, and True if the question was answered rightly."""
 
     label: str = ""
     trained: str = ""
@@ -56,12 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Condition:
-    """One valid condition, or a combination of conditions.
-
-    Attributes:
-        word: a key of WORDS, or all, any, not.
-        value: the argument of the word; for all, any and not, the combined conditions.
-    """
+    """A word of WORDS with its argument, or all, any, not with the combined conditions."""
 
     word: str
     value: Any

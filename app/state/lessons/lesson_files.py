@@ -54,14 +54,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Question:
-    """A multiple-choice question: the visitor predicts a result before the page shows it.
-
-    Attributes:
-        ask: the question.
-        choices: two to four answers.
-        right: index of the right answer, from 0.
-        because: explanation that is shown after the answer.
-    """
+    """Two to four choices, of which `right` (from 0) is the answer; `because` explains it afterwards."""
 
     ask: Words
     choices: tuple[Words, ...]

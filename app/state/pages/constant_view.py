@@ -14,14 +14,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
 
 @dataclass(frozen=True)
 class ConstantView:
-    """The settings of the Constant page.
-
-    Attributes:
-        step: index in FRACTIONS, the fractions of heads that stay dynamic.
-        task: one of TASKS, whose probe labels the input text.
-        study: name of the measured model; empty for the page's own model, or for the first measured model if the page's
-            own model is not measured.
-    """
+    """The settings of the Constant page: index in FRACTIONS, probe of TASKS, and measured model (empty: by default)."""
 
     step: int = 2
     task: str = TASKS[0]

@@ -15,14 +15,7 @@ _ROLE = re.compile(r"position [+-]\d{1,3}|(?:nsubj|obj|amod|advmod) (?:up|down)|
 
 @dataclass(frozen=True)
 class HeadsView:
-    """The settings of the Heads page.
-
-    Attributes:
-        x: measure on the horizontal axis, a key of MEASURES.
-        y: measure on the vertical axis, a key of MEASURES.
-        source: where the measures come from, a key of SOURCES.
-        role: show only heads with this role of models/analysis/roles.py, like `nsubj up`; empty for all heads.
-    """
+    """The settings of the Heads page: measures on both axes, their source, and a role (empty: all heads)."""
 
     x: str = "confidence"
     y: str = "loss"

@@ -17,12 +17,7 @@ ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Single-head loss increase"), 
 
 @dataclass(frozen=True)
 class PruningView:
-    """The settings of the Pruning page.
-
-    Attributes:
-        order: the pruning order, a key of ORDERS, or BEST.
-        scope: attention block whose heads are pruned, or ALL.
-    """
+    """The settings of the Pruning page: an order of ORDERS or BEST, and an attention block or ALL."""
 
     order: str = BEST
     scope: str = ALL

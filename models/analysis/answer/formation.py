@@ -32,13 +32,7 @@ class Formation:
 
     @torch.inference_mode()
     def contributions(self, token: int, scale: Writes | None = None) -> tuple[dict[str, ndarray], dict[str, float]]:
-        """Returns the contributions to a logit: block -> (L, H), and name of another part -> number.
-
-        Args:
-            token: id of the token.
-            scale: the pass whose final norm scales the parts; this pass by default. With the scale of an unmodified
-                pass, a part that a plan does not change keeps its contribution.
-        """
+        """Returns the contributions to a logit: block -> (L, H), and name of another part -> number."""
         scale = scale or self.writes
         direction = (scale.gain * scale.unembed([token])[0][0]).double()
         if scale.is_centred:
@@ -48,14 +42,7 @@ class Formation:
 
     @torch.inference_mode()
     def guesses(self, tokens: Sequence[int]) -> tuple[ndarray, ndarray, ndarray]:
-        """Returns the logit lens at the position.
-
-        Args:
-            tokens: T token ids.
-
-        Returns:
-            ids (L + 1, GUESSES) and probabilities of the most probable tokens, and the probabilities (L + 1, T).
-        """
+        """Returns the logit lens at the position."""
         chances = self.writes.read(self.writes.states).softmax(-1)
         top = chances.topk(min(GUESSES, chances.shape[-1]))
         return top.indices.numpy(), top.values.numpy(), chances[:, list(tokens)].numpy()
