@@ -24,7 +24,7 @@ from app.state.link import query_of, read_query
 from models.tasks import TASKS
 from models.training.recipes import RECIPES
 from studies import claims, encoders
-from studies.claims import OPEN, UNSURE
+from studies.claims import MISSING, OPEN
 from studies.prune_heads import SHIPPED
 from tests.browser import ROOT
 from tools import findings, readme
@@ -60,30 +60,21 @@ def test_the_readme_and_contributing_are_short():
     assert len(CONTRIBUTING.encode()) <= 6_144
 
 
-def cells(page: str) -> list[list[str]]:
-    """Returns the table rows of a page, without the header row and the line below it."""
-    rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in page.splitlines()
-            if line.startswith("|") and not line.startswith("| ---")]
-    return [row for row in rows if row[0] != findings.COLUMNS[0]]
-
-
-def test_findings_are_the_stored_verdicts_cell_by_cell():
-    """Each number of each cell equals the stored verdict, so that one wrong digit fails."""
-    expected = [row for claim in claims.read() for row in (
-        [f"**{claim.title}** ({claim.source})", *[""] * (len(findings.COLUMNS) - 1)], *map(list, findings.rows(claim)))]
-    shown = cells(PAGES["docs/findings.md"])
-    for ours, theirs in zip(shown, expected, strict=True):
-        assert ours == theirs, "python -m tools.findings"
-    assert PAGES["docs/findings.md"] == findings.text(), "python -m tools.findings"
-    assert all(row[2] not in ("", "–") for row in shown
-               if row[1] and row[4] != "**not measured yet**")  # rows that have a value measured in this project
+def test_findings_are_the_stored_verdicts():
+    """The page equals the stored verdicts, and each statement has its interval with a bar of one width."""
+    page = PAGES["docs/findings.md"]
+    assert page == findings.text(), "python -m tools.findings"
+    bars = [findings.bar(statement.verdict) for claim in claims.read() for statement in claim.statements
+            if statement.verdict.value is not None]
+    assert bars and all(len(bar) == findings.WIDTH and "o" in bar for bar in bars)
+    assert all(f"`{bar}`" in page for bar in bars)
 
 
 NUMBER = re.compile(r"\d+\.\d+%?")
 
 
 def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
-    """Each decimal number in the README's findings is also in the table of findings or on the Results page.
+    """Each decimal number in the README's findings is also in the findings or on the Results page.
 
     All digits must agree.
     """
@@ -96,13 +87,13 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
 
 
 def test_the_studies_list_what_would_decide_each_open_statement():
-    """docs/studies.md names exactly the statements that are inconclusive or not measured yet."""
+    """docs/studies.md names exactly the statements that are open or not measured yet."""
     page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
     section = page.split("## What would decide")[1].split("\n## ")[0]
     named = [key for line in section.splitlines() if line.startswith("| `") for key in
              re.findall(r"`([a-z0-9-]+)`", line.split(" | ")[0])]
     assert sorted(named) == sorted(statement.key for claim in claims.read() for statement in claim.statements
-                                   if statement.verdict.word in (UNSURE, OPEN))
+                                   if statement.verdict.word in (OPEN, MISSING))
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():

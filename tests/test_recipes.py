@@ -277,20 +277,26 @@ CLAIM = {
 """A toy claim."""
 from models.messages import message
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Claim, Statement
-from studies.claims.verdict import conclude, fact
+from studies.claims.contrast import Estimate, decide
+from studies.claims.statement import Claim
+from studies.claims.statement_file import stated
 
 
 def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     cards = {name: evidence.card(f"stories-{name}")["metric"]["perplexity"] for name in ("softmax", "random")}
-    statement = Statement(
-        "toy-better", message("Softmax has the lower perplexity."), message("no number"),
-        message("{one:.1f} and {two:.1f}", one=cards["softmax"], two=cards["random"]), message("our own question"),
-        message("the lower of two numbers"),
-        conclude([fact(message("softmax below random"), cards["softmax"] < cards["random"])]), [], None,
-        "python -m studies.claims", message("A toy."))
+    statement = stated(
+        "toy-better", message("{one:.1f} and {two:.1f}", one=cards["softmax"], two=cards["random"]),
+        decide("toy-better", Estimate(cards["random"] - cards["softmax"], trainings=3), []), [], None,
+        "python -m studies.claims")
     return Claim("toy", message("A toy"), "nobody", message("Nothing."), (), "stories", [statement])
+''',
+    "studies/statements/toy-better.toml": '''
+text = "Softmax has the lower perplexity."
+source = "no number"
+basis = "our own question"
+contrast = "Perplexity of random above that of softmax"
+margin = 1
 ''',
     "studies/claims/statement.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
 }

@@ -89,7 +89,7 @@ def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> 
 
 def statement(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
     """Yields the texts of a statement, in the format of Babel's extractors."""
-    yield from ((1, None, text, []) for key, text in tomllib.load(file).items() if key in TEXTS)
+    yield from ((1, None, text, []) for key, text in tomllib.load(file).items() if key in (*TEXTS, "unit"))
 
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

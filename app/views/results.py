@@ -29,10 +29,10 @@ from studies.claims import (
     FADES,
     FAILS,
     HOLDS,
+    MISSING,
     ONCE,
     OPEN,
-    PART,
-    UNSURE,
+    SMALL,
     WORDS,
     Chart,
     Claim,
@@ -44,15 +44,15 @@ from studies.claims.statement import UNVERIFIED
 Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), ONCE: ("green", ":material/looks_one:"),
-    PART: ("orange", ":material/contrast:"), FADES: ("orange", ":material/trending_down:"),
+    SMALL: ("blue", ":material/arrow_range:"), FADES: ("orange", ":material/trending_down:"),
     FAILS: ("red", ":material/cancel:"), BUILT: ("gray", ":material/functions:"),
-    OPEN: ("gray", ":material/schedule:"), UNSURE: ("blue", ":material/balance:")}
+    MISSING: ("gray", ":material/schedule:"), OPEN: ("blue", ":material/balance:")}
 
 # verdict -> mark in the picture of all statements; the shapes resemble the icons of BADGES
 CROSS = "M-.8,-.8L.8,.8M.8,-.8L-.8,.8"
 LOOKS = {HOLDS: Look(2, "circle", True), ONCE: Look(2, "circle", False), FADES: Look(1, "triangle-down", True),
-         PART: Look(1, "triangle-down", False), FAILS: Look(6, CROSS, False), BUILT: Look("faint", "square", True),
-         OPEN: Look("faint", "square", False), UNSURE: Look(0, "diamond", False)}
+         SMALL: Look(1, "diamond", True), FAILS: Look(6, CROSS, False), BUILT: Look("faint", "square", True),
+         MISSING: Look("faint", "square", False), OPEN: Look(0, "diamond", False)}
 
 
 def page() -> None:
@@ -62,8 +62,8 @@ def page() -> None:
 def _claims() -> None:
     with st.container(key="about-claims"):
         st.markdown(_("Compare statements of papers about attention with the results of our small models. Choose a "
-                      "statement to see its rule, its numbers and its chart. A verdict is about these models and this "
-                      "training, not about the paper."))
+                      "statement to see its contrast, its numbers and its chart. A verdict is about these models and "
+                      "this training, not about the paper."))
     stamp = _stamp()
     try:
         by_key = _claims_by_key(stamp)
@@ -91,8 +91,8 @@ def _claims() -> None:
     place = st.container()
     for statement in statements:
         serving.give_way()
-        if statement.verdict.word == UNSURE and not any(other.verdict.word == UNSURE for other in earlier):
-            place = _folded([other for other in statements if other.verdict.word == UNSURE], is_open=not earlier)
+        if statement.verdict.word == OPEN and not any(other.verdict.word == OPEN for other in earlier):
+            place = _folded([other for other in statements if other.verdict.word == OPEN], is_open=not earlier)
         above = next((other for other in earlier if other.table == statement.table and other.table), None)
         with place:
             _statement(statement, specs.get(statement.key), above, is_first=not earlier)
@@ -107,21 +107,21 @@ def _short_title(claim: Claim) -> str:
 
 
 def _folded(statements: Sequence[Statement], is_open: bool = False) -> DeltaGenerator:
-    """Returns the closed group of the inconclusive statements; its title has their number."""
-    return st.expander(_("{verdict}: {count}", verdict=_(UNSURE), count=len(statements)), expanded=is_open,
-                       icon=BADGES[UNSURE][1])
+    """Returns the closed group of the open statements; its title has their number."""
+    return st.expander(_("{verdict}: {count}", verdict=_(OPEN), count=len(statements)), expanded=is_open,
+                       icon=BADGES[OPEN][1])
 
 
 def _overview(stamp: int) -> None:
     """Displays the picture of all statements in two parts; a click on a statement shows its details.
 
-    The second part has the inconclusive statements, which are half of all. It is folded.
+    The second part has the open statements. It is folded.
     """
     statements = [statement for claim in _claims_by_key(stamp).values() for statement in claim.statements]
-    unsure = [statement for statement in statements if statement.verdict.word == UNSURE]
+    unsure = [statement for statement in statements if statement.verdict.word == OPEN]
     if len(unsure) < len(statements):
         if unsure:
-            st.caption(_("{unsure} of {total} statements are inconclusive. They are in a list below the picture, which "
+            st.caption(_("{unsure} of {total} statements are open. They are in a list below the picture, which "
                          "is closed at first.", unsure=len(unsure), total=len(statements)))
         _picture("overview", False, stamp)
     if unsure:
@@ -138,13 +138,13 @@ def _picture(key: str, is_unsure: bool, stamp: int) -> None:
 
 @caches.remembered(4, worded=True)
 def _overview_spec(stamp: int, is_unsure: bool) -> tuple[Spec, str]:
-    """Returns the specification and the title of the picture of the inconclusive statements, or of all others."""
+    """Returns the specification and the title of the picture of the open statements, or of all others."""
     rows = [{"short": _short_title(claim), "key": statement.key, "text": _(statement.text),
              "source": _(statement.sourced), "ours": _unbroken(_(statement.ours)), "verdict": _(statement.verdict.word),
              "meaning": _("{verdict}: {meaning}", verdict=_(statement.verdict.word),
                           meaning=_(WORDS[statement.verdict.word]))}
             for word in BADGES for claim in _claims_by_key(stamp).values() for statement in claim.statements
-            if statement.verdict.word == word and (word == UNSURE) == is_unsure]
+            if statement.verdict.word == word and (word == OPEN) == is_unsure]
     title = ngettext("The verdict on {n} statement", "The verdicts on {n} statements", len(rows))
     words = {"text": _("statement"), "source": _("source"), "ours": _("here"), "verdict": _("verdict")}
     looks = {_(word): look for word, look in LOOKS.items()}
@@ -213,31 +213,33 @@ def _statement(statement: Statement, spec: Spec | None, above: Statement | None,
         st.subheader(plain(_(statement.text)), anchor=statement.key)
         with st.container(horizontal=True, gap="small"):
             st.badge(_(verdict.word), icon=icon, color=colour)
-            if verdict.word in (PART, FAILS) and verdict.seeds == 1:
+            if verdict.word in (SMALL, FAILS) and verdict.seeds == 1:
                 st.badge(_("one training"), color="gray")
         st.markdown(linked(_("**Source**: {source}  \n**Here**: {ours}", source=plain(_(statement.sourced)),
                              ours=plain(_unbroken(_(statement.ours))))))
         # the first statement is an example: its table and chart are visible without a click
-        with st.expander(_("Details: rule, reason, table, chart"), expanded=is_first):
+        with st.expander(_("Details: contrast, reason, table, chart"), expanded=is_first):
             _details(statement, spec, above)
 
 
 def _details(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
     verdict = statement.verdict
     lines = [_("The source's number rests on: {basis}.", basis=plain(_(statement.basis))),
-             _("Rule: {rule}.", rule=plain(_(statement.rule)))]
+             _("Primary contrast: {contrast}: {interval}.", contrast=plain(_(statement.contrast)),
+               interval=plain(_(verdict.interval))) if verdict.interval else
+             _("Primary contrast: {contrast}.", contrast=plain(_(statement.contrast)))]
     if verdict.why:
-        lines.append(_("Reason of the verdict: {why}.", why=plain(_(verdict.why))))
+        lines.append(_("Note: {why}.", why=plain(_(verdict.why))))
     if verdict.p is not None and verdict.q is not None:
-        lines.append(_("Significance: p = {p:.3g}; corrected for all statements q = {q:.3g} (significant below 0.05).",
+        lines.append(_("Significance: p = {p:.3g}; corrected for all statements q = {q:.3g} (significant up to 0.05).",
                        p=verdict.p, q=verdict.q))
-    if statement.reason and verdict.word in (PART, FAILS, FADES):
+    if statement.reason and verdict.word in (SMALL, FAILS, FADES):
         how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
             else _("a hypothesis, not tested")
         lines.append(_("Most likely explanation (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
     st.markdown(linked("  \n".join(lines)))
     if statement.parts:
-        st.markdown(_("**Effect sizes** with 95% limits on each side, and one-sided p-values:"))
+        st.markdown(_("**Parts**, which do not decide, with limits of 95% on each side and p-values after Holm:"))
         _table(statement.parts)
     if above is not None:
         st.markdown(_("The numbers of this statement are in the table above: [{statement}](#{key})",

@@ -13,10 +13,10 @@ from studies.claims.statement import (
     FAILS,
     HOLDS,
     KEYS,
+    MISSING,
     ONCE,
     OPEN,
-    PART,
-    UNSURE,
+    SMALL,
     WORDS,
     Chart,
     Claim,
@@ -25,5 +25,5 @@ from studies.claims.statement import (
 )
 from studies.claims.verdict_file import read
 
-__all__ = ["BUILT", "FADES", "FAILS", "HOLDS", "KEYS", "ONCE", "OPEN", "PART", "UNSURE", "WORDS", "Chart", "Claim",
-           "Statement", "Verdict", "read"]
+__all__ = ["BUILT", "FADES", "FAILS", "HOLDS", "KEYS", "MISSING", "ONCE", "OPEN", "SMALL", "WORDS", "Chart",
+           "Claim", "Statement", "Verdict", "read"]

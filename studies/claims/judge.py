@@ -10,9 +10,9 @@ from dataclasses import replace
 from importlib import import_module
 
 from studies.claims import KEYS, method
+from studies.claims.contrast import corrected
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Claim
-from studies.claims.verdict import corrected
 
 MODULES = {key: import_module(f"{__package__}.sources.{key}") for key in KEYS}
 

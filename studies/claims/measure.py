@@ -30,6 +30,7 @@ from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
+from models.tasks.dialogue import read_pairs
 from models.tasks.masked import LENGTH, MaskedMetric
 from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
 from models.training.recipes import RECIPES, short_recipe, task_of
@@ -279,6 +280,14 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
     return time.perf_counter() - began
 
 
+def known_replies(data: Path, runs: Path) -> dict[str, Any]:
+    """Returns the numbers of the test texts of dialogues whose reply is also a training reply."""
+    trained = {reply for _, reply in read_pairs(data, "train")}
+    texts, replies = task_of("dialogue-softmax", data, runs).corpus.test()
+    known = [number for number, each in enumerate(replies) if trained & {*each}]
+    return {"texts": len(texts), "replies": known}
+
+
 PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
     "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
-    "speed": speed, "training_speed": training_speed}
+    "speed": speed, "training_speed": training_speed, "known_replies": known_replies}

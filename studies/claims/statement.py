@@ -11,36 +11,35 @@ from studies.claims.stored_text import Points, Table, Text
 
 # keys of the claims, in the order of the page; each key is the name of a module in sources/
 KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")
-HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
+HOLDS, SMALL, FAILS = N_("holds"), N_("no difference larger than the margin"), N_("does not hold here")
 UNVERIFIED = "†"  # mark after a source's number that was not checked in the paper itself
-FADES, ONCE, BUILT = N_("fades with training"), N_("seen once"), N_("by construction")
-UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
-WORDS = {HOLDS: N_("every part is significant over three or more trainings, and at least half of the effect remains "
-                   "after the longest training"),
-         FADES: N_("every part is significant, but less than half of the effect remains after the longest training"),
-         ONCE: N_("every part is significant over the choice of texts, but there are fewer than three trainings"),
+FADES, ONCE, BUILT = N_("fades"), N_("seen once"), N_("by construction")
+OPEN, MISSING = N_("open"), N_("not measured yet")
+WORDS = {HOLDS: N_("the 90% interval is beyond the margin, or inside the limit"),
+         ONCE: N_("the same, but of a single training"),
+         FADES: N_("it holds after a shorter training, not after the longest, and the change is significant"),
+         SMALL: N_("the 90% interval is wholly between minus and plus the margin"),
+         FAILS: N_("the 90% interval is wholly on the other side"),
+         OPEN: N_("the 90% interval decides for no other word"),
          BUILT: N_("it follows from the computation or from the training objective, so it could hardly be otherwise"),
-         PART: N_("some parts clearly hold, others clearly do not"),
-         FAILS: N_("a part clearly does not hold, and no part clearly holds"),
-         UNSURE: N_("the numbers do not decide"),
-         OPEN: N_("a part that could change the verdict has not been measured")}
+         MISSING: N_("the primary contrast has not been measured")}
 _STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses files with other fields
 
 
 @_STORED
 @dataclass(frozen=True)
 class Verdict:
-    """The result of the rules of verdict.py for one statement.
+    """The result of the rule for one statement.
 
     Attributes:
         word: HOLDS or another of WORDS.
-        why: the reason, for the reader.
-        seeds: number of trainings with different seeds, for the part of the statement with the fewest trainings; 0 if
-            no part depends on a training.
-        steps: number of steps of these trainings; 0 if unknown.
-        p: two-sided p-value of the verdict; None if the parts are not statistical.
-        q: p corrected for all statements (Benjamini-Hochberg).
-        parts: table rows with the value, limits and p-values of each part that is tested as one number.
+        why: additions to the interval, for the reader.
+        seeds, steps: number of trainings with different seeds, and their steps; 0 if no training is involved.
+        p, q: one-sided p-value of the word, raised for added seeds, and the same corrected for all statements.
+        parts: table rows with value, limits and p-values of each part.
+        value, low, high: the primary contrast and its 90% interval, in `unit`; None if not measured.
+        bound, is_limit: margin or limit of the contrast, in `unit`.
+        unit: unit of these numbers; empty for none.
     """
 
     word: Text
@@ -50,6 +49,23 @@ class Verdict:
     p: float | None = None
     q: float | None = None
     parts: Table = field(default_factory=list)
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bound: float | None = None
+    is_limit: bool = False
+    unit: Text = ""
+
+    @property
+    def interval(self) -> str:
+        """The contrast with its 90% interval and the margin or limit; empty if it is not measured."""
+        if self.value is None or self.low is None or self.high is None or self.bound is None:
+            return ""
+        numbers = {name: f"{number:.3g}" for name, number in (
+            ("value", self.value), ("low", self.low), ("high", self.high), ("bound", self.bound))}
+        template = N_("{value} (90% interval {low} to {high}; limit {bound} {unit})") if self.is_limit else \
+            N_("{value} (90% interval {low} to {high}; margin {bound} {unit})")
+        return message(template, **numbers, unit=self.unit)
 
 
 @_STORED
@@ -88,7 +104,7 @@ class Statement:
         source: the source's number in words; starts with `no number` if there is none.
         ours: our number in words, with its spread.
         basis: the place of the number in the source, for example `abstract` or `figure, no table`.
-        rule: the test that decides, in words.
+        contrast: the primary contrast, in words.
         verdict: the computed verdict.
         table: rows with the source's numbers and ours.
         chart: the chart; None if there is nothing to draw.
@@ -103,7 +119,7 @@ class Statement:
     source: Text
     ours: Text
     basis: Text
-    rule: Text
+    contrast: Text
     verdict: Verdict
     table: Table
     chart: Chart | None

@@ -13,7 +13,7 @@ from studies.claims.statement import Chart, Statement, Verdict
 from studies.claims.stored_text import Table
 
 STATEMENTS = Path(__file__).parents[1] / "statements"
-TEXTS = ("text", "source", "basis", "rule", "reason", "tested")
+TEXTS = ("text", "source", "basis", "contrast", "reason", "tested")
 
 
 @functools.cache

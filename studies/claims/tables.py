@@ -8,10 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.messages import N_, listed, message, plural_message
-from studies.claims.verdict import Samples, deciding, differences
+from studies.claims.verdict import Samples, deciding, differences, mean_and_chance
 
 SOURCE = N_("source")
 NOTHING = "–"
+
+
+def half(numbers: Sequence[float]) -> float:
+    """Returns the half-width of the 90% interval of the mean, which is what ± means on every page."""
+    return mean_and_chance(numbers)[1]
 
 
 def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:
@@ -34,7 +39,7 @@ def steps_of(all_samples: Sequence[Samples]) -> list[int]:
 
 
 def cell(values: Mapping[int, float], form: str) -> str:
-    """Returns `1.052 ± 0.004 (3 seeds)`: mean and standard deviation over seeds.
+    """Returns `1.052 ± 0.004 (3 seeds)`: mean and half-width of its 90% interval.
 
     Args:
         values: seed -> value.
@@ -46,7 +51,7 @@ def cell(values: Mapping[int, float], form: str) -> str:
     if len(numbers) == 1:
         return message("{value} (one seed)", value=f"{numbers[0]:{form}}")
     return message("{mean} ± {deviation} ({seeds})", mean=f"{statistics.fmean(numbers):{form}}",
-                   deviation=f"{statistics.stdev(numbers):{form}}", seeds=_seeds(len(numbers)))
+                   deviation=f"{half(numbers):{form}}", seeds=_seeds(len(numbers)))
 
 
 def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
@@ -111,7 +116,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
 
 
 def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
-    """Returns `1.052 ± 0.004`, mean and standard deviation; a single value is returned without deviation.
+    """Returns `1.052 ± 0.004`, mean and half-width of its 90% interval.
 
     Args:
         values: seed -> value, or values.
@@ -120,7 +125,7 @@ def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
     numbers = [*values.values()] if isinstance(values, Mapping) else [*values]
     if not numbers:
         return NOTHING
-    deviation = f" ± {statistics.stdev(numbers):{form}}" if len(numbers) > 1 else ""
+    deviation = f" ± {half(numbers):{form}}" if len(numbers) > 1 else ""
     return f"{statistics.fmean(numbers):{form}}{deviation}"
 
 
@@ -199,7 +204,7 @@ def _share(values: Mapping[int, float]) -> str:
     if not values:
         return NOTHING
     numbers = [100 * value for value in values.values()]
-    spread = f" ± {statistics.stdev(numbers):.1f}" if len(numbers) > 1 else ""
+    spread = f" ± {half(numbers):.1f}" if len(numbers) > 1 else ""
     return f"{statistics.fmean(numbers):.1f}{spread}%"
 
 

@@ -1,19 +1,8 @@
-"""Rules that decide verdicts: tests each part of a statement and combines the outcomes. rules.md explains the rules.
+"""Tests of the parts of a statement, which are shown beside the primary contrast (contrast.py).
 
 A difference is paired: both models were trained with the same seed and number of steps, so on the same texts in the
-same order, and evaluated on the same held-out texts. The largest number of steps with three seeds or more decides, by
-the mean m over seeds and the margin c:
-
-    c² = (t s)² + (u e)²    s: standard error over seeds; t: one-sided 95% quantile of Student's t, seeds − 1
-                            e: standard error due to the sampling of texts; u: the same quantile for fifty texts
-                            (the margins of both errors are added as squares: Zou and Donner 2008)
-
-    clearly below a limit: m + c < limit     clearly not below: m − c > limit     otherwise unclear
-
-The p-value of a part is the significance level at which m + c (or m − c) equals the limit. `No worse` is the test
-against a stated margin (non-inferiority; two-sided: Schuirmann 1987). A part fades if a longer training with fewer
-seeds leaves less than half of its distance to the limit. tests/models/test_verdicts.py simulates the error rate of
-each rule.
+same order, and evaluated on the same held-out texts. `No worse` is the test against a stated margin (non-inferiority;
+two-sided: Schuirmann 1987). tests/models/test_verdicts.py simulates the error rate of each test.
 """
 
 from __future__ import annotations
@@ -26,15 +15,13 @@ from dataclasses import dataclass, replace
 from numpy import ndarray
 from scipy import optimize, special, stats
 
-from models.messages import N_, listed, message, plural_message
+from models.messages import N_, message
 from studies.bootstrap import chances_of_mean, limits_of_mean
-from studies.claims.statement import BUILT, FADES, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Verdict
 
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 LEVEL = 0.05  # error rate of each one-sided test, and false discovery rate over all statements
 FEWEST = 3  # smallest number of trainings with different seeds for the verdict `holds`
-LEFT = 0.5  # a part fades if less than this fraction of its distance to the limit is left after the longest training
 TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
 TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
@@ -56,7 +43,6 @@ class Check:
         p_true: p-value of the part: probability of such a value if the true value were at the limit or beyond it.
         p_false: p-value of the opposite of the part.
         later: the value after the longest training; None if no training is longer than the deciding trainings.
-        fades: True if less than LEFT of the distance to the limit is left after the longest training.
     """
 
     what: str
@@ -70,7 +56,6 @@ class Check:
     p_true: float | None = None
     p_false: float | None = None
     later: float | None = None
-    fades: bool = False
 
 
 def differences(first: Samples, second: Samples,
@@ -185,8 +170,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     later = max((count for count in samples if count > steps and samples[count]), default=0)
     after = size(statistics.fmean(samples[later].values())) if later else None
     check = Check(what, outcome, len(values), steps, value, value - chance, value + chance, limit,
-                  _chance_of(-over, values, texts), _chance_of(over, values, texts), after,
-                  after is not None and limit - after < LEFT * (limit - value))
+                  _chance_of(-over, values, texts), _chance_of(over, values, texts), after)
     if outcome == NO and after is not None and after < limit:
         return replace(check, what=message("{what} (a longer training has the opposite result)", what=what),
                        outcome=UNCLEAR)
@@ -262,43 +246,14 @@ def fact(what: str, is_true: bool | None) -> Check:
     return Check(what, UNKNOWN if is_true is None else YES if is_true else NO)
 
 
-def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
-    """Returns the verdict on a statement before the correction for all statements (`corrected`).
-
-    The rules, where "clear" means outcome YES: *holds*: every part is clear, from three trainings or more, and no part
-    fades. *By construction*, *fades with training*, *seen once*: every part is clear, but the statement follows from
-    the computation, or a part fades, or a part has fewer than three trainings; the first rule that applies decides.
-    *Holds in part*: a part is YES and another part is NO. *Does not hold here*: a part is NO and no part is YES. *Not
-    measured yet*: a part is UNKNOWN and could change the verdict. *Inconclusive*: otherwise.
-
-    Args:
-        checks: the parts.
-        by_construction: True if the statement follows from the computation or the training objective.
-    """
-    outcomes = [check.outcome for check in checks]
-    missing = outcomes.count(UNKNOWN)
-    known = len(checks) - missing
-    if missing and not (YES in outcomes and NO in outcomes):
-        return Verdict(OPEN, message("{known} of {count} parts are measured", known=known, count=len(checks))
-                       if known else "", *fewest(checks))
-    if NO in outcomes:
-        word = PART if YES in outcomes else FAILS
-    elif UNCLEAR in outcomes:
-        word = UNSURE
-    else:
-        seen_once = any(check.seeds is not None and check.seeds < FEWEST for check in checks)
-        word = BUILT if by_construction else FADES if any(check.fades for check in checks) else \
-            ONCE if seen_once else HOLDS
-    parts = [_count(checks)] if len(checks) > 1 else []
-    labels = {UNCLEAR: N_("Undecided: {parts}"), NO: N_("Does not hold: {parts}"),
-              UNKNOWN: N_("Not measured yet: {parts}")}
-    parts += [message(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
-              for outcome, label in labels.items() if outcome in outcomes]
-    if fading := [check.what for check in checks if check.outcome == YES and check.fades]:
-        parts.append(message("Less than half of the effect is left after the longest training: {parts}",
-                             parts=listed(fading, N_("; "))))
-    return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")), *fewest(checks), chance(checks, word),
-                   parts=table_of_parts(checks))
+def holm(values: Sequence[float | None]) -> list[float]:
+    """Returns the p-values of the parts of one statement after Holm's correction; 1 for a part without a p-value."""
+    p = [1.0 if value is None or math.isnan(value) else value for value in values]
+    order = sorted(range(len(p)), key=p.__getitem__)
+    result, largest = list(p), 0.0
+    for rank, index in enumerate(order):
+        largest = result[index] = max(largest, min(1.0, (len(p) - rank) * p[index]))
+    return result
 
 
 def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
@@ -310,87 +265,17 @@ def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
         checks: the parts.
     """
     rows = []
-    for check in checks:
+    true, false = (holm([getattr(check, side) for check in checks]) for side in ("p_true", "p_false"))
+    for check, is_true, is_false in zip(checks, true, false, strict=True):
         if check.value is not None and check.limit is not None:
             interval = "–" if check.low is None or check.high is None else message(
                 "{low:.3g} to {high:.3g}", low=check.low, high=check.high)
             rows.append({N_("part"): check.what, N_("value"): f"{check.value:.3g}", N_("limits"): interval,
                          N_("compared with"): f"{check.limit:.3g}",
                          N_("after the longest training"): "–" if check.later is None else f"{check.later:.3g}",
-                         N_("p, holds"): _p_cell(check.p_true), N_("p, does not hold"): _p_cell(check.p_false)})
+                         N_("p, holds"): _p_cell(is_true), N_("p, does not hold"): _p_cell(is_false)})
     return rows
 
 
 def _p_cell(p: float | None) -> str:
     return "–" if p is None or math.isnan(p) else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
-
-
-def chance(checks: Sequence[Check], word: str) -> float | None:
-    """Returns the two-sided p-value of a verdict; None if no part has a p-value.
-
-    The p-value of "all parts are true" is the largest p-value of the parts (intersection-union test). That of "a part
-    is not true" is the smallest, times the number of parts (Bonferroni). That of `holds in part` is the larger p-value
-    of "a part is true" and "a part is not true".
-
-    Args:
-        checks: the parts.
-        word: the verdict, one of WORDS.
-    """
-    known = [(check.p_true, check.p_false) for check in checks if check.p_true is not None and
-             check.p_false is not None and not math.isnan(check.p_true + check.p_false)]
-    if word == OPEN or not known:
-        return None
-    all_true = max(true for true, _ in known)
-    one_true, one_false = (min(1.0, len(known) * min(side)) for side in zip(*known, strict=True))
-    p = {FAILS: one_false, PART: max(one_true, one_false), UNSURE: min(all_true, one_false)}.get(word, all_true)
-    return min(1.0, 2 * p)
-
-
-def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Returns the verdicts with q-values over all statements (Benjamini and Hochberg 1995).
-
-    A verdict with a q-value above LEVEL becomes inconclusive.
-
-    Args:
-        verdicts: verdicts of all statements.
-    """
-    known = [verdict.p for verdict in verdicts if verdict.p is not None]
-    q_values = iter(stats.false_discovery_control(known).tolist() if known else [])
-    result = []
-    for verdict in verdicts:
-        q = None if verdict.p is None else next(q_values)
-        if q is not None and q > LEVEL and verdict.word not in (UNSURE, OPEN):
-            verdict = replace(verdict, word=UNSURE, why=listed((
-                message("Not significant among all statements (q = {q:.2f})", q=q), verdict.why), N_(". ")))
-        result.append(replace(verdict, q=q))
-    return result
-
-
-def fewest(checks: Sequence[Check]) -> tuple[int, int]:
-    """Returns the seeds and steps of the part with the fewest seeds; (0, 0) if no part depends on a training.
-
-    Args:
-        checks: the parts.
-    """
-    return min(((check.seeds, check.steps) for check in checks if check.seeds), default=(0, 0))
-
-
-def _budget(checks: Sequence[Check]) -> list[str]:
-    """Returns a sentence on the seeds and steps of the part with the fewest seeds, in a list; empty without seeds."""
-    seeds, steps = fewest(checks)
-    if not seeds:
-        return []
-    if not steps:
-        return [message("Each model was trained once, so other seeds may give other results")]
-    if seeds == 1:
-        return [message("One seed of {steps:,} steps, which gives no estimate of the random error", steps=steps)]
-    return [plural_message("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", seeds,
-                           steps=steps)]
-
-
-def _count(checks: Sequence[Check]) -> str:
-    holding = sum(check.outcome == YES for check in checks)
-    if holding < len(checks):
-        return message("{held} of {count} parts of the claim hold", held=holding, count=len(checks))
-    return message("Both parts of the claim hold") if len(checks) == 2 else \
-        message("All {count} parts of the claim hold", count=len(checks))

@@ -24,10 +24,10 @@ from studies.claims import (
     FAILS,
     HOLDS,
     KEYS,
+    MISSING,
     ONCE,
     OPEN,
-    PART,
-    UNSURE,
+    SMALL,
     Chart,
     Claim,
     Statement,
@@ -112,28 +112,29 @@ def test_the_picture_has_every_statement_with_its_numbers_and_its_verdict():
     assert all(str(len(header["spec"]["datasets"]["rows0"])) in header["title"] for header in pictures)
 
 
-def test_the_statements_that_hold_are_first_and_the_inconclusive_ones_are_folded():
+def test_the_statements_that_hold_are_first_and_the_open_ones_are_folded():
     app = opened()
     first, folded = ([row["verdict"] for row in header["spec"]["datasets"]["rows0"]]
                      for header, _ in all_sent(app, "figure") if header["what"] == "statements")
-    assert first[0] == HOLDS and first == sorted(first, key=[HOLDS, ONCE, PART, FADES, FAILS, BUILT, OPEN].index)
-    assert set(folded) == {UNSURE}
+    assert first[0] == HOLDS and first == sorted(first, key=[HOLDS, ONCE, SMALL, FADES, FAILS, BUILT, MISSING].index)
+    assert set(folded) == {OPEN}
     # a sentence above the picture has the number of folded statements
-    assert any(caption.value.startswith(f"{len(folded)} of {len(first) + len(folded)} statements are {UNSURE}")
+    assert any(caption.value.startswith(f"{len(folded)} of {len(first) + len(folded)} statements are {OPEN}")
                for caption in app.caption)
-    groups = [its for its in app.expander if its.label.startswith(f"{UNSURE}: ")]
-    assert groups[0].label == f"{UNSURE}: {len(folded)}" and not groups[0].proto.expanded
-    # the statements of the claim: the inconclusive ones are in one group, which is closed too
+    groups = [its for its in app.expander if its.label.startswith(f"{OPEN}: ")]
+    assert groups[0].label == f"{OPEN}: {len(folded)}" and not groups[0].proto.expanded
+    # the statements of the claim: the open ones are in one group, which is closed too
     claim = read()[0]
-    count = sum(statement.verdict.word == UNSURE for statement in claim.statements)
-    assert groups[1].label == f"{UNSURE}: {count}" and not groups[1].proto.expanded
+    count = sum(statement.verdict.word == OPEN for statement in claim.statements)
+    assert groups[1].label == f"{OPEN}: {count}" and not groups[1].proto.expanded
     assert len(groups[1].subheader) == count
 
 
-def test_a_claim_with_only_inconclusive_statements_opens_their_group(monkeypatch):
-    claim = next(claim for claim in read() if {its.verdict.word for its in claim.statements} == {UNSURE})
+def test_a_claim_with_only_open_statements_opens_their_group(monkeypatch):
+    claim = next(claim for claim in read() if OPEN in {its.verdict.word for its in claim.statements})
+    claim = replace(claim, statements=[its for its in claim.statements if its.verdict.word == OPEN])
     monkeypatch.setattr(results, "_claims_by_key", lambda stamp: keyed([claim]))
-    groups = [its for its in opened().expander if its.label.startswith(f"{UNSURE}: ")]
+    groups = [its for its in opened().expander if its.label.startswith(f"{OPEN}: ")]
     assert [its.proto.expanded for its in groups] == [False, True]
 
 
@@ -171,9 +172,10 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "_stamp", lambda: 0)
     app = opened()
     assert not app.exception
-    assert OPEN in texts(app)
+    assert MISSING in texts(app)
     ((header, _arrays),) = all_sent(app, "figure")  # the picture of all statements; no other chart has data
-    assert header["what"] == "statements" and {row["verdict"] for row in header["spec"]["datasets"]["rows0"]} == {OPEN}
+    assert header["what"] == "statements"
+    assert {row["verdict"] for row in header["spec"]["datasets"]["rows0"]} == {MISSING}
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
@@ -207,11 +209,11 @@ GRADES = (FADES, ONCE, BUILT)
 def made_up() -> list[Claim]:
     """Returns a claim with one statement per verdict, with and without charts and tests."""
     tested = ("", "a second training", *[""] * 6)
-    verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES), itertools.cycle(CHARTS), tested,
+    verdicts = zip((HOLDS, SMALL, FAILS, MISSING, OPEN, *GRADES), itertools.cycle(CHARTS), tested,
                    strict=False)
     return [Claim("made", "Made up: for this test", "Nobody", "Nothing", (), "stories", [
         Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "0.9", "sure.", "asked", Verdict(word, "because"),
-                  [{"a": "1", "b": "2, 3"}], chart if word != OPEN else None, f"command {i}", "reason", tested)
+                  [{"a": "1", "b": "2, 3"}], chart if word != MISSING else None, f"command {i}", "reason", tested)
         for i, (word, chart, tested) in enumerate(verdicts)])]
 
 
@@ -220,10 +222,10 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     app = opened()
     assert not app.exception
     shown = texts(app)
-    for word in (HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES):
+    for word in (HOLDS, SMALL, FAILS, MISSING, OPEN, *GRADES):
         assert f"{word}: 1" in shown
         assert f": {word}]" in shown  # the verdict is the text of a badge
-    # an explanation is shown only for statements that do not hold, hold in part, or fade
+    # an explanation is shown only for statements that do not hold, are bounds, or fade
     assert shown.count("Most likely explanation") == 3
     assert "tested: a second training" in shown
     assert "a hypothesis, not tested" in shown

@@ -10,16 +10,16 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from studies.claims import KEYS, UNSURE, Statement, read
+from studies.claims import KEYS, OPEN, Statement, read
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_explore import query
 
 pytestmark = pytest.mark.browser
 
 CLAIMS = {claim.key: claim.statements for claim in read()}
-FIRST, OTHER = (next(its for its in CLAIMS[key] if its.verdict.word != UNSURE) for key in (KEYS[0], KEYS[-1]))
-FOLDED = next(its for its in CLAIMS[KEYS[-1]] if its.verdict.word == UNSURE)
-INCONCLUSIVE = sum(its.verdict.word == UNSURE for statements in CLAIMS.values() for its in statements)
+FIRST, OTHER = (next(its for its in CLAIMS[key] if its.verdict.word != OPEN) for key in (KEYS[0], KEYS[-1]))
+FOLDED = next(its for key in reversed(KEYS) for its in CLAIMS[key] if its.verdict.word == OPEN)
+INCONCLUSIVE = sum(its.verdict.word == OPEN for statements in CLAIMS.values() for its in statements)
 ALL = sum(map(len, CLAIMS.values())) - INCONCLUSIVE  # in the first picture; the others are folded
 
 
@@ -47,7 +47,7 @@ def unfold(page: Page) -> None:
 
 def row(page: Page, statement: Statement) -> Locator:
     """Returns the text of a statement in the picture, whose end can be cut off."""
-    shown = picture(page, statement.verdict.word == UNSURE)
+    shown = picture(page, statement.verdict.word == OPEN)
     return shown.locator("svg text").filter(has_text=statement.text[:24]).first
 
 

@@ -11,12 +11,11 @@ import math
 import numpy
 import pytest
 
-from models.storage.damage import CheckpointError
 from models.training.recipes import RECIPES
-from studies.claims import BUILT, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Statement, commands
+from studies.claims import BUILT, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, commands
 from studies.claims.__main__ import described
 from studies.claims.judge import judge
-from studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
+from studies.claims.sources import gated, heads
 from studies.zero_shot import choices
 from tests.models.made_claims import (
     Made,
@@ -37,21 +36,21 @@ def test_claims_about_gates_fail_with_other_values(made: Made):
         losses=true["losses"] | {"constant": [loss + 0.2 for loss in true["losses"]["own"]]})
     words = made.verdicts()
     assert {key: word for key, word in words.items() if key.startswith("gated-")} == {
-        "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": FAILS, "gated-sparse": PART,
-        "gated-token": PART}
+        "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": FAILS, "gated-sparse": FAILS,
+        "gated-token": FAILS}
     made.card(gated.GATED, {"perplexity": 39.0})  # now the card belongs to other weights than the measurement
     words = made.verdicts()
     assert words["gated-perplexity"] == FAILS
-    assert {words[f"gated-{key}"] for key in ("sink", "sparse", "token", "longer")} == {OPEN}
+    assert {words[f"gated-{key}"] for key in ("sink", "sparse", "token", "longer")} == {MISSING}
 
 
 def test_nothing_is_measured_in_an_empty_folder(made: Made):
-    assert set(made.verdicts().values()) == {OPEN}
+    assert set(made.verdicts().values()) == {MISSING}
     for claim in judge(made.evidence):
         assert claim.title in described(claim)
         for statement in claim.statements:
             assert statement.chart is None
-            assert statement.table and statement.rule and statement.source and statement.basis and statement.reason
+            assert statement.table and statement.contrast and statement.source and statement.basis and statement.reason
 
 
 def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
@@ -64,9 +63,10 @@ def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
     assert {key for key, word in words.items() if word == ONCE} == {
         "synthesizer-transfer", "synthesizer-together", "synthesizer-summaries", "synthesizer-dialogues",
         "selective-memory", "selective-memory-512", "selective-blimp", "selective-choices", "selective-pieces",
-        "papa-average", "papa-most", "papa-half", "papa-order", "heads-few", "heads-roles", "heads-agree",
+        "papa-average", "papa-most", "papa-half", "heads-few", "heads-roles", "heads-agree",
         "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
-    assert set(words.values()) == {HOLDS, ONCE, BUILT}
+    # the source has no random order
+    assert words["papa-order"] == SMALL and set(words.values()) == {HOLDS, ONCE, BUILT, SMALL}
     for claim in judge(made.evidence):
         for statement in claim.statements:
             assert statement.chart and statement.chart.points and statement.chart.alt
@@ -82,7 +82,7 @@ def test_replies_of_a_conversation_are_resampled_together(made: Made):
         replies(made, name, [5.0 if i // 10 % 3 else -6.5 for i in range(240)], each=10)
     replies(made, "softmax", [0.0] * 240, each=10)
     judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
-    assert judged.verdict.word == UNSURE and "Undecided: random above softmax" in str(judged.verdict.why)
+    assert judged.verdict.word == OPEN
     for name in ("random", "dense"):
         replies(made, name, [5.0 if i % 3 else -6.5 for i in range(240)], each=10)
     judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
@@ -90,7 +90,7 @@ def test_replies_of_a_conversation_are_resampled_together(made: Made):
     path = made.folder / "measurements/dialogue-dense.rouge.json"
     damaged = json.loads(path.read_text()) | {"texts": [31.0] * 239}
     made.measured("dialogue-dense.rouge.json", damaged)  # of other replies than softmax's
-    assert made.verdicts()["synthesizer-dialogues"] == OPEN
+    assert made.verdicts()["synthesizer-dialogues"] == MISSING
 
 
 def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: Made):
@@ -129,13 +129,6 @@ def test_claims_about_heads_fail_with_other_values(made: Made):
                                                                   for kind in run["heads_left"]}}
     made.measured("translation-softmax.gates.json", gates)
     assert made.verdicts()["heads-few"] == FAILS
-    # the control, continued training without gates, loses as much BLEU
-    for control, bleu in zip(gates["controls"], (38.1, 38.3, 38.2), strict=True):
-        control["bleu"] = bleu
-    made.measured("translation-softmax.gates.json", gates)
-    assert made.verdicts()["heads-few"] == ONCE
-    made.measured("translation-softmax.gates.json", gates | {"controls": []})
-    assert made.verdicts()["heads-few"] == OPEN
     made.measured("translation-softmax.gates.json", gates | {"controls": [
         its | {"bleu": 40.0} for its in gates["controls"]]})
     measured = json.loads((folder / "claims.json").read_text())
@@ -147,8 +140,8 @@ def test_claims_about_heads_fail_with_other_values(made: Made):
     words = made.verdicts()
     assert {key: words[key] for key in ("heads-roles", "heads-agree", "heads-few", "heads-order", "disagreement-own",
                                         "disagreement-slower")} == {
-        "heads-roles": PART, "heads-agree": PART, "heads-few": FAILS, "heads-order": PART, "disagreement-own": PART,
-        "disagreement-slower": PART}
+        "heads-roles": FAILS, "heads-agree": FAILS, "heads-few": FAILS, "heads-order": FAILS, "disagreement-own": BUILT,
+        "disagreement-slower": HOLDS}
     assert heads.ranks_of_roles(found)[0] == 0 and heads.ranks_of_roles(found)[1] < -3
 
 
@@ -184,25 +177,25 @@ def test_commands_learn_all_gates_again_that_there_are():
 
 
 @pytest.mark.parametrize("name, metric, key, word", [
-    ("stories-dense", {"perplexity": 60.0}, "synthesizer-close", PART),
+    ("stories-dense", {"perplexity": 60.0}, "synthesizer-close", FAILS),
     ("stories-fixed-random", {"perplexity": 30.0}, "synthesizer-fixed", FAILS),
-    ("stories-fixed-random", {"perplexity": 150.0}, "synthesizer-floor", FAILS),
+    ("stories-fixed-random", {"perplexity": 1e6}, "synthesizer-floor", FAILS),
     ("stories-random", {"perplexity": 60.0}, "synthesizer-alike", FAILS),
-    ("stories-random-softmax", {"perplexity": 41.0}, "synthesizer-mixtures", PART),
+    ("stories-random-softmax", {"perplexity": 41.0}, "synthesizer-mixtures", FAILS),
     # the statement is about translation, so results on stories do not change it
     ("stories-random-softmax", {"perplexity": 60.0}, "synthesizer-best", HOLDS),
     ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-best", FAILS),
-    ("translation-dense", {"bleu": 20.0}, "synthesizer-translation", PART),
-    ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-translation", PART),
+    ("translation-dense", {"bleu": 20.0}, "synthesizer-translation", FAILS),
     ("stories-selective", {"perplexity": 40.0}, "selective-perplexity", FAILS),
     ("stories-selective", {"perplexity": 36.2}, "selective-wide", HOLDS),  # worse by less than the margin
-    ("stories-softmax-wide", {"perplexity": 35.0}, "selective-wide", PART),  # twice the heads improve softmax
+    ("stories-softmax-wide", {"perplexity": 35.0}, "selective-wide", FAILS),  # twice the heads improve softmax
     ("stories-selective-memory", {"perplexity": 38.4}, "selective-loss", HOLDS),  # worse by less than the margin
     ("stories-selective-memory", {"perplexity": 39.4}, "selective-loss", FAILS),
-    ("assignment-random", {"elsewhere_by_events": {"24": 0.9}}, "selective-random", PART),
-    ("assignment-softmax", {"accuracy_by_quarter": {"48": [0.9, 0.999], "96": [0.9, 0.8]}}, "selective-longer", PART),
-    ("assignment-selective", {"accuracy_by_events": {"24": 0.97}}, "selective-solved", PART),
-    ("masked-log-n", {"accuracy_by_length": {"256": 0.2, "512": 0.1}}, "normalisation-log-n", PART),
+    ("assignment-random", {"elsewhere_by_events": {"24": 0.9}}, "selective-random", FAILS),
+    ("assignment-softmax", {"accuracy_by_quarter": {"48": [0.9, 0.999], "96": [0.9, 0.999]}},
+     "selective-longer", SMALL),
+    ("assignment-selective", {"accuracy_by_events": {"24": 0.97}}, "selective-solved", FAILS),
+    ("masked-log-n", {"accuracy_by_length": {"256": 0.2, "512": 0.1}}, "normalisation-log-n", SMALL),
 ])
 def test_other_numbers_make_other_verdicts(made: Made, name: str, metric: dict, key: str, word: str):
     as_the_sources_have_it(made)
@@ -211,19 +204,10 @@ def test_other_numbers_make_other_verdicts(made: Made, name: str, metric: dict, 
     assert made.verdicts()[key] == word
 
 
-def test_what_is_within_chance_of_the_margin_is_inconclusive(made: Made):
-    as_the_sources_have_it(made)
-    made.card("stories-selective-memory", {"perplexity": 38.4}, other_seeds={
-        "1": {"perplexity": 38.0}, "2": {"perplexity": 38.6}})
-    assert made.verdicts()["selective-loss"] == UNSURE
-    made.card("stories-selective-memory", {"perplexity": 38.4}, other_seeds={})  # a single seed
-    assert made.verdicts()["selective-loss"] == UNSURE
-
-
 def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
     made.card("stories-softmax", {"perplexity": 49.0}, steps=1200)
     made.card("stories-selective", {"perplexity": 37.0}, steps=1500)
-    assert made.verdicts()["selective-perplexity"] == OPEN
+    assert made.verdicts()["selective-perplexity"] == MISSING
     (statement,) = (s for claim in judge(made.evidence) for s in claim.statements if s.key == "selective-perplexity")
     assert {tuple(row) for row in statement.table} == {  # values without a number of steps get no column
         ("attention", "source", "here, 1,500 steps", "here, 1,200 steps")}
@@ -232,14 +216,14 @@ def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
 def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(made: Made):
     as_the_sources_have_it(made)
     made.card("stories-softmax", {"perplexity": 38.0})
-    assert made.verdicts()["synthesizer-floor"] == OPEN
+    assert made.verdicts()["synthesizer-floor"] == MISSING
 
 
 def test_what_an_older_measure_found_is_forgotten(made: Made):
     as_the_sources_have_it(made)
     path = made.folder / "measurements" / "masked-softmax.length.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 1}))
-    assert made.verdicts()["normalisation-entropy"] == OPEN
+    assert made.verdicts()["normalisation-entropy"] == MISSING
 
 
 def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
@@ -256,13 +240,13 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     assert with_rate(rate)["selective-perplexity"] == HOLDS
     found = with_rate(2 * rate)
     compared = ("selective-perplexity", "selective-memory", "selective-blimp", "selective-choices", "synthesizer-close")
-    assert {found[key] for key in compared} == {OPEN}
+    assert {found[key] for key in compared} == {MISSING}
     # the seeds are compared, because they were trained at the swept rate; the released weights were not, and the
     # memory was measured with the released weights
     known = {"text_losses": [math.log(38.21)] * 20, "learning_rate": rate}
     made.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
     found = with_rate(2 * rate)
-    assert found["selective-perplexity"] == HOLDS and found["selective-memory"] == found["selective-blimp"] == OPEN
+    assert found["selective-perplexity"] == HOLDS and found["selective-memory"] == found["selective-blimp"] == MISSING
     assert (found["selective-pieces"], found["selective-wide"]) == (ONCE, HOLDS)
     claim = next(claim for claim in judge(made.evidence) if claim.key == "selective")
     assert claim.waiting == ("stories-softmax",)
@@ -278,7 +262,7 @@ def answers(right: str) -> dict:
             "blimp": {"rights": {f"paradigm {i}": right for i in range(67)}}}
 
 
-@pytest.mark.parametrize(("selective", "verdict"), [(("1110", "1110"), HOLDS), (("1010", "1000"), UNSURE)])
+@pytest.mark.parametrize(("selective", "verdict"), [(("1110", "1110"), HOLDS), (("1010", "1000"), OPEN)])
 def test_three_trainings_decide_the_tasks_without_training(made: Made, selective: tuple[str, str], verdict: str):
     """One training of each model is seen once; with three, the spread over seeds counts, too."""
     as_the_sources_have_it(made)
@@ -289,96 +273,13 @@ def test_three_trainings_decide_the_tasks_without_training(made: Made, selective
     assert {made.verdicts()[key] for key in keys} == {verdict}
 
 
-@pytest.mark.parametrize(("gains", "verdict"), [((1.0, 1.2), HOLDS), ((-1.0, 0.2), UNSURE)])
-def test_three_trainings_decide_summaries(made: Made, gains: tuple[float, float], verdict: str):
+@pytest.mark.parametrize(("losses", "verdict"), [((3.0, 3.2), HOLDS), ((0.5, 0.1), OPEN)])
+def test_three_trainings_decide_summaries(made: Made, losses: tuple[float, float], verdict: str):
     as_the_sources_have_it(made)
     assert made.verdicts()["synthesizer-summaries"] == ONCE
     texts = [40 + 10 * (i % 3 - 1) for i in range(60)]
     made.full_seeds("summary-softmax", [{"rouge_texts": texts}] * 2)
-    for name in ("dense-softmax", "random-softmax"):
-        made.full_seeds(f"summary-{name}", [{"rouge_texts": [value + gain + 0.1 * (i % 5 - 2)
-                                                             for i, value in enumerate(texts)]} for gain in gains])
+    for name in ("dense", "random"):
+        made.full_seeds(f"summary-{name}", [{"rouge_texts": [value - loss + 0.1 * (i % 5 - 2)
+                                                             for i, value in enumerate(texts)]} for loss in losses])
     assert made.verdicts()["synthesizer-summaries"] == verdict
-
-
-def test_equality_with_twice_the_heads_counts_only_if_they_help_softmax(made: Made):
-    as_the_sources_have_it(made)
-    made.card("stories-softmax", {"perplexity": 38.0})
-
-    def wide(perplexity: float) -> Statement:
-        made.card("stories-softmax-wide", {"perplexity": perplexity})
-        return {s.key: s for claim in judge(made.evidence) for s in claim.statements}["selective-wide"]
-
-    helps, hurts = wide(37.0), wide(39.0)
-    assert (helps.verdict.word, hurts.verdict.word) == (HOLDS, PART)
-    # the statement depends on all three models
-    assert "stories-softmax-wide stories-selective stories-softmax;" in helps.command
-    for statement, ratio in ((helps, "0.974"), (hurts, "1.026")):
-        rows = {row["attention"]: row for row in statement.table}
-        assert rows["softmax, twice the heads / softmax"]["here, 1,200 steps"].startswith(ratio)
-        assert len(rows) == len(statement.table)  # no model is in the table twice
-
-
-@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "7", '{"training": 1, "version": 9}'])
-@pytest.mark.parametrize("file", [
-    "checkpoints/stories-softmax/card.json", "seeds/stories-softmax.json", "measurements/stories-selective.memory.json",
-    "measurements/masked-softmax.length.json", "measurements/claims.json"])
-def test_a_damaged_file_stops_the_judging_and_is_named(made: Made, file: str, damage: str):
-    """A damaged file stops the verdicts and is named; no verdict is computed from the remaining files."""
-    as_the_sources_have_it(made)
-    (made.folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (made.folder / file).write_text(damage)
-    with pytest.raises(CheckpointError, match=file.rpartition("/")[2].replace(".", r"\.")):
-        made.verdicts()
-
-
-@pytest.mark.parametrize("perplexity", ["many", [1.0], {}])
-def test_what_is_no_number_stops_the_judging(made: Made, perplexity: object):
-    as_the_sources_have_it(made)
-    made.seeds("stories-selective", [{"perplexity": value} for value in (36.0, perplexity, 36.1)], 4800)
-    with pytest.raises(CheckpointError, match="stories-selective"):
-        made.verdicts()
-
-
-def test_errors_of_our_own_are_not_taken_for_damage(made: Made):
-    as_the_sources_have_it(made)
-    with pytest.raises(TypeError):
-        # a programming error is not reported as a damaged file
-        made.evidence.samples("stories-softmax", lambda metric: metric["perplexity"]["of"])
-
-
-def test_seeds_of_the_card_and_of_short_trainings_of_the_same_steps_are_one(made: Made):
-    made.card("assignment-softmax", {"accuracy_by_events": {"24": 0.5}}, 3000,
-              other_seeds={"1": {"accuracy_by_events": {"24": 0.6}}})
-    made.seeds("assignment-softmax", [{"accuracy_by_events": {"24": x}} for x in (0.0, 0.1, 0.7)], 3000)
-    assert made.evidence.samples("assignment-softmax", retrieval.right_answers(24)) == {3000: {0: .5, 1: .6, 2: .7}}
-
-
-def test_a_smaller_budget_than_that_of_the_card_is_not_used(made: Made):
-    made.card("stories-softmax", {"perplexity": 50.0}, other_seeds={})
-    made.seeds("stories-softmax", [{"perplexity": 90.0}] * 3, steps=300)
-    assert made.evidence.samples("stories-softmax", synthesizer.perplexity) == {1200: {0: 50.0}}
-
-
-def test_seeds_at_another_rate_than_the_recipes_are_not_compared(made: Made):
-    name, now = "stories-softmax", RECIPES["stories-softmax"].learning_rate
-    made.seeds(name, [{"perplexity": 50.0 + i, "learning_rate": rate} for i, rate in enumerate((now, 2 * now, now))],
-               1200)
-    assert made.evidence.samples(name, synthesizer.perplexity) == {1200: {0: 50.0, 2: 52.0}}
-
-
-@pytest.mark.parametrize("perplexity", [math.nan, math.inf, None])
-def test_a_training_that_diverged_has_no_number(made: Made, perplexity: object):
-    as_the_sources_have_it(made)
-    made.seeds("stories-selective", [{"perplexity": value} for value in (36.0, perplexity, 36.1)], 4800)
-    assert made.evidence.samples("stories-selective", synthesizer.perplexity)[4800] == {0: 36.0, 2: 36.1}
-    made.verdicts()
-
-
-def test_every_model_that_a_claim_speaks_of_has_a_recipe():
-    for name in (*synthesizer.TITLES, *selective.TITLES, *memory.LONGER):
-        assert f"stories-{name}" in RECIPES
-    for name in retrieval.KINDS:
-        assert f"assignment-{name}" in RECIPES
-    for name in ("gau-relu2", "gau-relu2-mixed", "gau-softmax", "log-n", "temperature", "softmax"):
-        assert f"masked-{name}" in RECIPES

@@ -9,8 +9,9 @@ from typing import Any
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import decide, of_values
 from studies.claims.evidence import Evidence
-from studies.claims.sources.synthesizer.translated import bleu
+from studies.claims.sources.synthesizer.translated import bleu, bleus
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
 from studies.claims.verdict import (
@@ -19,7 +20,6 @@ from studies.claims.verdict import (
     Samples,
     below,
     by_error,
-    conclude,
     differences,
     fact,
     median_below,
@@ -81,7 +81,8 @@ def _own_sense(evidence: Evidence) -> Statement:
             (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
                             high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
-        conclude(checks, by_construction=True),
+        decide("disagreement-own", None,
+               checks),
         rows,
         chart if points else None,
         f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims")
@@ -108,7 +109,8 @@ def _helps(evidence: Evidence) -> Statement:
         "disagreement-helps",
         message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], values) for name, values in samples.items()], ".2f")),
-        conclude(checks),
+        decide("disagreement-helps", bleus(evidence, [out], [PLAIN]),
+               checks),
         rows,
         chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m studies.generated.sentences {' '.join(MODELS)}"))
@@ -118,6 +120,7 @@ def _slower(evidence: Evidence) -> Statement:
     measured_rows = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
     measured = {TITLES[name]: measured_rows[name] for name in MODELS if name in measured_rows}
     checks: list[Check] = []
+    slowed = [-math.log(ratio) for ratio in measured_rows.get("translation-disagreement-out", {}).get("blocks", [])]
     for name in MODELS[1:]:
         little = message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
         slower = message("{name}: slower than plain", name=TITLES[name])
@@ -141,7 +144,8 @@ def _slower(evidence: Evidence) -> Statement:
         "disagreement-slower",
         message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        conclude(checks),
+        decide("disagreement-slower", of_values(slowed, 0),
+               checks),
         rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
         commands.measured("training_speed"),

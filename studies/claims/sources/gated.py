@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from models.messages import N_, listed, message
 from models.tasks.stories import CONTEXT
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, decide, of_texts
 from studies.claims.evidence import Evidence
-from studies.claims.sources.synthesizer import compared, perplexity
+from studies.claims.sources.synthesizer import compared, perplexities, perplexity
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import below, below_in_texts, conclude
+from studies.claims.verdict import below, below_in_texts
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
 ALSO = "stories-selective"  # a model shown for comparison, on which no verdict depends
@@ -53,7 +55,8 @@ def _perplexity(evidence: Evidence) -> Statement:
     return stated(
         "gated-perplexity",
         message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
-        conclude([check]),
+        decide("gated-perplexity", perplexities(evidence, ["softmax"], ["gated"]),
+               [check]),
         tables.table([(TITLES[GATED], message("below 1"), over)]),
         chart if points else None,
         commands.evaluated(MODELS))
@@ -77,7 +80,8 @@ def _sink(evidence: Evidence) -> Statement:
         tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
                        for name, study in by_name.items()),
                      (message("even weights"), f"{even:.1%}")]),
-        conclude([below_in_texts(message("less than half of softmax's"), less)]),
+        decide("gated-sink", _removed(_pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})),
+               [below_in_texts(message("less than half of softmax's"), less)]),
         rows,
         _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))),
         MEASURED,
@@ -100,7 +104,8 @@ def _sparse(evidence: Evidence) -> Statement:
         "gated-sparse",
         message("mean gate {mean}; {closed} of the gates below 0.1; first token {first}, other tokens {others}",
                 mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]),
-        conclude([below_in_texts(message("mean below one half"), windows, MOST),
+        decide("gated-sparse", of_texts(windows),
+               [below_in_texts(message("mean below one half"), windows, MOST),
                   below_in_texts(message("first token below the other tokens"), quiet)]),
         rows,
         _dots(points, message("mean of the gates"), ".2~f"),
@@ -116,6 +121,8 @@ def _by_token(evidence: Evidence) -> Statement:
         return [math.log(BREAKS) - (loss - own) for loss, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
+    risen = [constant - own for constant, own in zip(losses["constant"], losses["own"], strict=True)] \
+        if losses else None
     labels = {"own": message("as the model computes them"), "constant": message("each head's mean for every token"),
               "open": message("all 1")}
     rows = [{N_("gates"): label, N_("source"): theirs, N_("here, perplexity"): f"{numbers[way]:.1f}" if numbers else
@@ -127,7 +134,8 @@ def _by_token(evidence: Evidence) -> Statement:
         "gated-token",
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
                                                            for way, label in labels.items() if numbers])),
-        conclude([below_in_texts(message("at least doubled with mean gates"), rises("constant")),
+        decide("gated-token", of_texts(risen),
+               [below_in_texts(message("at least doubled with mean gates"), rises("constant")),
                   below_in_texts(message("at least doubled with gates of 1"), rises("open"))]),
         rows,
         _dots(points, message("perplexity"), ".4~r"),
@@ -153,7 +161,8 @@ def _longer(evidence: Evidence) -> Statement:
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
             (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
             for name, by_length in losses.items() if by_length[LONGER[-1]]])),
-        conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]),
+        decide("gated-longer", of_texts([-value for value in less(LONGER[-1])]),
+               [below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]),
         rows,
         chart if points else None,
         f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims",
@@ -170,6 +179,16 @@ def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tu
     plain, gated = (values.get(name, ()) for name in MODELS)
     is_pair = len(plain) == len(gated) and all(evidence.is_compared(name) for name in MODELS)
     return list(zip(plain, gated, strict=True)) if is_pair else []
+
+
+def _removed(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
+    """Returns the share of softmax's attention to the first token, in excess of even weights, that gates remove."""
+    even = _even(CONTEXT)
+    if len(pairs) < 2 or (excess := statistics.fmean(plain for plain, _ in pairs) - even) <= 0:
+        return None
+    ratio = (statistics.fmean(gated for _, gated in pairs) - even) / excess
+    around = of_texts([(gated - even - ratio * (plain - even)) / excess for plain, gated in pairs])
+    return around and replace(around, value=1 - ratio)
 
 
 def _even(n: int) -> float:

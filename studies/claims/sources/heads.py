@@ -18,10 +18,11 @@ from models.plan import Address
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, decide, of_values
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import UNKNOWN, Check, below, by_error, conclude, of_one_training
+from studies.claims.verdict import UNKNOWN, Check, below, by_error, deciding, of_one_training
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
@@ -69,6 +70,8 @@ def _few(evidence: Evidence) -> Statement:
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
         if (key := (run["steps"], run["seed"])) in baseline:
             lost.setdefault(run["steps"], {})[run["seed"]] = baseline[key] - run["bleu"]
+    nearest = {run["seed"]: run["bleu"] for run in sorted(half, key=lambda run: sum(run["heads_left"].values()))}
+    behind = [] if whole is None else [whole - bleu for bleu in nearest.values()]
     rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
              N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"}
             for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
@@ -84,22 +87,18 @@ def _few(evidence: Evidence) -> Statement:
     return stated(
         "heads-few",
         message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
-        conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
-                                        LOST, _sentence_error(evidence, controls)))]),
+        decide("heads-few", of_values(behind, 1, _sentence_error(evidence)),
+               [of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
+                                        LOST, _sentence_error(evidence)))]),
         rows,
         chart if points else None,
         commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
         lost=LOST)
 
 
-def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
-    """Returns the standard error, due to the sampling of sentences, of a BLEU difference; NaN if not measured.
-
-    The difference is between the released pruned model and the control with the same seed.
-    """
-    control = next((run for run in controls if run["seed"] == 0), {})
-    pruned = evidence.study(PRUNED, "sentences")
-    difference = per_text.difference(per_text.sentences(side) for side in (control, pruned))
+def _sentence_error(evidence: Evidence) -> float:
+    """Returns the error, due to the sampling of sentences, of the BLEU of the released model minus the pruned one's."""
+    difference = per_text.difference(per_text.sentences(evidence.study(name, "sentences")) for name in (NAME, PRUNED))
     return error(difference.values, difference.counts) if difference else math.nan
 
 
@@ -115,6 +114,14 @@ def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping
 
 def _count(run: Mapping[str, Any]) -> int:
     return sum(len(row) for rows in run["probabilities"].values() for row in rows)
+
+
+def _mean(of_models: Sequence[tuple[float, float]]) -> Estimate | None:
+    """Returns the mean over models of (value, standard error); None unless all are known."""
+    if len(of_models) < len(MODELS) or not all(map(math.isfinite, (x for pair in of_models for x in pair))):
+        return None
+    return Estimate(fmean(value for value, _ in of_models),
+                    math.sqrt(sum(error**2 for _, error in of_models)) / len(of_models))
 
 
 def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
@@ -163,7 +170,9 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
         "heads-roles",
         message("{values} of the pairs", values=tables.each([
             (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
-        conclude(checks),
+        decide("heads-roles", _mean([
+            (share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan) for share, sigmas, *_ in ranks.values()]),
+               checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
         chart if points else None,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
@@ -195,12 +204,13 @@ def within_layers(first: Sequence[ndarray], second: Sequence[ndarray]) -> tuple[
 
 
 def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
-    rows, checks, points = [], [], []
+    rows, checks, points, agreement = [], [], [], []
     for name, study in heads.items():
         sure, relevant, loss = (_layers(study, what) for what in ("confidence", "relevance", "loss"))
         if sure is None or relevant is None or loss is None:
             continue
         agree, sigmas = within_layers(sure, relevant)
+        agreement.append((agree, agree / sigmas if sigmas else math.nan))
         for what, first, second in ((N_("confidence and relevance in {model}"), sure, relevant),
                                     (N_("confidence and loss when pruned alone in {model}"), sure, loss),
                                     (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
@@ -219,7 +229,8 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         "heads-agree",
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
-        conclude(checks),
+        decide("heads-agree", _mean(agreement),
+               checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
         chart if points else None,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
@@ -235,6 +246,7 @@ def _order(evidence: Evidence) -> Statement:
     checks = [of_one_training(below(message("fewer heads left in {one} than in {other}", one=TITLES[first],
                                             other=TITLES[second]),
                                     _differences(compared, first, second))) for first, second in pairwise(TITLES)]
+    apart = _differences(compared, CROSS, ENCODER)
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
     chart = Chart("dots", points, message("remaining heads of each attention block, by strength of the gates"),
@@ -244,7 +256,8 @@ def _order(evidence: Evidence) -> Statement:
         "heads-order",
         message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
-        conclude(checks),
+        decide("heads-order", of_values([*apart.get(deciding(apart), {}).values()]),
+               checks),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}],
         chart if points else None,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from models.messages import N_, listed, message
 from studies.claims import tables
+from studies.claims.contrast import decide, of_texts
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
@@ -23,7 +24,6 @@ from studies.claims.verdict import (
     YES,
     Check,
     below_in_texts,
-    conclude,
 )
 
 MOST = 2.0  # the factor on the memory must be above this: more than half of the memory is dropped
@@ -73,6 +73,9 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     checks = wanted(reached) + [_by_mask(title, reach.factor if reach else None, windows[title],
                                          windows[f"{title}, oldest tokens dropped"])
                                 for title, reach in reached.items() if reach is None or reach.factor > 1]
+    title, factor = ("memory loss", 16) if context else ("selective", 4)
+    kept = windows[title].get(factor) if comparable[title] else None
+    estimate = of_texts(None if kept is None or whole is None else kept - whole)
     factors = sorted({factor for curve in curves.values() for factor in curve})
     names = {title: message("{title} (1/{factor:g} of the memory is enough)", title=message(title), factor=reach.factor)
              for title, reach in reached.items() if reach is not None and reach.factor > 1}
@@ -88,7 +91,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
                                       value=point["value"]) for point in points), "; "))
     models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
     return stated(
-        key, _ours(curves, reached, limit), conclude(checks), table, chart if points else None,
+        key, _ours(curves, reached, limit), decide(key, estimate, checks), table, chart if points else None,
         f"for name in {models}; do python -m studies.corpus.forgetting $name; done\n"
         "python -m studies.claims", **values)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy
 
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import Side, decide, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
@@ -19,7 +22,6 @@ from studies.claims.verdict import (
     Check,
     Samples,
     below,
-    conclude,
     differences,
     fact,
     no_worse,
@@ -131,6 +133,20 @@ def _less(evidence: Evidence, read: Mapping[str, ByLength], first: str, second: 
                                                    for name, policy in (SIDES[first], SIDES[second])))
 
 
+def _side(title: str, lengths: Sequence[int]) -> Side:
+    """Returns the mean accuracy over lengths of a model in one of SIDES."""
+    name, policy = SIDES[title]
+
+    def read(metric: Metric) -> float:
+        return statistics.fmean((reading(policy, n) if policy else accuracy(n))(metric) for n in lengths)
+
+    def texts(metric: Metric) -> per_text.Texts:
+        every = [per_text.guesses(n, policy)(metric) for n in lengths]
+        return per_text.Texts(numpy.mean([own.values for own in every], 0), every[0].counts)
+
+    return Side(name, read, texts)
+
+
 def _above(evidence: Evidence, read: Mapping[str, ByLength], first: str, second: str, n: int) -> Check:
     between, texts = _less(evidence, read, second, first, n)
     return below(message("{one} above {other} at {n}", one=message(first), other=message(second), n=n), between,
@@ -146,7 +162,8 @@ def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return stated(
         "normalisation-reading",
         _ours(read, names, LENGTHS[0]),
-        conclude([_above(evidence, read, *names, n) for n in SHORTER]),
+        decide("normalisation-reading", of_trainings(evidence, *([_side(name, SHORTER)] for name in names)),
+               [_above(evidence, read, *names, n) for n in SHORTER]),
         _by_length(read, names),
         _chart(read, names),
         _read_commands("gau-relu2"))
@@ -162,7 +179,8 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return stated(
         "normalisation-cure",
         _ours(read, names, LENGTHS[-1]),
-        conclude(checks),
+        decide("normalisation-cure", of_trainings(evidence, [_side(mixed, OTHERS)], [_side(length, OTHERS)]),
+               checks),
         _by_length(read, names),
         _chart(read, names),
         _read_commands("gau-relu2", "gau-relu2-mixed"))
@@ -177,7 +195,9 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return stated(
         "normalisation-softmax",
         _ours(read, names, LENGTHS[-1]),
-        conclude(checks),
+        decide("normalisation-softmax", of_trainings(
+            evidence, [_side("softmax", OTHERS)], [_side(readings[1], OTHERS)]),
+               checks),
         _by_length(read, names),
         _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
@@ -192,7 +212,9 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     return stated(
         "normalisation-log-n",
         _ours(scaled, names, LENGTHS[-1]),
-        conclude([_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
+        decide("normalisation-log-n", of_trainings(
+            evidence, *([_side(name, (256,))] for name in compared[0])),
+               [_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
         _by_length(scaled, names, theirs),
         _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
@@ -206,7 +228,7 @@ def _entropy(evidence: Evidence) -> Statement:
     rows = [{N_("inference setting"): name, "source": message("ln n grows by 2.08"),
              N_("here, entropy at 64"): f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
              N_("at 512"): f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
-             N_("growth"): f"{statistics.fmean(values):+.2f} ± {statistics.pstdev(values):.2f}" if values
+             N_("growth"): f"{statistics.fmean(values):+.2f} (sd of heads {statistics.pstdev(values):.2f})" if values
              else tables.NOTHING} for name, values in grown.items()]
     if all(grown.values()):
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
@@ -231,7 +253,8 @@ def _entropy(evidence: Evidence) -> Statement:
         "normalisation-entropy",
         message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        conclude(checks, by_construction=True),
+        decide("normalisation-entropy", None,
+               checks),
         rows,
         chart if points else None,
         "python -m studies.corpus.lengths masked-softmax",
@@ -260,10 +283,10 @@ def _relu2(evidence: Evidence) -> Statement:
                       N_("here, softmax"): message("{value:.4f} nats", value=measured["softmax_entropy"][index])})
         points += [{"name": name, "x": factor, "seed": 0, "value": measured[f"{key}_entropy"][index]}
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
-    verdict = conclude(checks, by_construction=True)
+    verdict = decide("normalisation-relu2", None, checks)
     if measured:
-        verdict = replace(verdict, why=message("{why}. On scores of {scores}, the largest change of a weight is "
-                                               "{change:.0e}", why=verdict.why, scores=measured["scores"],
+        verdict = replace(verdict, why=message("On scores of {scores}, the largest change of a weight is "
+                                               "{change:.0e}", scores=measured["scores"],
                                                change=measured["relu2_change"]))
     return stated(
         "normalisation-relu2",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import permutations
-from statistics import fmean
+from statistics import fmean, variance
 
 import numpy
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
 from models.messages import N_, listed, message
 from studies.claims import tables
+from studies.claims.contrast import Estimate, decide, largest
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude, fact, of_one_training
+from studies.claims.verdict import FEWEST, NO, UNCLEAR, UNKNOWN, YES, Check, below, fact, of_one_training
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from studies.papa.results import Study, Task
@@ -52,7 +53,8 @@ def claim(evidence: Evidence) -> Claim:
                          "heads pruned, and above a constant answer. This rule replaces a limit of 0.1 on the score; "
                          "both were set after the first scores were known."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
-                 [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
+                 [_average(evidence, studies),
+                  _most(evidence, studies), _half(evidence, studies), _order(studies), _better(every)])
 
 
 def all_studies(evidence: Evidence) -> list[Study]:
@@ -84,10 +86,10 @@ def _commands(studies: Sequence[Study]) -> str:
 
 
 def _percent(values: Sequence[float]) -> str:
-    """Returns the mean in percent with the standard deviation."""
+    """Returns the mean in percent with its 90% interval."""
     if not values:
         return tables.NOTHING
-    chance = f" ± {100 * results.deviation(tuple(values)):.1f}" if len(values) > 1 else ""
+    chance = f" ± {100 * tables.half(values):.1f}" if len(values) > 1 else ""
     return f"{100 * fmean(values):.1f}{chance}%"
 
 
@@ -113,7 +115,7 @@ def _scores(study: Study, task: Task, count: int) -> str:
         return tables.NOTHING
     drop = task.drop(LEARNED, count, study.heads)
     lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
-    return f"{fmean(scores):.3f} ± {results.deviation(scores):.3f}{lost}"
+    return f"{fmean(scores):.3f} ± {tables.half(scores):.3f}{lost}"
 
 
 def _change(share: float) -> str:
@@ -135,6 +137,65 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
                  (AVERAGE, message("source, all heads constant")), alt, ".0%")
 
 
+def _drop(study: Study, tasks: Sequence[Task], scores: Sequence[tuple[float, ...]],
+          others: Sequence[tuple[float, ...]] = ()) -> Estimate | None:
+    """Returns by what share of the unmodified score the mean over tasks drops, or drops more than with `others`.
+
+    Each task has the variance of its own probes; the probes of different tasks are independent.
+    """
+    whole = [task.at(LEARNED, 0, study.heads) for task in tasks]
+    sides = (others or whole, scores)
+    if not tasks or any(len(values) < 2 for side in (*sides, whole) for values in side):
+        return None
+    base = fmean(map(fmean, whole))
+    less = (fmean(map(fmean, sides[0])) - fmean(map(fmean, sides[1]))) / base
+    squares = sum(variance(values) / len(values) for side in sides for values in side)
+    freedom = sum(len(values) - 1 for side in sides for values in side)
+    return Estimate(less, math.sqrt(squares) / len(tasks) / base, freedom)
+
+
+def _counted(study: Study) -> list[Task]:
+    return [task for task in study.tasks.values() if task.is_informative(study.heads)]
+
+
+def _pretrained(evidence: Evidence, studies: Sequence[Study]) -> Study | None:
+    """Returns the study of MiniLM, the model that was pretrained as the source's are."""
+    return next((study for study in studies if not study.moment and not evidence.card(study.name)), None)
+
+
+def _lost(evidence: Evidence, studies: Sequence[Study], share: float) -> Estimate | None:
+    study = _pretrained(evidence, studies)
+    if study is None:
+        return None
+    tasks, count = _counted(study), study.counts[-1 if share == 1 else 1]
+    return _drop(study, tasks, [task.at(LEARNED, count, study.heads) for task in tasks])
+
+
+def _worst(evidence: Evidence, studies: Sequence[Study]) -> Estimate | None:
+    study = _pretrained(evidence, studies)
+    drops = [_drop(study, [task], [task.at(LEARNED, study.heads, study.heads)]) for task in _counted(study)] \
+        if study else []
+    return largest(drops) if drops else None
+
+
+def _gained(studies: Sequence[Study]) -> Estimate | None:
+    """Returns by how much the mean score drops more in random orders, of the first model that was measured in both."""
+    for study in studies:
+        tasks, count = _counted(study), study.counts[FRACTIONS.index(0.125)]
+        if found := _drop(study, tasks, *([task.at(order, count, study.heads) for task in tasks]
+                                          for order in (RANDOM, LEARNED))):
+            return found
+    return None
+
+
+def _rank(check: Check) -> Estimate | None:
+    """Returns the rank correlation with the normal error that has the p-value of its permutation test."""
+    if check.value is None or check.p_true is None or not 0 < check.p_true < 1:
+        return None
+    distance = float(norm.isf(check.p_true))
+    return Estimate(check.value, abs(check.value / distance) if distance else math.inf, trainings=FEWEST)
+
+
 def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
     """Returns the models that need attention: with all heads pruned, the drop is clearly above the limit."""
     return [study for study in studies
@@ -152,7 +213,7 @@ def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Ch
         _missing(message("any model"))
 
 
-def _average(studies: Sequence[Study]) -> Statement:
+def _average(evidence: Evidence, studies: Sequence[Study]) -> Statement:
     what = N_("{model} loses at most 8% on average")
     checks = _where_heads_count(studies, [
         _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
@@ -160,13 +221,14 @@ def _average(studies: Sequence[Study]) -> Statement:
     return stated(
         "papa-average",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
-        conclude(checks),
+        decide("papa-average", _lost(evidence, studies, 1.0),
+               checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
         _drop_chart(studies),
         _commands(studies))
 
 
-def _most(studies: Sequence[Study]) -> Statement:
+def _most(evidence: Evidence, studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
         _by_seed(message("{model}, “{task}”, loses at most 20%", model=study.title, task=message(task.title)),
                  task.drops(LEARNED, study.heads, study.heads), MOST)
@@ -190,13 +252,14 @@ def _most(studies: Sequence[Study]) -> Statement:
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]),
-        conclude(checks),
+        decide("papa-most", _worst(evidence, studies),
+               checks),
         rows or [{N_("model"): tables.NOTHING}],
         chart,
         _commands(studies))
 
 
-def _half(studies: Sequence[Study]) -> Statement:
+def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
         _by_seed(message("{model} loses at most 2% with half of its heads constant", model=study.title),
                  study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE) for study in _needing(studies, LITTLE)])
@@ -208,7 +271,8 @@ def _half(studies: Sequence[Study]) -> Statement:
     return stated(
         "papa-half",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
-        conclude(checks),
+        decide("papa-half", _lost(evidence, studies, 0.5),
+               checks),
         rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
@@ -255,7 +319,8 @@ def _order(every: Sequence[Study]) -> Statement:
         tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
-        conclude(checks),
+        decide("papa-order", _gained(studies),
+               checks),
         rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
@@ -292,7 +357,8 @@ def _better(studies: Sequence[Study]) -> Statement:
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
             chance=ranking.chance),
-        conclude([check]),
+        decide("papa-better", _rank(check),
+               [check]),
         rows or [{N_("model"): tables.NOTHING}],
         chart,
         _commands(studies))

@@ -8,10 +8,11 @@ from models.messages import listed, message
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import Side, decide, largest, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import Check, Samples, below, conclude, differences
+from studies.claims.verdict import Check, Samples, below, differences
 
 EVENTS = (6, 12, 24, 48, 96)
 LONG = (48, 96)
@@ -67,6 +68,15 @@ def statements(evidence: Evidence) -> list[Statement]:
     return [_solved(evidence, answers), _longer(evidence, answers, late), _random(evidence, answers)]
 
 
+def _wrong(kind: str) -> Side:
+    return Side(f"assignment-{kind}", lambda metric: 1 - right_answers(TRAINED)(metric),
+                per_text.answers(TRAINED, ALL))
+
+
+def _late(kind: str) -> Side:
+    return Side(f"assignment-{kind}", last_quarter(LONG[-1]), per_text.answers(LONG[-1], LATE))
+
+
 def _events_table(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> list[dict[str, str]]:
     return tables.wide([(KINDS[name], answers[name]) for name in names], EVENTS, "events")
 
@@ -105,7 +115,8 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     return stated(
         "selective-solved",
         _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
-        conclude(checks),
+        decide("selective-solved", largest([of_trainings(evidence, [_wrong(name)]) for name in names]),
+               checks),
         _events_table(answers, names),
         _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]),
@@ -129,7 +140,8 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
         "selective-longer",
         message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
-        conclude(checks),
+        decide("selective-longer", of_trainings(evidence, [_late("selective")], [_late("softmax")]),
+               checks),
         [*_events_table(answers, names), *rows],
         _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
@@ -156,7 +168,9 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
             message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
                 TRAINED]}),
-        conclude(checks),
+        decide("selective-random", of_trainings(evidence, [Side(
+            "assignment-random", elsewhere(TRAINED), per_text.answers(TRAINED, ELSEWHERE))]),
+               checks),
         [*_events_table(answers, names), *rows],
         _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),

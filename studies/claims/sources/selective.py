@@ -9,10 +9,11 @@ from typing import Any
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, Side, decide, of_texts, of_trainings
 from studies.claims.evidence import Evidence
 from studies.claims.sources import memory, retrieval
 from studies.claims.sources.over_seeds import below_over_seeds, is_repeated
-from studies.claims.sources.synthesizer import compared, perplexity
+from studies.claims.sources.synthesizer import compared, perplexities, perplexity
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
 from studies.claims.verdict import (
@@ -21,7 +22,6 @@ from studies.claims.verdict import (
     Samples,
     below,
     below_in_texts,
-    conclude,
     differences,
     no_worse,
 )
@@ -52,8 +52,9 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
           "selective-512": N_("selective, 512 tokens")}
 
 
-def _pair(key: str, samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str,
-          against: str = "softmax", also: tuple[str, str] | None = None, beside: str = "", **values: Any) -> Statement:
+def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], name: str, checks: list[Check],
+          theirs: str, against: str = "softmax", also: tuple[str, str] | None = None, beside: str = "",
+          **values: Any) -> Statement:
     """Returns a statement that compares selective attention with softmax.
 
     Args:
@@ -85,13 +86,14 @@ def _pair(key: str, samples: Mapping[str, Samples], name: str, checks: list[Chec
                        for steps, values in over.items()), "; ")))
     ours = message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other)
     command = commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key])
-    return stated(key, ours, conclude(checks), table, chart if points else None, command, **values)
+    return stated(key, ours, decide(key, estimate, checks), table, chart if points else None, command, **values)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
     check = below(message("selective below softmax"), between, texts=texts)
-    return _pair("selective-perplexity", samples, "selective", [check], message("below 1"),
+    return _pair("selective-perplexity", perplexities(evidence, ["softmax"], ["selective"]),
+                 samples, "selective", [check], message("below 1"),
                  also=("softmax-512", "selective-512"))
 
 
@@ -101,14 +103,16 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
               no_worse(message("perplexity of selective attention not above that of softmax with twice the heads"),
                        between, texts=texts)]
-    return _pair("selective-wide", samples, "selective", checks, message("1, about"), "softmax-wide",
+    return _pair("selective-wide", perplexities(evidence, ["selective"], ["softmax-wide"]),
+                 samples, "selective", checks, message("1, about"), "softmax-wide",
                  ("softmax", "softmax-wide"), "softmax", margin=TOLERANCE)
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
     check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
-    return _pair("selective-loss", samples, "selective-memory", [check], message("1 or less"))
+    return _pair("selective-loss", perplexities(evidence, ["selective-memory"]),
+                 samples, "selective-memory", [check], message("1 or less"))
 
 
 BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
@@ -134,11 +138,11 @@ def _blimp(evidence: Evidence) -> Statement:
     rows = [{N_("attention"): message("{name}, whose training must be repeated",
                                       name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
-             N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.96 * study['accuracy_error']:.1%}",
+             N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.645 * study['accuracy_error']:.1%}",
              N_("pairs"): f"{study['pairs']:,}"} for name, study in by_name.items()]
     points = [{"name": name, "value": round(value, 4), "which": which} for name, study in by_name.items()
               for which, value in ((message("here"), study["accuracy"]), *(
-                  (message("95% interval"), study["accuracy"] + sign * 1.96 * study["accuracy_error"]) for sign in (-1,
+                  (message("90% interval"), study["accuracy"] + sign * 1.645 * study["accuracy_error"]) for sign in (-1,
                            1)))]
     chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
         (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
@@ -146,14 +150,20 @@ def _blimp(evidence: Evidence) -> Statement:
     return stated(
         "selective-blimp",
         message("pairs right: {values}", values=ours or tables.each([
-            (name, f"{by_name[name]['accuracy']:.1%} ± {1.96 * by_name[name]['accuracy_error']:.1%}")
+            (name, f"{by_name[name]['accuracy']:.1%} ± {1.645 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
-        conclude([check]),
+        decide("selective-blimp", _ahead(evidence, per_text.paradigms),
+               [check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
         commands.full_seeds("python -m studies.zero_shot.blimp "
                             + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT))
+
+
+def _ahead(evidence: Evidence, read: per_text.Reader) -> Estimate | None:
+    softmax, selective = (Side(name, lambda metric: float(read(metric).values.mean()), read) for name in ZERO_SHOT)
+    return of_trainings(evidence, [selective], [softmax])
 
 
 def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
@@ -192,7 +202,7 @@ def _choices(evidence: Evidence) -> Statement:
              N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
     points = [{"name": name, "value": round(value, 4), "which": which} for name, measured in stories.items()
               for which, value in ((message("here"), measured["accuracy"]), *(
-                  (message("95% interval"), measured["accuracy"] + sign * 1.96 * measured["accuracy_error"])
+                  (message("90% interval"), measured["accuracy"] + sign * 1.645 * measured["accuracy_error"])
                   for sign in (-1, 1)))]
     chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
                   alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
@@ -201,7 +211,8 @@ def _choices(evidence: Evidence) -> Statement:
         "selective-choices",
         message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
-        conclude([check]),
+        decide("selective-choices", _ahead(evidence, per_text.chosen(STORIES)),
+               [check]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None,
         commands.full_seeds("python -m studies.zero_shot.choices "
@@ -209,7 +220,7 @@ def _choices(evidence: Evidence) -> Statement:
 
 
 def _share(measured: Mapping[str, Any] | None) -> str:
-    return f"{measured['accuracy']:.1%} ± {1.96 * measured['accuracy_error']:.1%}" if measured else tables.NOTHING
+    return f"{measured['accuracy']:.1%} ± {1.645 * measured['accuracy_error']:.1%}" if measured else tables.NOTHING
 
 
 def _pieces(evidence: Evidence) -> Statement:
@@ -229,6 +240,8 @@ def _pieces(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("votes of a token against the token before it"), alt=listed((
         message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
+    more = [name - other for name, other in zip(study["layers"][best]["names"], study["layers"][best]["others"],
+                                                strict=True)] if less else None
     return stated(
         "selective-pieces",
         message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
@@ -236,7 +249,8 @@ def _pieces(evidence: Evidence) -> Statement:
                 ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
                  message("words")))]
             if less else [])),
-        conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
+        decide("selective-pieces", of_texts(more),
+               [below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
                   below_in_texts(message("more votes against a name's first piece than against another word's there"),
                                  [other - name for name, other in zip(study["layers"][best]["names"],

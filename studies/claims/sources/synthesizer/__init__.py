@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 
 from models.messages import N_, listed, message
+from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, Side, decide, largest, log_of, of_trainings, of_values
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
 from studies.claims.statement import Chart, Claim, Statement
@@ -17,7 +20,6 @@ from studies.claims.statement_file import stated
 from studies.claims.verdict import (
     Samples,
     below,
-    conclude,
     deciding,
     differences,
     fact,
@@ -89,6 +91,16 @@ def _ratio(name: str) -> float:
     return LM1B[name] / LM1B["softmax"]
 
 
+STORIES = tuple(name for name in RECIPES if name.startswith("stories-") and not name.endswith("-512"))
+
+
+def perplexities(evidence: Evidence, first: Sequence[str], second: Sequence[str] = ("softmax",)) -> Estimate | None:
+    """Returns the mean ln perplexity of some attention types minus that of others."""
+    read = log_of("perplexity")
+    return of_trainings(evidence, *([Side(f"stories-{name}", read, per_text.losses) for name in names]
+                                    for names in (first, second)), pool=[Side(name, read) for name in STORIES])
+
+
 def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
     """Returns the loss differences (nats) of two stories models, and their standard error due to sampling of texts.
 
@@ -149,7 +161,8 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         "synthesizer-close",
         message("{values} (perplexity / softmax's)", values=tables.range_over_time(
             [(TITLES[name], over[name]) for name in LEARNED])),
-        conclude(checks),
+        decide("synthesizer-close", largest([perplexities(evidence, [name]) for name in LEARNED]),
+               checks),
         _ratio_table(evidence, over, LEARNED),
         _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
@@ -172,7 +185,8 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
     return stated(
         "synthesizer-fixed",
         message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])),
-        conclude(checks),
+        decide("synthesizer-fixed", perplexities(evidence, ["fixed-random"], ["factorized-dense"]),
+               checks),
         rows,
         _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")))
@@ -197,6 +211,9 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
     names = ("stories-fixed-random", "stories-softmax")
     texts = evidence.text_error(missing, *((name, per_text.losses) for name in names))
+    decided = [HALF - value for value in missing.get(steps, {}).values()]
+    estimate = of_values(decided, len(decided), texts / way)
+    estimate = estimate and replace(estimate, steps=steps)
     check = below(message("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
     known = [(name, value) for name, value in rows if value is not None]
     table = [{N_("attention"): name, N_("source"): tables.NOTHING,
@@ -216,7 +233,8 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         "synthesizer-floor",
         message("{share} of the way from the last token alone to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
-        conclude([check]),
+        decide("synthesizer-floor", estimate,
+               [check]),
         table,
         chart,
         commands.measured("no_attention"))
@@ -237,12 +255,14 @@ def _share(softmax: float | None, fixed: float | None, floor: float | None) -> f
 def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
     between, texts = compared(evidence, *names)
+    estimate = perplexities(evidence, names[:1], names[1:])
     check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
     return stated(
         "synthesizer-alike",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in names])),
-        conclude([check]),
+        decide("synthesizer-alike", estimate and replace(estimate, value=abs(estimate.value)),
+               [check]),
         _ratio_table(evidence, over, names),
         _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
@@ -256,7 +276,8 @@ def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
         "synthesizer-mixtures",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
-        conclude(checks),
+        decide("synthesizer-mixtures", perplexities(evidence, MIXED),
+               checks),
         _ratio_table(evidence, over, MIXED),
         _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
@@ -267,6 +288,8 @@ def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
     checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
     known = {_place(row) for row in rows}
+    setting = {"what": "whole model", "against": "fused softmax", "texts": 8, "tokens": 256}
+    batch = next((row.get("blocks", []) for row in rows if setting.items() <= row.items()), [])
     planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
                for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
     checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
@@ -286,7 +309,8 @@ def _speed(evidence: Evidence) -> Statement:
         message("{values} (time of random / softmax's)", values=tables.each([
             (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
             for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
-        conclude(checks),
+        decide("synthesizer-speed", of_values([-math.log(ratio) for ratio in batch], 0),
+               checks),
         table or [{"measured part": message("time of random / time of softmax"),
                                      "source": tables.NOTHING, "here": tables.NOTHING}],
         chart,

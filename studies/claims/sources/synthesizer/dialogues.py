@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy
 from numpy import ndarray
@@ -10,11 +10,12 @@ from numpy import ndarray
 from models.messages import N_, message
 from studies.bootstrap import error
 from studies.claims import tables
+from studies.claims.contrast import decide, of_texts
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
 from studies.claims.statement import Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import below_in_texts, conclude
+from studies.claims.verdict import below_in_texts
 
 ALONE = ("random", "dense")
 SCORES = {  # BLEU-1, BLEU-4 and ROUGE-L on PersonaChat in the source
@@ -34,6 +35,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
               for name, values in rouge.items()}
     checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
         rouge, name, replies)) for name in ALONE]
+    new = _new(rouge, replies, evidence.measured.get("known_replies", {}).get("replies"))
     rows, here = [], N_("here, ROUGE-L")
     for name in COMPARED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
@@ -47,7 +49,8 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         "synthesizer-dialogues",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
-        conclude(checks),
+        decide("synthesizer-dialogues", of_texts(new),
+               checks),
         rows,
         rouge_chart(rouge, errors, titles),
         f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
@@ -69,6 +72,19 @@ def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
         if len(values) and (replies > 0).all() and len(values) == replies.sum():
             rouge[name] = values
     return rouge, replies
+
+
+def _new(rouge: Mapping[str, ndarray], replies: ndarray, known: Sequence[int] | None) -> ndarray | None:
+    """Returns ROUGE-L of random and dense minus softmax's on replies that no training text contains, by conversation.
+
+    Their mean is the mean over these replies. `known` are the numbers of the other replies; None if not measured.
+    """
+    if known is None or not {"softmax", *ALONE} <= {*rouge}:
+        return None
+    is_new = numpy.ones(len(rouge["softmax"]))
+    is_new[[*known]] = 0
+    difference = (numpy.mean([rouge[name] for name in ALONE], 0) - rouge["softmax"]) * is_new
+    return _by_conversation(difference, replies) / (is_new.sum() / len(replies))
 
 
 def _by_conversation(values: ndarray, replies: ndarray) -> ndarray:

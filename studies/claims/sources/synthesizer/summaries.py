@@ -11,15 +11,16 @@ from models.messages import N_, listed, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, Side, decide, of_trainings
 from studies.claims.evidence import Evidence
 from studies.claims.sources.over_seeds import below_over_seeds
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import Check, Samples, conclude, differences
+from studies.claims.verdict import Check, Samples, differences
 
 MIXED = ("dense-softmax", "random-softmax")
 COMPARED = ("softmax", "random", "dense", *MIXED)
-INTERVAL = 1.96  # half-width of the 95% interval in standard errors
+INTERVAL = 1.645  # half-width of the 90% interval in standard errors
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
@@ -43,12 +44,21 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         "synthesizer-summaries",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], tables.spread(tables.at_decision(samples[name]), ".1f")) for name in rouge])),
-        conclude(checks),
+        decide("synthesizer-summaries", _alone(evidence),
+               checks),
         rows,
         rouge_chart(rouge, errors, titles),
         commands.full_seeds(f"python -m studies.generated.rouge "
                             f"{' '.join(f'summary-{name}' for name in COMPARED)}",
                             [f"summary-{name}" for name in ("softmax", *MIXED)]))
+
+
+def _alone(evidence: Evidence) -> Estimate | None:
+    """Returns ROUGE-L of softmax minus the mean of random and dense."""
+    def side(name: str) -> Side:
+        return Side(f"summary-{name}", lambda metric: float(per_text.rouge(metric).values.mean()), per_text.rouge)
+
+    return of_trainings(evidence, [side("softmax")], [side("random"), side("dense")], [side(name) for name in COMPARED])
 
 
 def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[str, ndarray], name: str,
@@ -61,7 +71,7 @@ def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[st
 
 
 def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
-    """Returns the chart of the mean ROUGE-L of each attention type with its 95% interval; None if nothing is measured.
+    """Returns the chart of the mean ROUGE-L of each attention type with its 90% interval; None if nothing is measured.
 
     Args:
         rouge: attention type -> (T,) ROUGE-L of each text.
@@ -70,7 +80,7 @@ def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], title
     """
     points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
-                  (message("here"), 0), (message("95% interval"), -1), (message("95% interval"), 1))]
+                  (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
     alt = listed((message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean()))
                   for name, values in rouge.items()), "; ")
     return Chart("dots", points, "ROUGE-L", alt=alt) if points else None

@@ -6,9 +6,11 @@ studies/transfer/transfer_study.py measures the transfer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from models.messages import N_, listed, message
 from studies.claims import tables
+from studies.claims.contrast import Estimate, decide, of_values
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
@@ -16,14 +18,13 @@ from studies.claims.verdict import (
     TOLERANCE,
     Samples,
     below,
-    conclude,
     differences,
     no_worse,
     of_one_training,
 )
 from studies.encoders import STEPS
 from studies.papa.tasks.corpora import CORPORA
-from studies.transfer.results import Encoder, cell, common, encoders_of
+from studies.transfer.results import Encoder, common, encoders_of
 from studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, WAYS
 
 GLUE = {"softmax": "83.5", "random": "75.1", "dense": "72.0", "dense-softmax": "82.6", "random-softmax": "84.1"}
@@ -59,7 +60,8 @@ def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
     return stated(
         "synthesizer-transfer",
         _ours(encoders, titles, ALONE),
-        conclude(checks),
+        decide("synthesizer-transfer", _tuned(encoders, ALONE),
+               checks),
         _rows(encoders, titles),
         _chart(encoders, titles),
         COMMAND)
@@ -73,11 +75,18 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
     return stated(
         "synthesizer-together",
         _ours(encoders, titles, MIXED),
-        conclude(checks),
+        decide("synthesizer-together", _tuned(encoders, MIXED),
+               checks),
         _rows(encoders, titles),
         _chart(encoders, titles),
         COMMAND,
         points=TOLERANCE)
+
+
+def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | None:
+    """Returns the fine-tuned score of softmax minus the mean of other types; the seeds are those of the fine-tuning."""
+    plain, *others = ([*_samples(encoders, kind, TUNED).get(STEPS, {}).values()] for kind in ("softmax", *kinds))
+    return of_values([own - fmean(each) for own, *each in zip(plain, *others, strict=False)])
 
 
 SHORT = message("A model that predicts hidden words better does not always transfer better: here random Synthesizers, "
@@ -86,7 +95,7 @@ SHORT = message("A model that predicts hidden words better does not always trans
 
 def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> str:
     return listed((message("{way}: {values}", way=message(WAY_WORDS[way]), values=tables.each([
-        (titles[kind], cell([*encoders[kind].scores(way, common(encoders, way)).values()]))
+        (titles[kind], tables.spread([*encoders[kind].scores(way, common(encoders, way)).values()], ".3f"))
         for kind in ("softmax", *kinds)])) for way in WAYS), "; ")
 
 
@@ -99,9 +108,10 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
             row = {N_("attention"): titles[kind], N_("method"): message(WAY_WORDS[way]),
                    N_("source, GLUE"): GLUE.get(kind, tables.NOTHING) if way == TUNED else tables.NOTHING,
                    N_("loss on hidden words"): tables.NOTHING if encoder.loss is None else f"{encoder.loss:.3f}",
-                   N_("mean of the tasks"): cell(means)}
+                   N_("mean of the tasks"): tables.spread(means, ".3f")}
             row |= {message(corpus.title):
-                    cell([*encoder.tasks[key][way].values()]) if key in encoder.tasks else tables.NOTHING
+                    tables.spread([*encoder.tasks[key][way].values()], ".3f") if key in encoder.tasks else
+                    tables.NOTHING
                     for key, corpus in CORPORA.items()}
             rows.append(row)
     return rows
@@ -112,6 +122,6 @@ def _chart(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Chart 
               for kind, encoder in encoders.items() for way in WAYS
               for value in encoder.scores(way, common(encoders, way)).values()]
     alt = listed((message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
-                          value=cell([*encoder.scores(way, common(encoders, way)).values()]))
+                          value=tables.spread([*encoder.scores(way, common(encoders, way)).values()], ".3f"))
                   for kind, encoder in encoders.items() for way in WAYS), "; ")
     return Chart("dots", points, message("mean score of the tasks"), alt=alt) if points else None

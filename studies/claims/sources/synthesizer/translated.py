@@ -6,15 +6,17 @@ Cross-attention is softmax in all models, as in the source.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from models.messages import N_, listed, message
+from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, Side, decide, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import Samples, below, conclude, differences
+from studies.claims.verdict import Samples, below, differences
 from studies.pace import PLAIN
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
@@ -28,6 +30,15 @@ def bleu(metric: Metric) -> float:
         metric: metric of a translation model.
     """
     return metric["bleu"]
+
+
+def bleus(evidence: Evidence, first: Sequence[str], second: Sequence[str]) -> Estimate | None:
+    """Returns the mean ln BLEU of some translation models minus that of others."""
+    read = log_of("bleu")
+    pool = [name for name, recipe in RECIPES.items() if name.startswith("translation-") and recipe.steps == RECIPES[
+        PLAIN].steps]
+    return of_trainings(evidence, *([Side(name, read, per_text.sentence_logs) for name in names]
+                                    for names in (first, second)), pool=[Side(name, read) for name in pool])
 
 
 def _compared(evidence: Evidence, first: str, second: str) -> tuple[Samples, float]:
@@ -76,7 +87,8 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     return stated(
         "synthesizer-best",
         _ours(samples, titles),
-        conclude(checks),
+        decide("synthesizer-best", bleus(evidence, [ours], [PLAIN]),
+               checks),
         rows,
         Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
         commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"))
@@ -116,7 +128,8 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     return stated(
         "synthesizer-translation",
         _ours(every, titles),
-        conclude(checks),
+        decide("synthesizer-translation", bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]),
+               checks),
         rows,
         Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,

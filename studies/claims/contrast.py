@@ -1,0 +1,292 @@
+"""The rule of the verdicts (rules.md): one contrast a statement, its 90% interval, and the word that follows from it.
+
+The half-width of an interval at a one-sided level adds two errors as squares (Zou and Donner 2008):
+
+    c² = (t s)² + (u e)²    s: standard error over seeds, t: quantile of Student's t with the degrees of freedom of s
+                            e: standard error due to the sampling of texts, u: the quantile for TEXTS texts
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+from scipy import optimize, special, stats
+
+from models.messages import listed, message
+from models.storage.damage import broken
+from studies import per_text
+from studies.bootstrap import error
+from studies.claims.evidence import Evidence, Metric
+from studies.claims.statement import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Verdict
+from studies.claims.statement_file import entry
+from studies.claims.verdict import FEWEST, LEVEL, TEXTS, UNKNOWN, Check, Samples, deciding, holm, table_of_parts
+
+POCOCK = (0.05, 0.0304, 0.0232, 0.0194)  # one-sided nominal level of each of 1 to 4 looks, 5% together (Pocock 1977)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The value of a contrast.
+
+    Attributes:
+        value: mean over seeds.
+        error, freedom: standard error over seeds and its degrees of freedom.
+        texts: standard error due to the sampling of texts.
+        trainings: number of trainings with different seeds; 0 if no training is involved.
+        steps: steps of these trainings.
+        shorter: the estimate after a shorter training.
+    """
+
+    value: float
+    error: float = 0.0
+    freedom: float = math.inf
+    texts: float = 0.0
+    trainings: int = 1
+    steps: int = 0
+    shorter: Estimate | None = None
+
+    def half(self, level: float = LEVEL) -> float:
+        """Returns the half-width of the interval whose limits each have this error rate."""
+        student = -float(special.stdtrit(self.freedom, level)) if math.isfinite(self.freedom) else stats.norm.isf(level)
+        return math.hypot(student * self.error, -float(special.stdtrit(TEXTS, level)) * self.texts)
+
+    def p_above(self, limit: float) -> float:
+        """Returns the one-sided p-value of "the true value is above the limit"."""
+        distance = self.value - limit
+        if distance < 0:
+            return 1 - replace(self, value=-self.value).p_above(-limit)
+        if not distance:
+            return 0.5
+        lowest, highest = -30.0, math.log(0.5)
+
+        def excess(log_level: float) -> float:
+            return self.half(math.exp(log_level)) - distance
+
+        return math.exp(lowest if excess(lowest) < 0 else optimize.brentq(excess, lowest, highest))
+
+    def p_below(self, limit: float) -> float:
+        """Returns the one-sided p-value of "the true value is below the limit"."""
+        return replace(self, value=-self.value).p_above(-limit)
+
+
+def word_of(estimate: Estimate, margin: float | None, limit: float | None, looks: int = 1) -> tuple[str, float]:
+    """Returns the word of the interval and its p-value, raised for the number of looks at the data."""
+    if limit is not None:
+        p = {HOLDS: estimate.p_below(limit), FAILS: estimate.p_above(limit)}
+    else:
+        assert margin is not None  # a statement has a margin or a limit
+        p = {HOLDS: estimate.p_above(margin),
+             SMALL: max(estimate.p_below(margin), estimate.p_above(-margin)) if margin else 1.0,
+             FAILS: estimate.p_below(0.0)}
+    paid = {word: min(1.0, value * LEVEL / POCOCK[looks - 1]) for word, value in p.items()}
+    word = next((word for word, value in paid.items() if value <= LEVEL), OPEN)
+    return word, paid.get(word, min(paid.values()))
+
+
+def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verdict:
+    """Returns the verdict of a statement before the correction for all statements; `checks` are its other parts."""
+    own = entry(key)
+    parts = table_of_parts(checks)
+    if own.get("construction"):
+        missing = any(check.outcome == UNKNOWN for check in checks)
+        return Verdict(MISSING if missing else BUILT, "", parts=parts)
+    if estimate is None or math.isnan(estimate.half()):
+        return Verdict(MISSING, "", parts=parts)
+    margin, limit, looks = natural(own, "margin"), natural(own, "limit"), own.get("looks", 1)
+    sign = 1
+    if "least" in own:  # the value has to be above this number
+        sign, limit, estimate = -1, -own["least"], replace(estimate, value=-estimate.value)
+    word, p = word_of(estimate, margin, limit, looks)
+    notes = []
+    if own.get("every") and (false := [check.what for check, value in zip(checks, holm([
+            check.p_false for check in checks]), strict=True) if value <= LEVEL]):
+        word = FAILS
+        notes.append(message("does not hold: {parts}", parts=listed(false, "; ")))
+    before = estimate.shorter
+    if word != HOLDS and not notes and before and word_of(before, margin, limit, looks)[0] == HOLDS:
+        change = replace(before, value=before.value - estimate.value, error=math.hypot(before.error, estimate.error),
+                         texts=math.hypot(before.texts, estimate.texts))
+        if (change.p_above(0.0) if limit is None else change.p_below(0.0)) <= LEVEL:
+            word = FADES
+            notes.append(message("after {steps:,} steps {value}", steps=before.steps, value=shown(before.value, own)))
+    if word == HOLDS and 0 < estimate.trainings < FEWEST:
+        word = ONCE
+    half = estimate.half(POCOCK[looks - 1])
+    if word == OPEN:
+        needed = trainings_needed(estimate, margin, limit, looks)
+        notes.append(message("about {n} trainings of each model would decide it", n=needed) if needed else
+                     message("more trainings of these models alone would not decide it"))
+    low, high = sorted(_scaled(sign * (estimate.value + side * half), own) for side in (-1, 1))
+    return Verdict(word, listed(notes, ". "), estimate.trainings, estimate.steps, p, parts=parts,
+                   value=_scaled(sign * estimate.value, own), low=low, high=high,
+                   bound=next(own[name] for name in ("margin", "limit", "least") if name in own),
+                   is_limit=limit is not None, unit=message(own.get("unit", "")))
+
+
+def natural(own: Mapping[str, Any], name: str) -> float | None:
+    """Returns a margin or limit in the unit of the estimate."""
+    value, unit = own.get(name), own.get("unit")
+    if value is None:
+        return None
+    return math.log1p(value / 100) if unit == "%" else value / 100 if unit == "points" else float(value)
+
+
+def _scaled(value: float, own: Mapping[str, object]) -> float:
+    """Returns the value in the statement's unit: ln of a ratio as percent, a share as points."""
+    unit = own.get("unit", "")
+    return round(100 * math.expm1(value) if unit == "%" else 100 * value if unit == "points" else value, 4)
+
+
+def shown(value: float, own: Mapping[str, object]) -> str:
+    """Returns the value with its unit."""
+    return f"{_scaled(value, own):.3g} {own.get('unit', '')}".strip()
+
+
+def trainings_needed(estimate: Estimate, margin: float | None, limit: float | None, looks: int) -> int:
+    """Returns the number of trainings after which the same mean is decided; 0 if more than 100 are not enough."""
+    for count in range(estimate.trainings + 1, 101):
+        scaled = replace(estimate, error=estimate.error * math.sqrt(max(1, estimate.trainings) / count),
+                         freedom=estimate.freedom + count - estimate.trainings)
+        if word_of(scaled, margin, limit, min(looks + 1, len(POCOCK)))[0] != OPEN:
+            return count
+    return 0
+
+
+def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Returns the verdicts with q-values over all primary contrasts (Benjamini and Hochberg 1995)."""
+    known = [verdict.p for verdict in verdicts if verdict.p is not None]
+    q_values = iter(stats.false_discovery_control(known).tolist() if known else [])
+    result = []
+    for verdict in verdicts:
+        q = None if verdict.p is None else next(q_values)
+        if q is not None and q > LEVEL and verdict.word not in (OPEN, FADES):
+            verdict = replace(verdict, word=OPEN, why=message(
+                "not significant among all primary contrasts (q = {q:.2f})", q=q))
+        result.append(replace(verdict, q=q))
+    return result
+
+
+@dataclass(frozen=True)
+class Side:
+    """A model, how its number is read from a training's metric, and how its values per text are (None: not stored)."""
+
+    name: str
+    read: Callable[[Metric], float]
+    texts: per_text.Reader | None = None
+
+
+def log_of(name: str) -> Callable[[Metric], float]:
+    """Returns a function that reads ln of a number of a metric."""
+    def read(metric: Metric) -> float:
+        value = metric[name]
+        return math.log(value) if isinstance(value, (int, float)) and value > 0 else math.nan
+
+    return read
+
+
+def of_trainings(evidence: Evidence, first: Sequence[Side], second: Sequence[Side] = (),
+                 pool: Sequence[Side] = ()) -> Estimate | None:
+    """Returns the mean of some models minus that of others, over the seeds that all of them have.
+
+    Args:
+        pool: models of one design over which the spread is pooled; by default the spread is that of the differences.
+    """
+    numbers = [[evidence.samples(side.name, side.read) for side in sides] for sides in (first, second)]
+
+    def at(steps: int, seed: int) -> float | None:
+        known = [[samples.get(steps, {}).get(seed) for samples in side] for side in numbers]
+        if any(value is None for side in known for value in side):
+            return None
+        means = [statistics.fmean(value for value in side if value is not None) for side in known if side]
+        return means[0] - sum(means[1:])
+
+    between: Samples = {steps: values for steps, seeds in numbers[0][0].items()
+                        if (values := {seed: value for seed in seeds if (value := at(steps, seed)) is not None})}
+    last = deciding(between)
+    if not last:
+        return None
+    spread = pooled([evidence.samples(side.name, side.read) for side in pool])
+    weight = math.sqrt(1 / len(first) + (1 / len(second) if second else 0.0))
+
+    def estimate(steps: int) -> Estimate:
+        values = list(between[steps].values())
+        behind = error_of_texts(evidence, first, second, steps, [*between[steps]])
+        if spread or len(values) > 1:
+            deviation, freedom = (spread[0] * weight, spread[1]) if spread else \
+                (statistics.stdev(values), len(values) - 1)
+        else:  # one training of each: texts alone
+            deviation, freedom = 0.0 if first[0].texts else math.nan, math.inf
+        return Estimate(statistics.fmean(values), deviation / math.sqrt(len(values)), freedom, behind, len(values),
+                        steps)
+
+    before = max((steps for steps, values in between.items() if steps < last and len(values) >= FEWEST), default=0)
+    return replace(estimate(last), shorter=estimate(before) if before else None)
+
+
+def pooled(samples: Sequence[Samples]) -> tuple[float, int] | None:
+    """Returns the standard deviation of one training around its type and its seed, and its degrees of freedom.
+
+    The residuals of the additive model type + seed are pooled over all numbers of steps.
+    """
+    squares, freedom = 0.0, 0
+    for steps in {steps for own in samples for steps in own}:
+        cells = [(i, seed, own[steps][seed]) for i, own in enumerate(samples) for seed in own.get(steps, {})]
+        kinds, seeds = sorted({i for i, *_ in cells}), sorted({seed for _, seed, _ in cells})
+        design = numpy.array([[kind == i for i in kinds] + [seed == own for own in seeds]
+                              for kind, seed, _ in cells], float)
+        values = numpy.array([value for *_, value in cells])
+        fitted, _, rank, _ = numpy.linalg.lstsq(design, values, rcond=None)
+        squares += float(((values - design @ fitted) ** 2).sum())
+        freedom += len(cells) - int(rank)
+    return (math.sqrt(squares / freedom), freedom) if freedom > 0 else None
+
+
+def error_of_texts(evidence: Evidence, first: Sequence[Side], second: Sequence[Side], steps: int,
+                   seeds: Sequence[int]) -> float:
+    """Returns the standard error due to the sampling of texts; NaN if no training stores values per text."""
+    known: list[tuple[Any, Any]] = []
+    for seed in seeds:
+        try:
+            sides = [[side.texts(evidence.metrics(side.name)[steps][seed]) for side in sides if side.texts]
+                     for sides in (first, second)]
+        except KeyError:
+            continue
+        except ValueError as damage:
+            raise broken(Path("studies"), message("has damaged numbers per text of {names}", names=" ".join(
+                side.name for side in (*first, *second)))) from damage
+        if not sides[0] or not all(texts.of_the_same(sides[0][0]) for side in sides for texts in side):
+            continue
+        means = [numpy.mean([texts.values for texts in side], 0) for side in sides if side]
+        known.append((means[0] - sum(means[1:]), sides[0][0].counts))
+    known = [(values, counts) for values, counts in known if numpy.array_equal(counts, known[0][1])]
+    if not known:
+        return math.nan if first[0].texts else 0.0
+    return error(numpy.mean([values for values, _ in known], 0), known[0][1])
+
+
+def of_texts(values: Sequence[float] | numpy.ndarray | None) -> Estimate | None:
+    """Returns the mean over the texts of one training."""
+    if values is None or len(values) < 2:
+        return None
+    array = numpy.asarray(values, float)
+    return Estimate(float(array.mean()), texts=error(array))
+
+
+def of_values(values: Sequence[float], trainings: int = 1, texts: float = 0.0) -> Estimate | None:
+    """Returns the mean of independent values, for example of probes or blocks, which are no trainings."""
+    if len(values) < 2:
+        return None
+    return Estimate(statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values)), len(values) - 1, texts,
+                    trainings)
+
+
+def largest(estimates: Sequence[Estimate | None]) -> Estimate | None:
+    """Returns the estimate with the largest value; None if one is missing."""
+    known = [estimate for estimate in estimates if estimate is not None]
+    return max(known, key=lambda estimate: estimate.value) if len(known) == len(estimates) else None
