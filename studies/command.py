@@ -47,16 +47,7 @@ class Option:
 
 def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[str], Its],
           measure: Callable[[Its, Task, argparse.Namespace], dict[str, Any]], options: Sequence[Option] = ()) -> None:
-    """Runs the study on each model that the command line names, and writes the results of `measure`.
-
-    Args:
-        kind: kind of measurement, a key of store.COMMANDS.
-        about: the study's docstring, printed by --help.
-        choices: names of models that the study accepts.
-        load: models.loading.load or models.loading.own.
-        measure: (lab, task, arguments) -> the measurement's values. The task caches tokens in arguments.runs.
-        options: options of this study, in addition to --data and --runs.
-    """
+    """Runs the study on each model that the command line names, and writes the results of `measure`."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
     for option in options:

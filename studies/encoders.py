@@ -60,26 +60,13 @@ ALL = tuple(trainings())
 
 
 def folder_of(moment: str, runs: Path) -> Path:
-    """Returns the folder of a checkpoint.
-
-    Args:
-        moment: one of ALL.
-        runs: the folder of all trainings.
-    """
+    """Returns the folder of a checkpoint."""
     name, steps = trainings()[moment]
     return runs / "encoders" / name / str(steps)
 
 
 def lab_of(moment: str, runs: Path) -> StackLab:
-    """Returns a checkpoint as a Lab, without constant matrices: a study computes them from its own texts.
-
-    Args:
-        moment: one of ALL.
-        runs: the folder of all trainings.
-
-    Raises:
-        FileNotFoundError: the encoder has not been trained.
-    """
+    """Returns a checkpoint as a Lab, without constant matrices: a study computes them from its own texts."""
     folder, reader = folder_of(moment, runs), MaskedReader()
     if not (folder / NUMBERS).exists():
         raise FileNotFoundError(f"{moment} has not been trained. Train it with: "
@@ -89,13 +76,7 @@ def lab_of(moment: str, runs: Path) -> StackLab:
 
 
 def train_one(name: str, data: Path, runs: Path) -> None:
-    """Trains an encoder and stores its checkpoints; does nothing if all of them exist.
-
-    Args:
-        name: one of NAMES.
-        data: the folder of the data sets.
-        runs: the folder of all trainings.
-    """
+    """Trains an encoder and stores its checkpoints; does nothing if all of them exist."""
     corpus, recipe = MaskedCorpus(MaskedReader(), data, runs, (LENGTH,), TOKENS), recipe_of(name)
     missing = {moment: folder for moment in moments_of(name)
                if not ((folder := folder_of(moment, runs)) / NUMBERS).exists()}
@@ -119,16 +100,7 @@ def train_one(name: str, data: Path, runs: Path) -> None:
 
 
 def numbers_of(moment: str, runs: Path) -> dict[str, object]:
-    """Returns the numbers of a checkpoint, which its training stored.
-
-    Args:
-        moment: one of ALL.
-        runs: the folder of all trainings.
-
-    Returns:
-        steps, tokens per step, steps of the whole training, learning rate, width, attention type, and validation loss
-            (nats).
-    """
+    """Returns the numbers of a checkpoint, which its training stored."""
     return read_json(folder_of(moment, runs) / NUMBERS)
 
 

@@ -21,15 +21,7 @@ AT_ONCE = 2048  # number of tokens per forward pass
 
 @torch.inference_mode()
 def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
-    """Returns the mean loss and the number of predictions of each text. Texts without a prediction are left out.
-
-    Args:
-        model: the model to evaluate.
-        batches: texts; targets below 0 are not predicted.
-
-    Returns:
-        (T,) mean losses in nats and (T,) numbers of predictions.
-    """
+    """Returns the mean loss and the number of predictions of each text. Texts without a prediction are left out."""
     sums, counts = [], []
     for batch in batches:
         hidden = model(batch.texts, batch.tokens) if isinstance(batch, Pairs) else model(batch.tokens)
@@ -44,36 +36,19 @@ def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tens
 
 
 def mean(values: Tensor, counts: Tensor) -> float:
-    """Returns the mean loss over all predictions in nats.
-
-    Args:
-        values, counts: the results of `losses`.
-    """
+    """Returns the mean loss over all predictions in nats."""
     return float((values * counts).sum() / counts.sum())
 
 
 def validation_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
-    """Returns about `tokens` tokens of validation texts: the same fraction of every validation batch.
-
-    Args:
-        corpus: corpus of a task.
-        tokens: approximate total.
-    """
+    """Returns about `tokens` tokens of validation texts: the same fraction of every validation batch."""
     batches = corpus.validation()
     share = max(1, round(sum(batch.tokens.numel() for batch in batches) / tokens))
     return [_every(batch, share) for batch in batches]
 
 
 def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
-    """Returns about `tokens` tokens of test texts, evenly spread over all of them.
-
-    Args:
-        corpus: corpus of a task.
-        tokens: approximate total; for translations, the number of target tokens.
-
-    Raises:
-        TypeError: this kind of corpus has no held-out texts.
-    """
+    """Returns about `tokens` tokens of test texts, evenly spread over all of them."""
     if isinstance(corpus, PairCorpus):
         buckets = corpus.buckets(first_of_each(corpus.pairs("test")))
         batches: list[Batch] = [as_batch(part, shape[0]) for shape, bucket in zip(corpus.shapes, buckets, strict=True)

@@ -40,11 +40,7 @@ class Training:
         self._objective = objective_of(self._recipe)
 
     def seconds(self, batch: Batch) -> float:
-        """Returns the seconds of one training step.
-
-        Args:
-            batch: batch of the step.
-        """
+        """Returns the seconds of one training step."""
         began = time.perf_counter()
         update(self._model, batch, self._recipe, self._optimisers, self._objective, rate(0, self._recipe),
                self._precision)
@@ -52,14 +48,7 @@ class Training:
 
 
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the ratio of steps per second to softmax's steps per second, over BLOCKS blocks of one step per model.
-
-    All batches have the most frequent shape, because each other shape would be compiled for each model.
-
-    Args:
-        data: folder of the data sets.
-        runs: folder of cached tokens.
-    """
+    """Returns the ratio of steps per second to softmax's steps per second, over BLOCKS blocks of one step per model."""
     recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
     batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (BLOCKS + UNTIMED))]
     shapes = [batch.tokens.shape for batch in batches]

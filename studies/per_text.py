@@ -37,11 +37,7 @@ class Texts:
             raise ValueError("not one finite number per text")
 
     def of_the_same(self, other: Texts) -> bool:
-        """Returns whether both are of the same texts, judged by their counts.
-
-        Args:
-            other: the values to compare with.
-        """
+        """Returns whether both are of the same texts, judged by their counts."""
         return numpy.array_equal(self.counts, other.counts)
 
 
@@ -51,18 +47,7 @@ Reader = Callable[[Mapping[str, Any]], Texts]
 
 
 def difference(sides: Iterable[Texts]) -> Texts | None:
-    """Returns the first side minus the sum of the other sides, text by text; a single side is returned unchanged.
-
-    Args:
-        sides: values of each model, on the same texts.
-
-    Returns:
-        None if a side has no values per text (an older training), if the sides are of different texts, or if there is
-            only one text, because its spread is unknown.
-
-    Raises:
-        ValueError: the values of a side are damaged.
-    """
+    """Returns the first side minus the sum of the other sides, text by text; a single side is returned unchanged."""
     try:
         first, *others = sides
     except KeyError:
@@ -73,25 +58,13 @@ def difference(sides: Iterable[Texts]) -> Texts | None:
 
 
 def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
-    """Returns the numbers of right answers and of queries of each text, in the form that `shares` reads.
-
-    Args:
-        right: (K,) bool, for each answer.
-        whose: (K,) index of the text of each answer, from 0.
-    """
+    """Returns the numbers of right answers and of queries of each text, in the form that `shares` reads."""
     return {RIGHT: torch.bincount(whose[right], minlength=int(whose.max()) + 1 if len(whose) else 0).tolist(),
             ASKED: torch.bincount(whose).tolist()}
 
 
 def shares(answers: Mapping[str, Any]) -> Texts:
-    """Returns the fraction of right answers of each text.
-
-    Args:
-        answers: a result of `counted`.
-
-    Raises:
-        ValueError: the two lists differ in length.
-    """
+    """Returns the fraction of right answers of each text."""
     right, queries = numpy.array(answers[RIGHT], float), numpy.array(answers[ASKED], float)
     if right.shape != queries.shape:
         raise ValueError("not as many texts were asked as answered")
@@ -104,99 +77,46 @@ def _with_equal_weights(values: Sequence[float]) -> Texts:
 
 
 def losses(metric: Mapping[str, Any]) -> Texts:
-    """Returns the losses of stories and books in nats; all texts have the same weight.
-
-    Args:
-        metric: metric of a training.
-
-    Raises:
-        KeyError: the metric has no losses per text.
-    """
+    """Returns the losses of stories and books in nats; all texts have the same weight."""
     return _with_equal_weights(metric["text_losses"])
 
 
 def answers(events: int, among: str) -> Reader:
-    """Returns a function that reads the fraction of right answers in each assignment text.
-
-    Args:
-        events: events of the texts.
-        among: set of queries, a key of Answered.among.
-    """
+    """Returns a function that reads the fraction of right answers in each assignment text."""
     return lambda metric: shares(metric["texts"][str(events)][among])
 
 
 def guesses(length: int, policy: str = "") -> Reader:
-    """Returns a function that reads the fraction of right predictions of masked tokens in each text.
-
-    Args:
-        length: length of the texts, in tokens.
-        policy: scale policy of seeds.READINGS; the trained policy by default.
-    """
+    """Returns a function that reads the fraction of right predictions of masked tokens in each text."""
     if policy:
         return lambda metric: shares(metric["readings"][policy][str(length)]["texts"])
     return lambda metric: shares(metric["texts"][str(length)])
 
 
 def rouge(metric: Mapping[str, Any]) -> Texts:
-    """Returns ROUGE-L of each generated text, in percent.
-
-    Args:
-        metric: metric of a training.
-
-    Raises:
-        KeyError: the metric has no values per text.
-    """
+    """Returns ROUGE-L of each generated text, in percent."""
     return _with_equal_weights(metric["rouge_texts"])
 
 
 def chosen(data: str) -> Reader:
-    """Returns a function that reads for each multiple-choice item whether the answer is right (1 or 0).
-
-    Args:
-        data: name of the data set, one of choices.SETS.
-
-    Returns:
-        A function of a training's metric. It raises KeyError if the metric has no answers to the data set, and
-            ValueError if the answers are damaged.
-    """
+    """Returns a function that reads for each multiple-choice item whether the answer is right (1 or 0)."""
     def read(metric: Mapping[str, Any]) -> Texts:
         return _with_equal_weights([int(right) for right in metric["choices"][data]["rights"]])
     return read
 
 
 def paradigms(metric: Mapping[str, Any]) -> Texts:
-    """Returns the fraction of right pairs of each paradigm of BLiMP; all paradigms have the same weight.
-
-    Args:
-        metric: metric of a training.
-
-    Raises:
-        KeyError: the metric has no answers to BLiMP.
-    """
+    """Returns the fraction of right pairs of each paradigm of BLiMP; all paradigms have the same weight."""
     return _with_equal_weights([sum(map(int, bits)) / len(bits)
                                 for _, bits in sorted(metric["blimp"]["rights"].items())])
 
 
 def sentences(metric: Mapping[str, Any]) -> Texts:
-    """Returns the value of each sentence for BLEU, as studies/generated/sentences.py defines it.
-
-    Args:
-        metric: metric of a training.
-
-    Raises:
-        KeyError: the metric has no values per sentence.
-    """
+    """Returns the value of each sentence for BLEU, as studies/generated/sentences.py defines it."""
     return _with_equal_weights(metric["sentence_bleu"])
 
 
 def sentence_logs(metric: Mapping[str, Any]) -> Texts:
-    """Returns the value of each sentence for ln BLEU (the derivative of the logarithm).
-
-    Args:
-        metric: metric of a training.
-
-    Raises:
-        KeyError: the metric has no values per sentence.
-    """
+    """Returns the value of each sentence for ln BLEU (the derivative of the logarithm)."""
     texts = sentences(metric)
     return Texts(texts.values / texts.values.mean(), texts.counts)

@@ -141,17 +141,7 @@ class Gates(nn.Module):
 
 
 def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) -> Gates:
-    """Trains gates and weights to the last step; resumes from the state in the folder if there is one.
-
-    Args:
-        pruning: settings of the run.
-        model: the converged model; its weights are changed.
-        corpus: corpus of the model's task.
-        folder: folder of log and state.
-
-    Raises:
-        FileExistsError: the state in the folder belongs to another run.
-    """
+    """Trains gates and weights to the last step; resumes from the state in the folder if there is one."""
     folder.mkdir(parents=True, exist_ok=True)
     gates = Gates(model.train(), pruning.gated)
     weights = list(trained(model, pruning.kinds))
@@ -197,15 +187,7 @@ def removed(model: Seq2Seq, plan: HeadPlan) -> None:
 
 
 def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, beam: int) -> dict[str, Any]:
-    """Returns the scores of a run on the test sentences; the pruned heads are already removed from the model.
-
-    Args:
-        gates: the trained model and gates.
-        pruning: settings of the run.
-        task: the task that the model was trained for.
-        sentences: number of test sentences; None for all.
-        beam: candidates of the beam search.
-    """
+    """Returns the scores of a run on the test sentences; the pruned heads are already removed from the model."""
     gates.requires_grad_(False)
     texts, references = task.corpus.test(sentences)
     translations = task.metric.translate(gates.model, texts, beam)
@@ -224,14 +206,7 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
 
 
 def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
-    """Writes the weights of a finished run as a released model, and computes its scores from the written weights.
-
-    Args:
-        name: name of the released model.
-        pruning: settings of the run.
-        task: the task of the model.
-        folder: folder of the finished run.
-    """
+    """Writes the weights of a finished run as a released model, and computes its scores from the written weights."""
     target, result = CHECKPOINTS / name, read_json(folder / "result.json")
     shutil.copytree(folder / "model", target, dirs_exist_ok=True)
     start = read_card(CHECKPOINTS / pruning.model)

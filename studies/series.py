@@ -26,12 +26,7 @@ _REFERENCE = "ln n"  # the beginning of the name of a bound
 
 
 def style(name: str, reading: int = 0) -> dict[str, Any]:
-    """Returns colour and dash of a series, the same in every chart.
-
-    Args:
-        name: name of a model, an attention type, or a series of a claim.
-        reading: number of the inference setting; 0 is the setting of the training, other numbers shift the dashes.
-    """
+    """Returns colour and dash of a series, the same in every chart."""
     if name.startswith(_REFERENCE):
         return {"colour": "faint", "dash": 2, "kind": "plain"}
     subject, moved = _SERIES.get(name, (name, 0))

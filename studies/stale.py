@@ -29,13 +29,7 @@ EVERYWHERE = {"picture": tuple(TASKS), "examples": tuple(TASKS), "length": ("sto
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """Yields (name, kind, reason) of each measurement to run, in the order of store.COMMANDS.
-
-    Measurements with damaged files are included.
-
-    Args:
-        measurements, checkpoints: folders of measurements and models; by default those of the repository.
-    """
+    """Yields (name, kind, reason) of each measurement to run, in the order of store.COMMANDS."""
     measurements, checkpoints = measurements or store.MEASUREMENTS, checkpoints or CHECKPOINTS
     ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
     for kind in store.COMMANDS:

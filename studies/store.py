@@ -29,18 +29,7 @@ VERSIONS = {"length": 2, "pieces": 2,
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """Returns the content of NAME.KIND.json; None if it is missing or outdated.
-
-    A file is outdated if its weights were replaced or its measure has a newer version.
-
-    Args:
-        name: name of the model.
-        kind: kind of measurement.
-        folder, checkpoints: folders of measurements and of cards; the repository's own by default.
-
-    Raises:
-        CheckpointError: the file is damaged; the message names the file and the command that writes it again.
-    """
+    """Returns the content of NAME.KIND.json; None if it is missing or outdated."""
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
         result = _read(path, HEADER)
@@ -57,13 +46,7 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 
 
 def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) -> bool:
-    """Returns True if the measurement was made with the weights of the card.
-
-    False if the card is missing or damaged: the page that reads the card reports the damage.
-
-    Raises:
-        ValidationError: the measurement has no metric.
-    """
+    """Returns True if the measurement was made with the weights of the card."""
     MEASURED.validate_python(result)
     try:
         card = _read((checkpoints or CHECKPOINTS) / name / "card.json", CARD)
@@ -73,11 +56,7 @@ def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) 
 
 
 def read_undamaged(name: str, kind: str) -> dict[str, Any] | None:
-    """Returns the same as `read`, but None for a damaged file.
-
-    Args:
-        name, kind: as in `read`.
-    """
+    """Returns the same as `read`, but None for a damaged file."""
     try:
         return read(name, kind)
     except CheckpointError:
@@ -96,83 +75,43 @@ COMMANDS = {kind: f"studies.{module}" for kind, module in {
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
-    """Returns True if a measurement was made with the weights that a card describes.
-
-    Args:
-        measured: content of a measurement.
-        card: card of a model.
-    """
+    """Returns True if a measurement was made with the weights that a card describes."""
     if "weights" in measured:
         return measured["weights"] == sha(card)
     return measured["metric"] == card["metric"]
 
 
 def sha(card: Mapping[str, Any]) -> str | None:
-    """Returns the SHA-256 of the weights that a card describes; None if the card has none.
-
-    Args:
-        card: card of a model.
-    """
+    """Returns the SHA-256 of the weights that a card describes; None if the card has none."""
     return card.get("weights", {}).get("model.safetensors")
 
 
 def version(kind: str) -> int:
-    """Returns the current version number of a kind of measurement.
-
-    Args:
-        kind: kind of measurement.
-    """
+    """Returns the current version number of a kind of measurement."""
     return VERSIONS.get(kind, 1)
 
 
 def is_older(measured: Mapping[str, Any], kind: str) -> bool:
-    """Returns True if a measurement was made by an older version of its code.
-
-    Args:
-        measured: content of a measurement.
-        kind: kind of measurement.
-
-    Raises:
-        ValueError, TypeError: the version of the measurement is not a number.
-    """
+    """Returns True if a measurement was made by an older version of its code."""
     return int(measured.get("version", 1)) < version(kind)
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
     """Returns modification times in ns as a cache key of the measurement, the card and other files; 0 for a missing
-    file.
-
-    Args:
-        name, kind: as in `read`.
-        more: other files.
-    """
+    file."""
     paths = (MEASUREMENTS / f"{name}.{kind}.json", CHECKPOINTS / name / "card.json", *more)
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
 
 
 def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or a checkpoint during training.
-
-    Args:
-        name: name of the model.
-        kind: kind of measurement.
-        weights: fingerprint of the measured weights, Lab.fingerprint.
-        values: content of the file.
-    """
+    """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or a checkpoint during training."""
     MEASUREMENTS.mkdir(exist_ok=True)
     write_json(MEASUREMENTS / f"{name}.{kind}.json",
                {"name": name, "elsewhere": True, "weights": weights, "version": version(kind)} | values)
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json for a released model.
-
-    Args:
-        name: name of the model.
-        kind: kind of measurement.
-        metric: metric of the model's card.
-        values: content of the file.
-    """
+    """Writes NAME.KIND.json for a released model."""
     MEASUREMENTS.mkdir(exist_ok=True)
     weights = sha(_read(CHECKPOINTS / name / "card.json"))
     write_json(MEASUREMENTS / f"{name}.{kind}.json",
@@ -180,15 +119,7 @@ def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) 
 
 
 def _read(path: Path, shape: TypeAdapter[Any] | None = None) -> dict[str, Any]:
-    """Returns a JSON file from a cache, which is updated when the file changes: pages read it at every click.
-
-    Args:
-        path: the file.
-        shape: what its content must be; checked once per change of the file.
-
-    Raises:
-        ValidationError: the content has another shape.
-    """
+    """Returns a JSON file from a cache, which is updated when the file changes: pages read it at every click."""
     return _read_version(path, path.stat().st_mtime_ns, shape)
 
 

@@ -24,6 +24,8 @@ from models.nets.attention.base import Record
 from models.nets.attention.dense import DenseScores
 from models.nets.attention.dot_product import DotProduct
 from models.nets.attention.factorized_dense import FactorizedDenseScores
+from models.nets.attention.factorized_random import FactorizedTable
+from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.residual import layers_of, parts
@@ -84,7 +86,7 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
     attention = model.attentions(kind)[layer]
     record = records[kind][layer]
     source = attention.source
-    if isinstance(source, Table):
+    if isinstance(source, (Table, FixedTable, FactorizedTable)):
         value = float(record.scores[0, head, query, key])
         raise StructureError(message("this head has no query and no key: the score {value:.2f} is a number of a table, "
                                      "the same for every text", value=value))
@@ -92,7 +94,8 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
         raise StructureError(message("this head has no key: a small network computes the scores of all keys from the "
                                      "query's own vector, whatever the other tokens are"))
     if type(source) is not DotProduct:
-        raise StructureError(message("the scores of this attention type depend on more than one query and one key"))
+        raise StructureError(message("this view splits scores of one query and one key; this attention type shares "
+                                     "them between heads or mixes them with other scores"))
     query_names, read_by_query = _read(model, rows[kind], records, address, query)
     key_names, read_by_key = _encoded(model, rows[ENCODER], records, key) if is_cross else \
         _read(model, rows[kind], records, address, key)

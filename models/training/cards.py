@@ -42,16 +42,7 @@ GAU_COUNTERPART_HEADS = 8  # heads of the softmax model that has as many paramet
 
 def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
               metric: dict[str, Any]) -> dict[str, Any]:
-    """Returns the card of a model.
-
-    Args:
-        name: a key of RECIPES.
-        model: the released model.
-        task: task of the model.
-        folder: folder of the training's log and learning curve; the folders next to it have the scores of other seeds.
-        seed: seed of the training.
-        metric: scores of this seed.
-    """
+    """Returns the card of a model."""
     recipe, attention = RECIPES[name], TYPES[model.config.attention]
     batch = task.corpus.batch(recipe.steps - 1, recipe.steps, seed)
     tokens = batch.texts if isinstance(batch, Pairs) else batch.tokens
@@ -108,10 +99,6 @@ def masses_of(model: Model, task: Task) -> dict[str, Any]:
 
 def cost(config: Config) -> dict[str, int]:
     """Returns the cost of a model's attention scores, and for comparison the cost of the scores of softmax attention.
-
-    The cost is the number of parameters and of multiplications in all self-attention layers. Multiplications are
-    counted for one text of the trained length (for encoder-decoders also one target), in a forward pass on the meta
-    device. Masks, normalisation and the product with the values are left out.
     """
     counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
                             "softmax_score_multiplications"), 0)

@@ -41,12 +41,7 @@ class Executor(Protocol):
     """Runs independent jobs."""
 
     def map(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
-        """Yields (index of the job, its result) as soon as each job ends, in any order.
-
-        Args:
-            function: module-level function of a job; its exceptions are raised here.
-            jobs: arguments of the function.
-        """
+        """Yields (index of the job, its result) as soon as each job ends, in any order."""
         ...
 
 
@@ -136,13 +131,7 @@ def _reach(address: str) -> None:
 
 def progress(results: Iterator[tuple[int, Result]], names: Sequence[str],
              clock: Callable[[], float] = time.monotonic) -> Iterator[tuple[int, Result]]:
-    """Yields the results unchanged, and prints the number of finished jobs and the estimated remaining time.
-
-    Args:
-        results: results of an executor's `map`.
-        names: names of the jobs, for the printed lines.
-        clock: a function that returns the time in seconds.
-    """
+    """Yields the results unchanged, and prints the number of finished jobs and the estimated remaining time."""
     began = clock()
     for done, (i, result) in enumerate(results, 1):
         yield i, result  # the result is yielded first, so that it is stored before the job is reported as done
@@ -169,14 +158,7 @@ def _positive(text: str) -> int:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[Any]:
-    """Yields the executor that the command line selects, and closes it at the end.
-
-    Args:
-        arguments: arguments with the options of `add_executor_options`.
-
-    Raises:
-        ExecutorError: see RayExecutor.
-    """
+    """Yields the executor that the command line selects, and closes it at the end."""
     if arguments.ray is None:
         yield LocalExecutor(arguments.processes)
         return

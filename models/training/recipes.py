@@ -116,15 +116,7 @@ _dialogue = replace(_summary, steps=1200, config=_pair_config(DialogueReader))
 
 
 def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recipe:
-    """Returns the recipe of an attention type in a family, with the rates that the sweep chose.
-
-    Args:
-        family: name of the family.
-        attention: name of the attention type.
-        swept: name in the sweep of a model that differs in more than its attention type. Until the sweep has this name,
-            the rates of the attention type are used.
-        changes: fields that differ from the family's recipe.
-    """
+    """Returns the recipe of an attention type in a family, with the rates that the sweep chose."""
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation,
               "summary": _summary, "dialogue": _dialogue}[family]
     # Two gated attention units have about a tenth more parameters than one block.
@@ -185,36 +177,18 @@ def short_recipe(name: str) -> Recipe:
 
 
 def family_of(name: str) -> str:
-    """Returns the family (a key of TASKS) of a model with a recipe, or of a released model, from its card.
-
-    Raises:
-        ValueError: there is no such model.
-        CheckpointError: the model has no recipe and its card cannot be read.
-    """
+    """Returns the family (a key of TASKS) of a model with a recipe, or of a released model, from its card."""
     return FAMILIES[name] if name in FAMILIES else catalogue.find(name).task.name
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
-    """Returns False if a training had other learning rates than those that the sweep chooses now.
-
-    Such a model is not compared with others.
-
-    Args:
-        name: name of the model.
-        training: the `training` entry of the model's card or of a seed's metrics; missing rates count as current.
-    """
+    """Returns False if a training had other learning rates than those that the sweep chooses now."""
     return name not in RECIPES or all(training.get(rate) in (None, getattr(RECIPES[name], rate))
                                       for rate in ("learning_rate", "table_rate"))
 
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
-    """Returns the task of a model.
-
-    Args:
-        name: a key of RECIPES, or the name of a released model.
-        data: folder of the data sets, for training and evaluation.
-        cache: folder of the cached tokens.
-    """
+    """Returns the task of a model."""
     family = family_of(name)
     options: dict[str, Any] = {}
     if family == "stories":

@@ -32,10 +32,7 @@ def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
-    """Releases a trained model: computes constant matrices, writes the files, evaluates the written weights.
-
-    The scores in the card are those of the written weights.
-    """
+    """Releases a trained model: computes constant matrices, writes the files, evaluates the written weights."""
     write(target, model, constants_of(model, task))
     shipped = read_model(target)
     card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))

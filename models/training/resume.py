@@ -13,10 +13,7 @@ SAVE_EVERY = 60.0  # seconds between two saves
 
 
 def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
-    """Returns the points (step, loss) of the learning curve up to step `first`.
-
-    The run resumes from this step and evaluates later points again.
-    """
+    """Returns the points (step, loss) of the learning curve up to step `first`."""
     path = folder / "curve.json"
     points = json.loads(path.read_text()) if path.exists() else {"step": [], "loss": []}
     return [(step, loss) for step, loss in zip(points["step"], points["loss"], strict=True) if step <= first]
@@ -52,14 +49,7 @@ def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[
 
 def restore_state(folder: Path, recipe: object, model: nn.Module,
                   optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
-    """Loads a run's state into model and optimisers.
-
-    Returns:
-        The next step and the seconds spent so far; (0, 0) for a new run.
-
-    Raises:
-        FileExistsError: the state belongs to another recipe.
-    """
+    """Loads a run's state into model and optimisers."""
     path = folder / "state.safetensors"
     if not path.exists():
         return 0, 0.0

@@ -59,15 +59,7 @@ def rate(step: int, recipe: Recipe) -> float:
 
 def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
             memory_loss: float = 0.0, interventions: Sequence[Intervention] | None = None) -> Tensor:
-    """Returns the mean cross-entropy in nats over all positions with a target, plus the weighted memory loss.
-
-    Args:
-        tokens: (B, N) ids.
-        positions: (K,) indices of the tokens with a target, among the B · N tokens.
-        answers: (K,) target ids at these indices.
-        memory_loss: weight of the memory loss.
-        interventions: one Intervention per layer; None for the unmodified model.
-    """
+    """Returns the mean cross-entropy in nats over all positions with a target, plus the weighted memory loss."""
     records: list[Record] | None = [] if memory_loss else None
     hidden = model(tokens, interventions, records).flatten(0, 1)
     # Logits are computed only at positions with a target: one token in four in variable assignment, one in seven of
@@ -82,19 +74,7 @@ def loss_of(model: Transformer, tokens: Tensor, positions: Tensor, answers: Tens
 def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
                  terms: tuple[str, ...] = (), weight: float = 1.0,
                  interventions: Interventions | None = None) -> Tensor:
-    """Returns the mean cross-entropy in nats over all targets but padding, minus the weighted disagreement of heads.
-
-    Logits of padding are computed and ignored, so that each shape of batches is compiled once.
-
-    Args:
-        texts: (B, M) ids, padded.
-        tokens: (B, N) ids that the decoder reads.
-        targets: (B, N) ids that follow, -1 for padding.
-        label_smoothing: fraction of the target's probability that is spread evenly over all tokens.
-        terms: names in disagreement.TERMS.
-        weight: weight of the disagreement.
-        interventions: interventions as in Seq2Seq, for learned gates.
-    """
+    """Returns the mean cross-entropy in nats over all targets but padding, minus the weighted disagreement of heads."""
     records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
     logits = model.logits(model(texts, tokens, interventions, records)).float()
     loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1,
@@ -109,12 +89,7 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
 
 def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | None = None,
                memory_loss: float = 0.0) -> Tensor:
-    """Returns the loss of a batch.
-
-    Args:
-        objective: loss function, compiled or not; loss_of (pair_loss_of for pairs) if left out.
-        memory_loss: weight of the memory loss.
-    """
+    """Returns the loss of a batch."""
     device = model.embedding.weight.device
     if isinstance(batch, Pairs):
         parts = (part.to(device) for part in (batch.texts, batch.tokens, batch.targets))
@@ -136,13 +111,7 @@ def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
 
 
 def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> list[torch.optim.Optimizer]:
-    """Returns one or two optimisers, which together contain every parameter once.
-
-    The entry `factor` of a parameter group multiplies the learning rate.
-
-    Args:
-        precision: precision of Muon's matrix products, a key of PRECISIONS.
-    """
+    """Returns one or two optimisers, which together contain every parameter once."""
     matrices, tables, rest = [], [], []
     for name, parameter in model.named_parameters():
         if name.endswith("table"):
@@ -179,13 +148,6 @@ def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
 
 def faster_precision(device: torch.device) -> str:
     """Returns the key of PRECISIONS whose matrix products are faster on this machine; timing takes a fifth of a second.
-
-    It is bfloat16 on a GPU, with AMX, and on AMD's Zen 5. A resumed run keeps its precision, see precision_for.
-
-    A compiled step of stories-softmax on one core takes 716 ms in float32 and 920 ms in bfloat16 on a Xeon with
-    AVX512_BF16 and without AMX. On a Zen 5, it takes 640 ms and 266 ms. The results in both precisions differ about as
-    much as the results of two seeds: after 4,800 steps, the perplexity of one seed is 35.8 and 35.4, and the learning
-    curves cross.
     """
     if device.type == "cuda":
         return "bfloat16"
@@ -202,15 +164,7 @@ def faster_precision(device: torch.device) -> str:
 
 
 def precision_for(folder: Path, device: torch.device, requested: str | None = None) -> str:
-    """Returns the precision of a run: that of its first step, else the requested one, else the faster one here.
-
-    Args:
-        folder: folder of the run.
-        requested: a key of PRECISIONS, or None.
-
-    Raises:
-        FileExistsError: the run began in another precision than `requested`.
-    """
+    """Returns the precision of a run: that of its first step, else the requested one, else the faster one here."""
     began = precision_of(folder)
     if began and requested and began != requested:
         raise FileExistsError(
@@ -220,23 +174,7 @@ def precision_for(folder: Path, device: torch.device, requested: str | None = No
 
 def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch.device,
           precision: str = "float32", after: Callable[[int, Model], None] | None = None) -> Model:
-    """Trains a model to the recipe's last step; resumes from the state in the folder if there is one.
-
-    Args:
-        recipe: steps, rates and shape.
-        corpus: training and validation batches.
-        folder: folder of log, state and learning curve.
-        seed: seed of weights, data order and dropout.
-        precision: precision of matrix products, a key of PRECISIONS; weights and their updates are float32 in any case.
-        after: a function that is called after each step with the number of finished steps and the model. It must not
-            change the model.
-
-    Returns:
-        The model in evaluation mode.
-
-    Raises:
-        FileExistsError: the state in the folder belongs to another recipe.
-    """
+    """Trains a model to the recipe's last step; resumes from the state in the folder if there is one."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     dropout = recipe.dropout if isinstance(recipe, PairRecipe) else 0.0
@@ -271,13 +209,7 @@ def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch
 
 def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.optim.Optimizer],
            objective: Callable[..., Tensor], learning_rate: float, precision: str) -> Tensor:
-    """Does one training step and returns the loss before the step.
-
-    Args:
-        objective: loss function of the recipe, see objective_of.
-        learning_rate: learning rate of this step, multiplied by each group's factor.
-        precision: as in `train`.
-    """
+    """Does one training step and returns the loss before the step."""
     for group in (group for optimiser in optimisers for group in optimiser.param_groups):
         group["lr"] = learning_rate * group["factor"]
     with torch.autocast(model.embedding.weight.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
@@ -291,19 +223,12 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
 
 
 def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
-    """Returns the folder of a short training.
-
-    The folder's name contains the rates, so that the second round of a sweep and the short training share the folder.
-    """
+    """Returns the folder of a short training."""
     return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
 
 
 def training_parser(about: str | None) -> argparse.ArgumentParser:
-    """Returns the parser of a command that trains models.
-
-    Args:
-        about: the command's docstring, printed by --help.
-    """
+    """Returns the parser of a command that trains models."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
     add_data_option(parser)
@@ -316,12 +241,7 @@ def training_parser(about: str | None) -> argparse.ArgumentParser:
 
 
 def train_each(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespace, str], None]) -> None:
-    """Runs a job for each model that the command line names.
-
-    Args:
-        parser: parser of training_parser.
-        job: a function of the arguments and a model's name that trains the model.
-    """
+    """Runs a job for each model that the command line names."""
     arguments = parser.parse_args()
     for name, value in vars(arguments).items():
         if isinstance(value, Path):  # processes of a cluster have another working folder

@@ -7,12 +7,7 @@ from typing import Any
 
 
 def evaluated(names: Sequence[str], extra: str = "") -> str:
-    """Returns commands that evaluate the released models, train three seeds of each, and print the verdicts.
-
-    Args:
-        names: names of models.
-        extra: commands to run before the verdicts.
-    """
+    """Returns commands that evaluate the released models, train three seeds of each, and print the verdicts."""
     listed = " ".join(names)
     return "\n".join(filter(None, [
         f"for name in {listed}; do python -m models.training.evaluate $name; done",
@@ -21,35 +16,19 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
 
 
 def full_seeds(command: str, names: Sequence[str]) -> str:
-    """Returns a command that measures released models, then commands that train two more seeds with as many steps.
-
-    Args:
-        command: the command that measures the released models.
-        names: names of the models to train.
-    """
+    """Returns a command that measures released models, then commands that train two more seeds with as many steps."""
     return "\n".join([command, f"for seed in 1 2; do python -m studies.seeds {' '.join(names)} --seed $seed "
                                "--full; done", "python -m studies.claims"])
 
 
 def measured(part: str, names: Sequence[str] = ()) -> str:
-    """Returns commands that measure one part of claims.json again.
-
-    Args:
-        part: a key of measure.PARTS.
-        names: models for which three seeds are trained first, because the part uses the spread over seeds.
-    """
+    """Returns commands that measure one part of claims.json again."""
     seeds = f"for seed in 0 1 2; do python -m studies.seeds {' '.join(names)} --seed $seed; done\n"
     return (seeds if names else "") + f"python -m studies.claims {part}"
 
 
 def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str = "") -> str:
-    """Returns commands that learn gates on the heads of these blocks again, one line per number of steps and seed.
-
-    Args:
-        kinds: attention blocks, for example `encoder`.
-        runs: runs whose strengths, steps and seeds the commands repeat.
-        extra: commands to run before the verdicts.
-    """
+    """Returns commands that learn gates on the heads of these blocks again, one line per number of steps and seed."""
     command = f"python -m studies.prune_heads --kinds {' '.join(kinds)}"
     together: dict[tuple[int, int], list[str]] = {}
     for run in runs:

@@ -192,11 +192,7 @@ def log_of(name: str) -> Callable[[Metric], float]:
 
 def of_trainings(evidence: Evidence, first: Sequence[Side], second: Sequence[Side] = (),
                  pool: Sequence[Side] = ()) -> Estimate | None:
-    """Returns the mean of some models minus that of others, over the seeds that all of them have.
-
-    Args:
-        pool: models of one design over which the spread is pooled; by default the spread is that of the differences.
-    """
+    """Returns the mean of some models minus that of others, over the seeds that all of them have."""
     numbers = [[evidence.samples(side.name, side.read) for side in sides] for sides in (first, second)]
 
     def at(steps: int, seed: int) -> float | None:
@@ -230,10 +226,7 @@ def of_trainings(evidence: Evidence, first: Sequence[Side], second: Sequence[Sid
 
 
 def pooled(samples: Sequence[Samples]) -> tuple[float, int] | None:
-    """Returns the standard deviation of one training around its type and its seed, and its degrees of freedom.
-
-    The residuals of the additive model type + seed are pooled over all numbers of steps.
-    """
+    """Returns the standard deviation of one training around its type and its seed, and its degrees of freedom."""
     squares, freedom = 0.0, 0
     for steps in {steps for own in samples for steps in own}:
         cells = [(i, seed, own[steps][seed]) for i, own in enumerate(samples) for seed in own.get(steps, {})]

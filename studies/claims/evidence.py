@@ -76,16 +76,7 @@ class Evidence:
         self.measured = _validated(self._measurements / CLAIMS, _PARTS, "python -m studies.claims all")
 
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
-        """Returns the metrics of the released model and of the trainings without released weights.
-
-        A released model that has to be trained again (recipes.is_current) is left out.
-
-        Args:
-            name: name of the model.
-
-        Returns:
-            steps -> seed -> metric.
-        """
+        """Returns the metrics of the released model and of the trainings without released weights."""
         if name not in self._metrics:
             self._metrics[name] = self._collected(name)
         return self._metrics[name]
@@ -111,17 +102,7 @@ class Evidence:
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
-        """Returns one number per training, for the trainings whose metric contains the number.
-
-        A training that diverged has NaN, infinity or null in the metric, and is left out.
-
-        Args:
-            name: name of the model.
-            read: a function that returns the number from a metric, and raises KeyError or IndexError if it is missing.
-
-        Returns:
-            steps -> seed -> number.
-        """
+        """Returns one number per training, for the trainings whose metric contains the number."""
         result: dict[int, dict[int, float]] = {}
         for steps, metrics in self.metrics(name).items():
             for seed, metric in metrics.items():
@@ -139,89 +120,45 @@ class Evidence:
         return result
 
     def card(self, name: str) -> dict[str, Any]:
-        """Returns the card of a released model; empty if there is none.
-
-        Args:
-            name: name of the model.
-        """
+        """Returns the card of a released model; empty if there is none."""
         if name not in self._cards:
             self._cards[name] = _validated(self._checkpoints / name / "card.json", _CARD)
         return self._cards[name]
 
     def is_compared(self, name: str) -> bool:
-        """Returns whether the model is released and does not have to be trained again.
-
-        Args:
-            name: name of the model.
-        """
+        """Returns whether the model is released and does not have to be trained again."""
         return bool(self.card(name)) and not self.waits(name)
 
     def waits(self, name: str) -> bool:
-        """Returns whether the model is released, but has to be trained again before it is compared.
-
-        Args:
-            name: name of the model.
-        """
+        """Returns whether the model is released, but has to be trained again before it is compared."""
         card = self.card(name)
         return bool(card) and not is_current(name, card["training"])
 
     def weights(self, name: str) -> str:
-        """Returns the SHA-256 of the released weights, from the card; empty if there is no card.
-
-        Args:
-            name: name of the model.
-        """
+        """Returns the SHA-256 of the released weights, from the card; empty if there is no card."""
         return store.sha(self.card(name)) or ""
 
     def study(self, name: str, kind: str) -> dict[str, Any]:
-        """Returns a measurement of the released weights; empty if there is none.
-
-        Args:
-            name: name of the model.
-            kind: kind of measurement, a key of store.COMMANDS.
-        """
+        """Returns a measurement of the released weights; empty if there is none."""
         return store.read(name, kind, self._measurements, self._checkpoints) or {}
 
     def studied(self, kind: str) -> list[str]:
-        """Returns the names of the models that have a measurement of this kind.
-
-        Args:
-            kind: kind of measurement.
-        """
+        """Returns the names of the models that have a measurement of this kind."""
         return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
 
     def measured_of(self, name: str, part: str) -> Any:
-        """Returns the values of a model in one part of claims.json; None if missing or measured with other weights.
-
-        Args:
-            name: name of the model.
-            part: a key of claims.json.
-        """
+        """Returns the values of a model in one part of claims.json; None if missing or measured with other weights."""
         entry = self.measured.get(part, {}).get(name)
         card = self.card(name)
         return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Returns the perplexities of a model that keeps 1 / factor of its memory, on the same windows for all models.
-
-        Args:
-            name: name of the model.
-            way: how keys are dropped; a name defined in studies/corpus/forgetting.py.
-
-        Returns:
-            factor -> perplexity.
         """
         return {point["factor"]: point["perplexity"] for point in self._memory_points(name, way)}
 
     def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
-        """Returns the loss of each window in nats, for the same factors as `memory`.
-
-        Args:
-            name, way: as in `memory`.
-
-        Returns:
-            factor -> losses (W,); factors with only a perplexity are left out.
-        """
+        """Returns the loss of each window in nats, for the same factors as `memory`."""
         return {point["factor"]: numpy.array(point["losses"]) for point in self._memory_points(name, way)
                 if "losses" in point}
 
@@ -232,16 +169,7 @@ class Evidence:
                       key=lambda point: point["factor"])
 
     def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
-        """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps.
-
-        Args:
-            samples: the tested differences, a result of verdict.differences.
-            sides: (name, reader of the values per text) of each model: one model to compare with a limit, two models
-                for a difference.
-
-        Returns:
-            NaN if no deciding seed has values per text. With NaN, no part is clear.
-        """
+        """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps."""
         steps = deciding(samples)
         try:
             texts = [difference for seed in samples.get(steps, ()) if (difference := per_text.difference(
@@ -253,25 +181,14 @@ class Evidence:
         return error(numpy.mean([difference.values for difference in same], 0), same[0].counts) if same else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
-        """Returns the mean entropy of each head in nats, by length; empty if not measured.
-
-        Args:
-            name: name of the model.
-            policy: scale policy.
-
-        Returns:
-            length -> entropies of all heads, all layers in one list.
-        """
+        """Returns the mean entropy of each head in nats, by length; empty if not measured."""
         readings = self.study(name, "length").get("readings", {})
         return {int(n): [value for layer in values["entropy"] for value in layer]
                 for n, values in readings.get(policy, {}).items() if "entropy" in values}
 
 
 def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:
-    """Returns the content of a JSON file with this shape, empty if the file is missing.
-
-    Raises CheckpointError for a damaged file.
-    """
+    """Returns the content of a JSON file with this shape, empty if the file is missing."""
     try:
         return shape.validate_json(path.read_bytes())
     except FileNotFoundError:

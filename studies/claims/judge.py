@@ -18,14 +18,7 @@ MODULES = {key: import_module(f"{__package__}.sources.{key}") for key in KEYS}
 
 
 def judge(evidence: Evidence | None = None) -> list[Claim]:
-    """Returns all claims with their verdicts, in the order of KEYS.
-
-    Args:
-        evidence: the files to judge by; by default those of the repository.
-
-    Raises:
-        CheckpointError: a file of the evidence is damaged; the message names the file.
-    """
+    """Returns all claims with their verdicts, in the order of KEYS."""
     evidence = evidence or Evidence()
     claims = [judge_claim(key, evidence) for key in MODULES]
     verdicts = iter(corrected([statement.verdict for claim in claims for statement in claim.statements]))

@@ -48,15 +48,7 @@ LEVEL = 0.02  # standard deviation of scores for nearly uniform rows; the initia
 
 
 def no_attention(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns two perplexities of stories-softmax without attention, on the windows of the card's metric.
-
-    The first is that of the model with all gates at 0. The second is an estimate of the lowest perplexity that a model
-    trained without attention can reach.
-
-    Args:
-        data: folder of the data sets.
-        runs: folder of cached tokens.
-    """
+    """Returns two perplexities of stories-softmax without attention, on the windows of the card's metric."""
     if "stories-softmax" not in names():
         return {}
     lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
@@ -79,16 +71,7 @@ class _Gated:
 
 
 def pairs_perplexity(texts: StoriesCorpus) -> float:
-    """Returns the perplexity of the held-out windows if each token is predicted from the previous token only.
-
-    The predictor counts pairs of tokens in the training texts. A block without attention sees one token only, so no
-    training without attention could do much better. D is DISCOUNT:
-
-    p(b | a) = max(count(a b) - D, 0) / count(a) + D · kinds(a) / count(a) · p(b), p(b) with one count added to each.
-
-    Args:
-        texts: training and test streams.
-    """
+    """Returns the perplexity of the held-out windows if each token is predicted from the previous token only."""
     corpora = ("books", "stories")
     training = [texts.stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
     pairs = numpy.zeros((VOCABULARY, VOCABULARY), numpy.int32)
@@ -107,13 +90,7 @@ def pairs_perplexity(texts: StoriesCorpus) -> float:
 
 
 def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: ndarray) -> ndarray:
-    """Returns p(after | before) as defined in pairs_perplexity, elementwise, in the shape of `before` and `after`.
-
-    Args:
-        pairs: (V, V) counts of (previous, next) token.
-        single: (V,) probabilities of single tokens.
-        before, after: token ids of the same shape.
-    """
+    """Returns p(after | before) as defined in pairs_perplexity, elementwise, in the shape of `before` and `after`."""
     total, kinds = pairs.sum(1), (pairs > 0).sum(1)
     seen = numpy.maximum(total[before], 1)
     left = numpy.where(total[before] > 0, DISCOUNT * kinds[before] / seen, 1.0)
@@ -121,12 +98,7 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
 
 
 def readings(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the accuracy by length of released models under the scale policies of seeds.READINGS.
-
-    Args:
-        data: folder of the data sets.
-        runs: folder of cached tokens.
-    """
+    """Returns the accuracy by length of released models under the scale policies of seeds.READINGS."""
     result = {}
     for name in dict.fromkeys(name for name, policy in SIDES.values() if policy):
         if name in names():
@@ -139,14 +111,7 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the perplexity by seed of fixed random attention whose scores have standard deviation LEVEL.
-
-    Learned tables are initialised with the same deviation. The trainings are as long as the other short trainings.
-
-    Args:
-        data: folder of the data sets.
-        runs: folder of cached tokens and of training states.
-    """
+    """Returns the perplexity by seed of fixed random attention whose scores have standard deviation LEVEL."""
     name = "stories-fixed-random"
     recipe, task = short_recipe(name), task_of(name, data, runs)
     level, device = replace(recipe, config=replace(recipe.config, table_std=LEVEL)), torch.device("cpu")
@@ -162,15 +127,7 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
 
 @torch.inference_mode()
 def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the effect of factors on the rows of masked-gau-relu2 and on softmax of the same scores.
-
-    Args:
-        data: folder of the data sets.
-        runs: folder of cached tokens.
-
-    Returns:
-        The result of under_factors, and the name of the model.
-    """
+    """Returns the effect of factors on the rows of masked-gau-relu2 and on softmax of the same scores."""
     name = "masked-gau-relu2"
     records: list[Record] = []
     texts = task_of("masked-softmax", data, runs).corpus.held_out(LENGTH)
@@ -180,13 +137,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def under_factors(scores: Tensor) -> dict[str, Any]:
-    """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores.
-
-    The result also contains the largest difference of a weight from the weight at factor 1.
-
-    Args:
-        scores: (..., N). Rows without a positive score are left out, because relu² is undefined there.
-    """
+    """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores."""
     scores = scores[(scores > 0).any(-1)]  # scores as (rows, N), without the rows in which relu² is 0 everywhere
     result: dict[str, Any] = {"factors": list(FACTORS)}
     for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
@@ -204,15 +155,7 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the ratio of forward time, random attention over softmax, in BLOCKS interleaved blocks.
-
-    The models are untrained, because the time does not depend on the parameters. Within a block, runs of both models
-    alternate, and the block's ratio is the ratio of their total times. Random attention is compared with our softmax
-    attention, which returns its attention pattern, and with torch's fused kernel, which never stores the pattern.
-
-    Args:
-        data, runs: not used; all functions in PARTS have these arguments.
-    """
+    """Returns the ratio of forward time, random attention over softmax, in BLOCKS interleaved blocks."""
     random = Transformer(RECIPES["stories-random"].config).eval()
     others = dict(zip(AGAINST, (Transformer(RECIPES["stories-softmax"].config).eval(), fused()), strict=True))
     rows = []
@@ -233,22 +176,13 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def block_ratio(numerator: Callable[[], float], denominator: Callable[[], float], pairs: int = PAIRS) -> float:
-    """Returns the total seconds of `numerator` divided by the total seconds of `denominator`, over alternating runs.
-
-    Args:
-        numerator, denominator: functions that run a model once and return the seconds.
-        pairs: number of runs of each.
-    """
+    """Returns the total seconds of `numerator` divided by the total seconds of `denominator`, over alternating runs."""
     seconds = [(numerator(), denominator()) for _ in range(pairs)]
     return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
 
 
 def summary(ratios: Sequence[float]) -> dict[str, Any]:
-    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks.
-
-    Args:
-        ratios: one ratio per block.
-    """
+    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks."""
     first, median, third = statistics.quantiles(ratios, n=4)
     return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
             "blocks": [round(ratio, 4) for ratio in ratios]}

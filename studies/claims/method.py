@@ -16,12 +16,7 @@ DIGITS = 12  # number of digits of a SHA-256 in a table
 
 
 def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns a table with one row per released model: seeds, steps, test texts, and the digest of the weights.
-
-    Args:
-        evidence: cards and seeds.
-        names: names of models; those without a card are left out.
-    """
+    """Returns a table with one row per released model: seeds, steps, test texts, and the digest of the weights."""
     rows = []
     for name in names:
         card = evidence.card(name)
@@ -54,12 +49,7 @@ def _measured_on(metric: dict[str, Any]) -> str:
 
 
 def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
-    """Returns a chart of the validation loss during training; None if no card has a curve.
-
-    Args:
-        evidence: cards.
-        names: names of models.
-    """
+    """Returns a chart of the validation loss during training; None if no card has a curve."""
     points = []
     for name in names:
         curve = evidence.card(name).get("curve", {})
@@ -74,14 +64,7 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 
 
 def sweep(family: str) -> list[dict[str, str]]:
-    """Returns a table with one row per attention type: the loss at each rate of the sweep, and the chosen rate.
-
-    Args:
-        family: family of models, as `stories`.
-
-    Returns:
-        The rows; none if the family has no sweep.
-    """
+    """Returns a table with one row per attention type: the loss at each rate of the sweep, and the chosen rate."""
     trials, plan = sweeps.read(family), sweeps.plan_of(family)
     rates = plan.rates
     longer = sorted({trial["learning_rate"] for trial in trials if trial.get("steps") == plan.second})

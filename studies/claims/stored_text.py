@@ -33,11 +33,7 @@ def _dump_value(value: Any) -> Any:
 
 
 def load(value: Any) -> Any:
-    """Returns the value that `dump` was given; a sentence without values at the top is a plain string.
-
-    Raises:
-        ValueError: the sentence has other keys, or a value that its template names is missing.
-    """
+    """Returns the value that `dump` was given; a sentence without values at the top is a plain string."""
     if not isinstance(value, dict):
         return value
     try:
@@ -61,11 +57,7 @@ def dump_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def load_text(value: Any) -> str:
-    """Returns the sentence that `dump` was given, always as a Message, so that it is translated inside others too.
-
-    Raises:
-        ValueError: the value is not a sentence.
-    """
+    """Returns the sentence that `dump` was given, always as a Message, so that it is translated inside others too."""
     text = load(value)
     if not isinstance(text, str):
         raise ValueError(f"{value!r} is not a sentence")
@@ -78,11 +70,7 @@ def load_table(table: Any) -> list[dict[str, str]]:
 
 
 def load_rows(table: Any) -> list[dict[str, Any]]:
-    """Returns the rows that `dump_rows` was given.
-
-    Raises:
-        ValueError: the value is not a table.
-    """
+    """Returns the rows that `dump_rows` was given."""
     try:
         columns = [load_text(name) for name in table["columns"]]
         return [{name: load(cell) for name, cell in zip(columns, row, strict=True) if cell is not None}

@@ -20,31 +20,18 @@ def half(numbers: Sequence[float]) -> float:
 
 
 def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:
-    """Returns steps -> seed -> numerator / denominator, for the trainings that are in both samples.
-
-    Args:
-        numerator, denominator: positive numbers.
-    """
+    """Returns steps -> seed -> numerator / denominator, for the trainings that are in both samples."""
     return {steps: {seed: math.exp(value) for seed, value in values.items()}
             for steps, values in differences(numerator, denominator, math.log).items()}
 
 
 def steps_of(all_samples: Sequence[Samples]) -> list[int]:
-    """Returns all numbers of steps in the samples, the largest first.
-
-    Args:
-        all_samples: all samples of several models.
-    """
+    """Returns all numbers of steps in the samples, the largest first."""
     return sorted({steps for samples in all_samples for steps in samples}, reverse=True)
 
 
 def cell(values: Mapping[int, float], form: str) -> str:
-    """Returns `1.052 ± 0.004 (3 seeds)`: mean and half-width of its 90% interval.
-
-    Args:
-        values: seed -> value.
-        form: number format.
-    """
+    """Returns `1.052 ± 0.004 (3 seeds)`: mean and half-width of its 90% interval."""
     if not values:
         return NOTHING
     numbers = list(values.values())
@@ -56,13 +43,7 @@ def cell(values: Mapping[int, float], form: str) -> str:
 
 def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
           theirs: str = "source") -> list[dict[str, str]]:
-    """Returns a row for each model, with a column for each number of steps.
-
-    Args:
-        rows: (label, the source's number in words, our samples).
-        form: number format.
-        first, theirs: titles of the columns of labels and of the source's numbers.
-    """
+    """Returns a row for each model, with a column for each number of steps."""
     steps = steps_of([samples for *_, samples in rows])
     columns: dict[int, str] = {count: message("here, {steps:,} steps", steps=count) for count in steps}
     return [{first: label, theirs: number or NOTHING} |
@@ -72,13 +53,7 @@ def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: st
 
 def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str, Any]],
                     plain: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Returns the rows with a third column: the model's parameters as a multiple of those of softmax.
-
-    Args:
-        rows: rows of `table`.
-        cards: cards of the model of each row.
-        plain: card of the softmax model.
-    """
+    """Returns the rows with a third column: the model's parameters as a multiple of those of softmax."""
     def times(card: Mapping[str, Any]) -> str:
         ours, theirs = (entry.get("model", {}).get("parameters") for entry in (card, plain))
         return f"{ours / theirs:.2f}" if ours and theirs else NOTHING
@@ -89,17 +64,7 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
 
 def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
          theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
-    """Returns rows of fractions in percent, with a column for each value of x, for example a length.
-
-    Each label has a row with the source's numbers, if there are any, and one row per number of steps. A model that was
-    not trained has one row without values.
-
-    Args:
-        rows: (label, x -> our samples).
-        across: values of x.
-        unit: title of the first column.
-        theirs: label -> x -> the source's percentage.
-    """
+    """Returns rows of fractions in percent, with a column for each value of x, for example a length."""
     result = []
     for label, by_x in rows:
         published = (theirs or {}).get(label)
@@ -116,12 +81,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
 
 
 def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
-    """Returns `1.052 ± 0.004`, mean and half-width of its 90% interval.
-
-    Args:
-        values: seed -> value, or values.
-        form: number format.
-    """
+    """Returns `1.052 ± 0.004`, mean and half-width of its 90% interval."""
     numbers = [*values.values()] if isinstance(values, Mapping) else [*values]
     if not numbers:
         return NOTHING
@@ -130,12 +90,7 @@ def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
 
 
 def over_time(samples: Samples, form: str = ".3f") -> str:
-    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the deciding number of steps, then the largest.
-
-    Args:
-        samples: samples of one model.
-        form: number format.
-    """
+    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the deciding number of steps, then the largest."""
     steps, most = deciding(samples), max(samples, default=0)
     if not steps:
         return NOTHING
@@ -146,21 +101,12 @@ def over_time(samples: Samples, form: str = ".3f") -> str:
 
 
 def each(rows: Sequence[tuple[str, str]]) -> str:
-    """Returns `random 41.0%, softmax 99.9%`.
-
-    Args:
-        rows: (label, value in words).
-    """
+    """Returns `random 41.0%, softmax 99.9%`."""
     return listed(message("{name} {value}", name=message(name), value=value) for name, value in rows)
 
 
 def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns each model's mean at the deciding number of steps, then each model's mean at the largest number.
-
-    Args:
-        rows: (label, samples).
-        form: number format.
-    """
+    """Returns each model's mean at the deciding number of steps, then each model's mean at the largest number."""
     parts = [message("{values} after {steps:,} steps", steps=steps, values=each([
         (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
              for steps in _table_steps(rows)]
@@ -172,20 +118,12 @@ def _table_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
 
 
 def at_decision(samples: Samples) -> Mapping[int, float]:
-    """Returns seed -> value at the deciding number of steps.
-
-    Args:
-        samples: samples of one model.
-    """
+    """Returns seed -> value at the deciding number of steps."""
     return samples.get(deciding(samples), {})
 
 
 def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
     """Returns the smallest and the largest mean of several models, with names, at the deciding and the largest steps.
-
-    Args:
-        rows: (label, samples).
-        form: number format.
     """
     parts = []
     for steps in _table_steps(rows):
@@ -209,11 +147,7 @@ def _share(values: Mapping[int, float]) -> str:
 
 
 def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, Any]]:
-    """Returns the points of a dot chart: one for the source's number and one for each of our trainings.
-
-    Args:
-        rows: (label, the source's number or None, our samples).
-    """
+    """Returns the points of a dot chart: one for the source's number and one for each of our trainings."""
     points = []
     for label, theirs, samples in rows:
         if theirs is not None:
@@ -224,24 +158,13 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
 
 
 def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> list[dict[str, Any]]:
-    """Returns the points of a line chart at one number of steps.
-
-    Args:
-        rows: (label, x -> our samples).
-        steps: number of steps of the trainings to draw.
-    """
+    """Returns the points of a line chart at one number of steps."""
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
             for seed, value in samples.get(steps, {}).items()]
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:
-    """Returns the number of steps at which most models were measured, for charts of one number of steps; 0 if none.
-
-    If several numbers of steps have as many models, the largest is returned.
-
-    Args:
-        all_samples: all samples of several models.
-    """
+    """Returns the number of steps at which most models were measured, for charts of one number of steps; 0 if none."""
     counts = {steps: sum(steps in samples for samples in all_samples) for steps in steps_of(all_samples)}
     return max(counts, key=lambda steps: (counts[steps], steps), default=0)

@@ -60,15 +60,7 @@ class Check:
 
 def differences(first: Samples, second: Samples,
                 scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:
-    """Returns scale(first) - scale(second) for each training that is in both samples.
-
-    Args:
-        first, second: samples of two models.
-        scale: a function that is applied to each value first, for example math.log.
-
-    Returns:
-        steps -> seed -> difference.
-    """
+    """Returns scale(first) - scale(second) for each training that is in both samples."""
     result = {}
     for steps in sorted(first.keys() & second.keys()):
         seeds = sorted(first[steps].keys() & second[steps].keys())
@@ -78,25 +70,13 @@ def differences(first: Samples, second: Samples,
 
 
 def deciding(samples: Samples) -> int:
-    """Returns the largest number of steps with FEWEST seeds or more.
-
-    If no number of steps has FEWEST seeds, the number with the most seeds is returned; 0 without samples.
-
-    Args:
-        samples: samples of one model, or differences.
-    """
+    """Returns the largest number of steps with FEWEST seeds or more."""
     known = {steps: min(len(values), FEWEST) for steps, values in samples.items() if values}
     return max(known, key=lambda steps: (known[steps], steps), default=0)
 
 
 def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = LEVEL) -> tuple[float, float]:
-    """Returns the mean and the half-width of its one-sided confidence interval.
-
-    Args:
-        values: one value per seed, two or more.
-        texts: standard error of the mean due to the sampling of texts, which are the same for all seeds.
-        level: one-sided error rate.
-    """
+    """Returns the mean and the half-width of its one-sided confidence interval."""
     error = statistics.stdev(values) / math.sqrt(len(values))
     student, many = (-float(special.stdtrit(count - 1, level)) for count in (len(values), TEXTS))
     return statistics.fmean(values), math.hypot(student * error, many * texts)
@@ -121,42 +101,22 @@ def _chance_of(distance: float, values: Sequence[float], texts: float) -> float:
 
 
 def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:
-    """Tests whether the mean is below `limit`.
-
-    Args:
-        what: the part in words.
-        samples: samples of one model, or differences.
-        limit: limit of the mean.
-        texts: standard error due to the sampling of texts.
-    """
+    """Tests whether the mean is below `limit`."""
     return _decided(what, samples, texts, limit, float)
 
 
 def no_worse(what: str, samples: Samples, margin: float = TOLERANCE, texts: float = 0.0) -> Check:
-    """Tests whether the mean is less than `margin` above 0.
-
-    Args:
-        what, samples, texts: as in `below`.
-        margin: allowed difference.
-    """
+    """Tests whether the mean is less than `margin` above 0."""
     return below(what, samples, margin, texts)
 
 
 def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Check:
-    """Tests whether the mean is between -limit and limit, by two one-sided tests.
-
-    Args:
-        what, samples, texts: as in `below`.
-        limit: limit of the absolute mean.
-    """
+    """Tests whether the mean is between -limit and limit, by two one-sided tests."""
     return _decided(what, samples, texts, limit, abs)
 
 
 def _decided(what: str, samples: Samples, texts: float, limit: float, size: Callable[[float], float]) -> Check:
-    """Tests size(mean) against the limit.
-
-    The slope of `size` is at most 1, so the margin of the mean is also valid for size(mean).
-    """
+    """Tests size(mean) against the limit."""
     steps = deciding(samples)
     if not steps:
         return Check(what, UNKNOWN, 0)
@@ -178,14 +138,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
 
 
 def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: float = 0.0, best_of: int = 1) -> Check:
-    """Tests whether the mean over the texts of one training is below `limit`, by a bootstrap over texts.
-
-    Args:
-        what: the part in words.
-        values: one value per text; None if not measured. For a single text, the outcome is UNCLEAR.
-        limit: limit of the mean.
-        best_of: number of candidates from which this part was chosen; p-values are multiplied by it (Bonferroni).
-    """
+    """Tests whether the mean over the texts of one training is below `limit`, by a bootstrap over texts."""
     if values is None or not len(values):
         return Check(what, UNKNOWN, 0)
     low, high = limits_of_mean(values, LEVEL / best_of)
@@ -195,13 +148,7 @@ def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: f
 
 
 def by_error(what: str, value: float, error: float, seeds: int | None = None) -> Check:
-    """Tests whether a value with a normal standard error is above 0.
-
-    Args:
-        what: the part in words.
-        value, error: the value and its standard error; NaN if not measured.
-        seeds: 1 if the value is from one training.
-    """
+    """Tests whether a value with a normal standard error is above 0."""
     if math.isnan(value) or math.isnan(error):
         return Check(what, UNKNOWN, seeds)
     reach = float(stats.norm.isf(LEVEL)) * error
@@ -211,13 +158,7 @@ def by_error(what: str, value: float, error: float, seeds: int | None = None) ->
 
 
 def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) -> Check:
-    """Tests whether the median over interleaved blocks is below `limit`: sign test, two-sided 90% interval.
-
-    Args:
-        what: the part in words.
-        values: one value per block; None if not measured in blocks.
-        limit: limit of the median.
-    """
+    """Tests whether the median over interleaved blocks is below `limit`: sign test, two-sided 90% interval."""
     if not values:
         return Check(what, UNCLEAR)
     p_true, p_false = (float(stats.quantile_test(values, q=limit, p=0.5, alternative=side).pvalue)
@@ -229,20 +170,12 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
 
 def of_one_training(check: Check) -> Check:
     """Returns the check with at most one training, for checks whose seeds are those of probes, fine-tunings or gates.
-
-    Args:
-        check: the check to change.
     """
     return replace(check, seeds=min(1, check.seeds or 0), steps=0)
 
 
 def fact(what: str, is_true: bool | None) -> Check:
-    """Returns the check of a part that is not statistical.
-
-    Args:
-        what: the part in words.
-        is_true: None if unknown.
-    """
+    """Returns the check of a part that is not statistical."""
     return Check(what, UNKNOWN if is_true is None else YES if is_true else NO)
 
 
@@ -257,13 +190,7 @@ def holm(values: Sequence[float | None]) -> list[float]:
 
 
 def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
-    """Returns a table row for each part that is one number: value, limits and one-sided p-values.
-
-    Differences of logarithms and of losses are shown in nats, as they are tested.
-
-    Args:
-        checks: the parts.
-    """
+    """Returns a table row for each part that is one number: value, limits and one-sided p-values."""
     rows = []
     true, false = (holm([getattr(check, side) for check in checks]) for side in ("p_true", "p_false"))
     for check, is_true, is_false in zip(checks, true, false, strict=True):

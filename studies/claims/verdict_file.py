@@ -38,11 +38,7 @@ def _line(value: Any) -> str:
 
 
 def read(path: Path | None = None) -> list[Claim]:
-    """Returns the stored claims.
-
-    Raises:
-        CheckpointError: the file is missing or damaged.
-    """
+    """Returns the stored claims."""
     path = path or VERDICTS
     try:
         return _CLAIMS.validate_json(path.read_bytes())

@@ -31,16 +31,7 @@ SENTENCES = 200
 
 
 def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
-    """Returns the mean and standard error of exp(D) by term, and the mean similarity of each pair of heads.
-
-    Args:
-        lab: model.
-        count: number of sentences.
-        data: folder of the data sets.
-
-    Returns:
-        `mean` and `error`: term -> value; `pairs`: attention block -> term -> (L, H, H).
-    """
+    """Returns the mean and standard error of exp(D) by term, and the mean similarity of each pair of heads."""
     by_sentence = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
     values = {term: numpy.exp([disagreement_of(pairs, term) for pairs in by_sentence]) for term in TERMS}
     return {"sentences": len(by_sentence),

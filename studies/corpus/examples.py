@@ -33,13 +33,7 @@ LONGEST, SHORTEST = 180, 24  # numbers of characters of a text
 
 
 def held_out_texts(task: Task, data: Any, count: int) -> list[str]:
-    """Returns the beginnings of `count` held-out texts of a task, evenly spread over all of them.
-
-    Args:
-        task: the task.
-        data: folder of the data sets.
-        count: number of texts.
-    """
+    """Returns the beginnings of `count` held-out texts of a task, evenly spread over all of them."""
     if isinstance(task.corpus, PairCorpus):
         whole = [text for text, _ in first_of_each(task.corpus.pairs("test"))]
     elif isinstance(task.corpus, StoriesCorpus):

@@ -55,14 +55,7 @@ SEED = 7  # random seed of the choice of windows, which is the same for every mo
 
 @torch.inference_mode()
 def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: bool = False) -> Tensor:
-    """Returns (W,) mean losses of the windows in nats, decoded one token at a time within the budgets.
-
-    Args:
-        model: model with a cache of keys.
-        targets: (W, N) ids to predict; the first is predicted from BOS.
-        budgets: number of keys to keep, by layer.
-        by_age: True to drop the oldest key, also in a model with F.
-    """
+    """Returns (W,) mean losses of the windows in nats, decoded one token at a time within the budgets."""
     texts, longest = targets.shape
     decoder = Decoder(model, texts, longest, budgets, by_age=by_age)
     total = torch.zeros(len(targets))
@@ -92,39 +85,18 @@ class Progress:
         return time.perf_counter() - self.began
 
     def step(self, windows: int) -> None:
-        """Adds windows that were read.
-
-        Args:
-            windows: number of windows.
-        """
+        """Adds windows that were read."""
         self.done += windows
 
     def tell(self, what: str) -> None:
-        """Prints a line with the elapsed and the remaining seconds.
-
-        Args:
-            what: text of the line.
-        """
+        """Prints a line with the elapsed and the remaining seconds."""
         left = self.seconds / self.done * (self.total - self.done)
         print(f"{what}  ({self.seconds:.0f} s, {left:.0f} s left)", flush=True)
 
 
 def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress,
            by_age: bool = False) -> dict[int, list[int]]:
-    """Returns budgets per layer for each factor, by a greedy search.
-
-    Each step of the search takes a number of keys from the layer for which the loss rises least.
-
-    Args:
-        model: model with a cache of keys.
-        targets: (V, N) ids of validation windows.
-        factors: 1, then each twice the previous one.
-        progress: prints each step.
-        by_age: as in `losses`.
-
-    Returns:
-        factor -> keys to keep, by layer.
-    """
+    """Returns budgets per layer for each factor, by a greedy search."""
     budgets = [targets.shape[1]] * model.config.layers
     chosen = {1: budgets}
     for factor in factors[1:]:
@@ -145,14 +117,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
 
 def measure(model: Transformer, targets: Tensor, validation: Tensor,
             factors: Sequence[int] = FACTORS) -> list[dict[str, Any]]:
-    """Returns the points of the curve, for every way and factor. Prints progress.
-
-    Args:
-        model: model with a cache of keys.
-        targets: (W, N) ids of test windows: of books, then as many of stories.
-        validation: (V, N) ids of the windows that budgets are chosen on.
-        factors: 1, then each twice the previous one.
-    """
+    """Returns the points of the curve, for every way and factor. Prints progress."""
     layers, n = model.config.layers, targets.shape[1]
     lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
     curves = 4 if controls else 2
@@ -179,44 +144,23 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
 
 
 def kept_share(budgets: Sequence[int], n: int) -> float:
-    """Returns the number of keys read over a text of n tokens, as a fraction of the number without budgets.
-
-    Args:
-        budgets: keys to keep, by layer.
-        n: tokens.
-    """
+    """Returns the number of keys read over a text of n tokens, as a fraction of the number without budgets."""
     read = sum(min(i, budget) for budget in budgets for i in range(1, n + 1))
     return read / (len(budgets) * n * (n + 1) / 2)
 
 
 def held_out(corpus: StoriesCorpus, count: int) -> Tensor:
-    """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with N.
-
-    Args:
-        corpus: corpus of the model's task.
-        count: even.
-    """
+    """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with N."""
     return _drawn(corpus.held_out(corpus.trained_length), count)
 
 
 def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
-    """Returns (count, N) ids of validation windows, otherwise as `held_out`.
-
-    Args:
-        corpus: corpus of the model's task.
-        count: even.
-    """
+    """Returns (count, N) ids of validation windows, otherwise as `held_out`."""
     return _drawn(torch.cat([batch.targets for batch in corpus.validation()]), count)
 
 
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
     """Returns the largest factor up to which every perplexity is at most `limit`; 0 if full memory already exceeds it.
-
-    The uncertainty is ignored here; studies/claims/sources/memory.py does a test that includes it.
-
-    Args:
-        curve: factor -> perplexity.
-        limit: largest accepted perplexity.
     """
     within = itertools.takewhile(lambda point: point[1] <= limit, sorted(curve.items()))
     return max((factor for factor, _ in within), default=0.0)

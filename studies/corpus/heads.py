@@ -46,13 +46,7 @@ EXAMPLES = 3  # number of example sentences per role
 
 
 def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
-    """Returns the first `count` dev sentences of the treebank whose words can be aligned with the model's tokens.
-
-    Args:
-        lab: model.
-        count: at most this many.
-        data: folder of the data sets.
-    """
+    """Returns the first `count` dev sentences of the treebank whose words can be aligned with the model's tokens."""
     sentences = []
     for sentence in dependency_trees.read("dev", data):
         if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
@@ -67,12 +61,7 @@ def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[i
 
 
 def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
-    """Returns (V,) frequency ranks of the token ids in the treebank's training split, 0 for the most frequent.
-
-    Args:
-        lab: model; its tokenizer is used.
-        data: folder of the data sets.
-    """
+    """Returns (V,) frequency ranks of the token ids in the treebank's training split, 0 for the most frequent."""
     texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in dependency_trees.read("train", data)
                                        if "[" not in sentence.text)]
     return ranks(texts, max(len(lab.task.labels), 1 + max(map(max, texts))))
@@ -93,11 +82,7 @@ class Watcher:
         self.seen: list[tuple[Sentence, dict[str, ndarray], Any]] = []
 
     def read(self, sentence: Sentence) -> None:
-        """Adds one sentence.
-
-        Args:
-            sentence: sentence of sentences_of.
-        """
+        """Adds one sentence."""
         lab = self.lab
         prompt = lab.anchored(lab.read(sentence.text))
         trace = lab.run(prompt, [HeadPlan()])[0]
@@ -157,15 +142,7 @@ def _pair(role: str, sentence: Sentence, at: ndarray, words: Sequence[tuple[int,
 
 
 def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | None:
-    """Returns each head's mean fraction of its layer's relevance; None if the rules do not apply to the model.
-
-    Args:
-        lab: model.
-        sentences: the sentences over which the mean is computed.
-
-    Returns:
-        attention block -> (L, H).
-    """
+    """Returns each head's mean fraction of its layer's relevance; None if the rules do not apply to the model."""
     if not relevance.applies(lab):
         return None
     by_sentence = [relevance.shares(lab, *relevance_prompt(lab, lab.read(sentence.text))) for sentence in sentences]
@@ -173,14 +150,7 @@ def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | 
 
 
 def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
-    """Returns the prompt and the positions whose predictions are propagated.
-
-    For a masked model, tokens of the prompt are masked.
-
-    Args:
-        lab: model.
-        prompt: prompt of one sentence.
-    """
+    """Returns the prompt and the positions whose predictions are propagated."""
     if isinstance(lab, Seq2SeqLab):
         anchored = lab.anchored(prompt)
         return anchored, list(range(len(anchored.target)))
@@ -194,15 +164,7 @@ def relevance_prompt(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
 
 
 def losses_of_single_heads(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
-    """Returns the baseline loss, and the rise of the loss if one head is pruned, for each head, in nats.
-
-    Args:
-        lab: model.
-        batches: validation texts.
-
-    Returns:
-        baseline loss, and attention block -> (L, H) loss differences.
-    """
+    """Returns the baseline loss, and the rise of the loss if one head is pruned, for each head, in nats."""
     baseline = held_out.mean(*held_out.losses(lab.model, batches))
     rises = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
     for kind in lab.kinds:
@@ -213,14 +175,7 @@ def losses_of_single_heads(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch])
 
 
 def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
-    """Returns all measures, by attention block, and the roles.
-
-    Args:
-        lab: model.
-        task: task of the model; its validation texts are used.
-        count: sentences of the treebank.
-        data: folder of the data sets.
-    """
+    """Returns all measures, by attention block, and the roles."""
     sentences = sentences_of(lab, count, data)
     watcher = Watcher(lab, frequencies(lab, data))
     for sentence in sentences:

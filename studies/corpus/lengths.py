@@ -44,12 +44,6 @@ TYPED = 512  # largest number of tokens of an input text: at 1,024, an attention
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
     """Returns the plans under which a model is evaluated: the empty plan, and each scale policy that changes the model.
-
-    Args:
-        lab: model.
-
-    Returns:
-        policy -> plan.
     """
     policies = [p for p in lab.attention.policies if p != lab.attention.trained_policy]
     return {policy: HeadPlan() if policy == "trained" else
@@ -57,12 +51,7 @@ def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
 
 
 def captured_of(task: Task, length: int, longest: int) -> Tensor:
-    """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers.
-
-    Args:
-        task: task of the model. For masked language models, the texts are those of the metric.
-        length, longest: as in Corpus.held_out_texts.
-    """
+    """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers."""
     is_masked = isinstance(task.corpus, MaskedCorpus)
     rows = task.corpus.held_out(length) if is_masked else task.corpus.held_out_texts(length, longest)[0].tokens
     rows = rows[evenly(len(rows), max(1, CAPTURED // length))]
@@ -72,12 +61,7 @@ def captured_of(task: Task, length: int, longest: int) -> Tensor:
 
 
 def typed_limit(lab: Lab, plan: HeadPlan) -> int:
-    """Returns the largest number of tokens that `facts` evaluates; with constant heads, the size of their matrices.
-
-    Args:
-        lab: model.
-        plan: plan of the heads.
-    """
+    """Returns the largest number of tokens that `facts` evaluates; with constant heads, the size of their matrices."""
     if any(state.constant for state in plan.heads.values()):
         return lab.limit
     if not lab.task.lengths:
@@ -87,17 +71,7 @@ def typed_limit(lab: Lab, plan: HeadPlan) -> int:
 
 @torch.inference_mode()
 def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """Returns the numbers of `measure` for one prompt.
-
-    Args:
-        lab: model.
-        prompt: one text.
-        plan: plan of the heads.
-
-    Returns:
-        loss (nats) and accuracy, None if the prompt has no targets; entropy and log_normaliser (nats), means over all
-            rows of all heads.
-    """
+    """Returns the numbers of `measure` for one prompt."""
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
     predicted = targets >= 0
@@ -131,20 +105,7 @@ class _Rows(list[Record]):
 
 @torch.inference_mode()
 def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int) -> dict[str, Any]:
-    """Returns the results at one length: over all predictions, per text, and per head.
-
-    Args:
-        lab: model.
-        task: task of the model.
-        length: tokens per text.
-        plan: plan of the heads.
-        longest: as in Corpus.held_out_texts.
-
-    Returns:
-        `predictions` (their number), `loss` (nats) and `accuracy`; `loss_error` and `accuracy_error`, the standard
-        errors due to the sampling of texts; `texts`, the same numbers for each text; `entropy` and `log_normaliser`
-        (L, H), mean row entropy and mean ln Z in nats over about CAPTURED tokens.
-    """
+    """Returns the results at one length: over all predictions, per text, and per head."""
     losses, right, whose = _predicted(lab, task, length, plan, longest)
     result: dict[str, Any] = {"predictions": len(losses), "loss": round(float(losses.mean()), 4),
                               "accuracy": round(float(right.mean()), 4)}

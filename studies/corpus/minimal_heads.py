@@ -46,16 +46,7 @@ OTHERS = ("confidence", "single-head", "single-loss", "random")
 
 
 def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list[Prompt]:
-    """Returns held-out prompts, half of books and half of stories.
-
-    A prompt is BOS and `tokens` - 1 tokens, with the next token as the last target.
-
-    Args:
-        lab: model.
-        corpus: corpus of its task.
-        count: number of prompts.
-        tokens: number of token ids per prompt.
-    """
+    """Returns held-out prompts, half of books and half of stories."""
     prompts = []
     for part in corpus.held_out(256).chunk(2):
         chosen = torch.randperm(len(part), generator=generator(SEED))[:count // 2]
@@ -67,17 +58,7 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
 
 def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str, Any]:
     """Returns the result for one prompt: the minimal number of heads, its KL, the KL of each other choice, and the
-    time.
-
-    Args:
-        lab: model.
-        prompt: prompt of `texts`.
-        bound: largest KL in nats.
-        index: index of the prompt; seeds the random sets.
-
-    Returns:
-        `seconds` is wall time; `cpu_seconds` is processor time, which other programs do not lengthen.
-    """
+    time."""
     began, worked = time.perf_counter(), time.process_time()
     before = lab.run(prompt, [HeadPlan()])[0]
     gating = Gating.of(lab, prompt, Question.of(before, 0))
@@ -100,11 +81,7 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
 
 
 def backward(gating: Gating) -> dict[int, float]:
-    """Returns number of heads -> KL in nats, for backward elimination down to no head.
-
-    Args:
-        gating: gating of one prompt.
-    """
+    """Returns number of heads -> KL in nats, for backward elimination down to no head."""
     stays = torch.ones(len(gating.heads), dtype=torch.bool)
     divergence_by_size: dict[int, float] = {}
     single = torch.eye(len(stays), dtype=torch.bool)
@@ -117,11 +94,7 @@ def backward(gating: Gating) -> dict[int, float]:
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns means, medians and a sign test over all prompts.
-
-    Args:
-        results: results of `measure`.
-    """
+    """Returns means, medians and a sign test over all prompts."""
     keys = ("kl", *OTHERS, "others_best", "backward")
     better = sum(result["kl"] < result["others_best"] for result in results)
     no_worse = sum(result["kl"] <= result["others_best"] for result in results)
@@ -136,12 +109,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def sign_test(wins: int, count: int) -> float:
-    """Returns the one-sided p-value of the sign test: P(at least `wins` heads in `count` tosses of a fair coin).
-
-    Args:
-        wins: number of wins of `count`.
-        count: prompts without ties.
-    """
+    """Returns the one-sided p-value of the sign test: P(at least `wins` heads in `count` tosses of a fair coin)."""
     return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count
 
 

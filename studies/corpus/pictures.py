@@ -23,15 +23,7 @@ HEADS = 4
 
 
 def measure(lab: Lab) -> dict[str, Any]:
-    """Returns the thumbnails of HEADS heads, evenly spread over the layers of the first attention block.
-
-    Args:
-        lab: model.
-
-    Returns:
-        `side`: n, at most SIDE; `heads`: base64 of (HEADS, n, n) uint8, 255 times the square root of each entry. If
-            rows do not sum to 1 (relu²), each head is divided by its largest entry first.
-    """
+    """Returns the thumbnails of HEADS heads, evenly spread over the layers of the first attention block."""
     (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
     maps = run(lab, text).weights[kind.name]
     maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]

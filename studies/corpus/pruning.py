@@ -79,11 +79,7 @@ class Scope:
         return LEARNED if LEARNED in self.orders else ALONE
 
     def sizes(self, steps: int | None = None) -> list[int]:
-        """Returns the numbers of remaining heads to measure, from coarse to fine.
-
-        Args:
-            steps: number of equal steps from all heads to none; None for every number of heads.
-        """
+        """Returns the numbers of remaining heads to measure, from coarse to fine."""
         count = len(self.addresses)
         if steps is not None:
             return sorted({round(i * count / steps) for i in range(steps + 1)})
@@ -96,13 +92,7 @@ class Scope:
 
 
 def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str, Any]) -> list[Scope]:
-    """Returns the sets of heads to prune of a model.
-
-    Args:
-        lab: model.
-        heads: content of NAME.heads.json.
-        gates: content of NAME.gates.json; empty if there is none.
-    """
+    """Returns the sets of heads to prune of a model."""
     names_of = [ALL, *([ENCODER] if len(lab.kinds) > 1 else [])]
     scopes = []
     for name in names_of:
@@ -132,12 +122,7 @@ class Points:
         self.values: dict[str, Any] = kept["points"] if kept.get("stamp") == stamp else {}
 
     def get(self, key: str, make: Callable[[], Any]) -> Any:
-        """Returns the point of a key; measures and stores it first if it is missing.
-
-        Args:
-            key: a result of key_of.
-            make: a function that measures the point.
-        """
+        """Returns the point of a key; measures and stores it first if it is missing."""
         if key not in self.values:
             self.values[key] = make()
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,34 +147,20 @@ class Measuring:
         self.sentences = sentences
 
     def loss(self, order: Order, left: int) -> list[float]:
-        """Returns the loss in nats, and the standard error of its difference from the unmodified model.
-
-        Args:
-            order: order of pruning.
-            left: number of remaining heads.
-        """
+        """Returns the loss in nats, and the standard error of its difference from the unmodified model."""
         losses, counts = held_out.losses(without(self.model, pruning_orders.closed(order, left)), self.batches)
         more = (losses - self.untouched).numpy()
         return [round(held_out.mean(losses, counts), 4), round(error(more, counts.numpy()), 5)]
 
     def bleu(self, order: Order, left: int) -> list[Any]:
-        """Returns BLEU with the card's beam on the first test sentences, and sacrebleu's signature.
-
-        Args:
-            order: order of pruning.
-            left: number of remaining heads.
-        """
+        """Returns BLEU with the card's beam on the first test sentences, and sacrebleu's signature."""
         texts, references = self.task.corpus.test(self.sentences)
         smaller = without(self.model, pruning_orders.closed(order, left))
         score, signature = bleu(self.task.metric.translate(smaller, texts, BEAM), references)
         return [round(score, 2), signature]
 
     def work(self, scopes: Sequence[Scope]) -> Iterator[str]:
-        """Measures one point after another, the coarsest first. Yields a line of text for each.
-
-        Args:
-            scopes: scopes of the model.
-        """
+        """Measures one point after another, the coarsest first. Yields a line of text for each."""
         for scope in scopes:
             few = {*scope.sizes(STEPS)}
             for left in (size for size in scope.sizes() if size in few):
@@ -212,27 +183,12 @@ class Measuring:
 
 
 def key_of(what: str, order: Order, left: int) -> str:
-    """Returns the key of a point. It depends on the set of pruned heads, not on the order in which they were pruned.
-
-    Args:
-        what: `loss` or `bleu`.
-        order: order of pruning.
-        left: number of remaining heads.
-    """
+    """Returns the key of a point. It depends on the set of pruned heads, not on the order in which they were pruned."""
     return f"{what} {pruning_orders.pruned(HeadPlan(), order, left)}"
 
 
 def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
-    """Returns the measured points of a scope, and its orders, because later measurements may change the orders.
-
-    Args:
-        scope: scope of the model.
-        points: key -> value, of Points.
-
-    Returns:
-        `curves`: order -> [left, loss, error]; random orders give mean and standard deviation over draws; `bleu` of the
-            main order.
-    """
+    """Returns the measured points of a scope, and its orders, because later measurements may change the orders."""
     def of(name: str, what: str) -> list[tuple[int, list[Any]]]:
         keys = {left: key_of(what, scope.orders[name], left) for left in sorted(scope.sizes())}
         return [(left, points[key]) for left, key in keys.items() if key in points]
@@ -256,17 +212,7 @@ def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
 
 @torch.inference_mode()
 def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
-    """Returns the cost of a forward pass at some numbers of remaining heads, in the main order.
-
-    Args:
-        model: unmodified.
-        scope: scope of the model.
-        tokens: tokens of the text.
-
-    Returns:
-        `left`; `multiplications`; `of_heads`, the multiplications above those of the model without any head of the
-            scope; and `seconds` of processor time.
-    """
+    """Returns the cost of a forward pass at some numbers of remaining heads, in the main order."""
     text = torch.randint(3, model.config.vocabulary, (1, tokens), generator=torch.Generator().manual_seed(0))
     given = (text, text) if isinstance(model, Seq2Seq) else (text,)
     sizes = scope.sizes(STEPS)
@@ -284,17 +230,7 @@ def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
 
 def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], points: Points, until: float, tokens: int,
              sentences: int) -> dict[str, Any]:
-    """Returns the content of the measurement, with the points measured until a deadline.
-
-    Args:
-        lab: model.
-        task: task of the model.
-        scopes: scopes of the model.
-        points: stored points.
-        until: deadline, of time.monotonic.
-        tokens: approximate number of tokens of the test texts.
-        sentences: test sentences for BLEU.
-    """
+    """Returns the content of the measurement, with the points measured until a deadline."""
     batches = held_out.test_texts(task.corpus, tokens)
     measuring = Measuring(lab.model, task, batches, sentences, points)
     complete = True

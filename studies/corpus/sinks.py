@@ -49,30 +49,17 @@ class Always(nn.Module):
         self.register_buffer("gates", gates)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns (B, N, H) logits of the constant gates.
-
-        Args:
-            x: (B, N, C); only its shape is used.
-        """
+        """Returns (B, N, H) logits of the constant gates."""
         return self.gates.logit().expand(*x.shape[:2], -1)
 
 
 def has_gates(model: Transformer) -> bool:
-    """Returns whether every layer has gates that the model computes.
-
-    Args:
-        model: any of our Transformers.
-    """
+    """Returns whether every layer has gates that the model computes."""
     return all(isinstance(block.attention, Gated) for block in model.blocks)
 
 
 def with_gates(model: Transformer, gates: Tensor) -> Transformer:
-    """Returns a copy of the model with constant gates.
-
-    Args:
-        model: model with gates.
-        gates: (L, H) in 0 to 1.
-    """
+    """Returns a copy of the model with constant gates."""
     result = copy.deepcopy(model)
     for block, gate in zip(result.blocks, gates, strict=True):
         block.attention.gating = Always(gate)
@@ -81,47 +68,26 @@ def with_gates(model: Transformer, gates: Tensor) -> Transformer:
 
 @torch.inference_mode()
 def records_of(model: Transformer, batch: Batch) -> list[Record]:
-    """Returns one record per layer.
-
-    Args:
-        model: to run.
-        batch: texts.
-    """
+    """Returns one record per layer."""
     records: list[Record] = []
     model(batch.tokens, records=records)
     return records
 
 
 def gates_of(model: Transformer, batches: list[Batch]) -> Tensor:
-    """Returns (B, L, H, N) gates of every token.
-
-    Args:
-        model: model with gates.
-        batches: texts of one length.
-    """
+    """Returns (B, L, H, N) gates of every token."""
     return torch.cat([torch.stack([cast(Tensor, record.gates) for record in records_of(model, batch)], 1)
                       for batch in batches])
 
 
 def shares_of(model: Transformer, batches: list[Batch]) -> Tensor:
-    """Returns (B, L, H) attention to the first key, a mean over all queries but the first.
-
-    Args:
-        model: to run.
-        batches: texts of one length.
-    """
+    """Returns (B, L, H) attention to the first key, a mean over all queries but the first."""
     return torch.cat([torch.stack([torch.from_numpy(sink(record.weights.numpy()))
                                    for record in records_of(model, batch)], 1) for batch in batches])
 
 
 def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> dict[str, Any]:
-    """Returns the content of the measurement.
-
-    Args:
-        model: to run.
-        test: windows of one length, whose results are reported.
-        validation: windows of one length, for the means of the gates.
-    """
+    """Returns the content of the measurement."""
     shares = shares_of(model, test)
     measurement: dict[str, Any] = {"windows": len(shares), "window": test[0].tokens.shape[1],
                                    "share": rounded(shares.mean(0)), "by_window": rounded(shares.mean((1, 2)))}
@@ -141,11 +107,7 @@ def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> d
 
 
 def rounded(values: Tensor) -> Any:
-    """Returns nested lists of numbers with five decimals.
-
-    Args:
-        values: values of any shape.
-    """
+    """Returns nested lists of numbers with five decimals."""
     return [rounded(value) for value in values] if values.ndim else round(float(values), 5)
 
 

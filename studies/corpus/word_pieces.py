@@ -37,16 +37,7 @@ SHOWN = 12  # number of names to list, those with the largest S against their fi
 
 
 def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
-    """Returns three sets of token pairs as (B, N) bool, True at the later token of a pair.
-
-    Args:
-        labels: V texts, one per token id.
-        tokens: (B, N) ids.
-
-    Returns:
-        `names`: the token continues the first piece of a capitalised word; `others`: it continues the first piece of
-            another word; `words`: both tokens begin a word.
-    """
+    """Returns three sets of token pairs as (B, N) bool, True at the later token of a pair."""
     def which(form: str) -> Tensor:
         return torch.tensor([bool(re.fullmatch(form, label)) for label in labels])[tokens]
 
@@ -60,15 +51,7 @@ def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
 
 @torch.inference_mode()
 def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[str, Any]:
-    """Returns the mean S by layer and set of pairs for each window, and the names with the largest S.
-
-    Only windows that have all three sets of pairs are measured.
-
-    Args:
-        model: model with selective attention.
-        labels: V texts, one per token id.
-        tokens: (B, N) ids, BOS first.
-    """
+    """Returns the mean S by layer and set of pairs for each window, and the names with the largest S."""
     kinds = pairs(labels, tokens)
     kept = torch.stack([where.any(1) for where in kinds.values()]).all(0)
     tokens, kinds = tokens[kept], {kind: where[kept] for kind, where in kinds.items()}

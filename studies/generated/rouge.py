@@ -25,13 +25,7 @@ FAMILIES = ("summary-", "dialogue-")
 
 
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns mean ROUGE over all test texts, and ROUGE-L of each text in the order of the file.
-
-    Args:
-        lab: model of a family in FAMILIES.
-        task: task of the model.
-        arguments: not used.
-    """
+    """Returns mean ROUGE over all test texts, and ROUGE-L of each text in the order of the file."""
     metric, model = cast(PairMetric, task.metric), cast(Seq2SeqLab, lab).model
     texts, references = task.corpus.test()
     scores = rouge_of_texts(metric.translate(model, texts), references)

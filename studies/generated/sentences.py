@@ -31,17 +31,7 @@ DECIMALS = 2  # decimals of the stored values in percent, some of which are seve
 
 
 def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: ndarray) -> ndarray:
-    """Returns (S,) values for BLEU in percent without smoothing (Papineni et al. 2002).
-
-    Args:
-        lengths: (S,) words of each translation.
-        references: (S,) words of the reference whose length is nearest.
-        right: (S, 4) n-grams of orders 1 to 4 that are in a reference.
-        possible: (S, 4) n-grams in the translation.
-
-    Raises:
-        ValueError: an order has no right n-gram in any sentence, so that BLEU is 0.
-    """
+    """Returns (S,) values for BLEU in percent without smoothing (Papineni et al. 2002)."""
     count, translated_length, reference_length = len(lengths), lengths.sum(), references.sum()
     if not right.sum(0).all():
         raise ValueError("no n-gram of some order is right, so that BLEU is 0 whatever the sentences")
@@ -54,15 +44,7 @@ def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: n
 
 def counts_of(translations: Sequence[str],
               references: Sequence[Sequence[str]]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """Returns the arguments of values_of, counted by sacrebleu.
-
-    Args:
-        translations: S texts.
-        references: references of each translation, one or more.
-
-    Raises:
-        FileNotFoundError: sacrebleu is not installed; only measuring needs it.
-    """
+    """Returns the arguments of values_of, counted by sacrebleu."""
     # effective_order only silences a warning: of the result, only the counts are used
     measure = sacrebleu(effective_order=True)
     scores = [measure.sentence_score(translation, list(texts))
@@ -74,38 +56,18 @@ def counts_of(translations: Sequence[str],
 
 
 def sentence_bleu(translations: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """Returns the value of each translation for the BLEU of all.
-
-    Args:
-        translations, references: as in counts_of.
-
-    Raises:
-        ValueError, FileNotFoundError: as values_of and counts_of.
-    """
+    """Returns the value of each translation for the BLEU of all."""
     return [round(float(value), DECIMALS) for value in values_of(*counts_of(translations, references))]
 
 
 def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[str]]) -> list[bool]:
-    """Returns for each test sentence whether one of its references is also a target of training.
-
-    The splits are disjoint by the English side only, so a German target may be in two splits.
-
-    Args:
-        corpus: corpus of the task.
-        references: references of each test sentence.
-    """
+    """Returns for each test sentence whether one of its references is also a target of training."""
     trained = {target for _text, target in corpus.pairs("train")}
     return [not trained.isdisjoint(targets) for targets in references]
 
 
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns BLEU with the card's beam over all test sentences, and the value of each sentence.
-
-    Args:
-        lab: translation model.
-        task: task of the model.
-        arguments: not used.
-    """
+    """Returns BLEU with the card's beam over all test sentences, and the value of each sentence."""
     metric, model = cast(TranslationMetric, task.metric), cast(Seq2SeqLab, lab).model
     texts, references = task.corpus.test()
     translations = metric.translate(model, texts)

@@ -116,24 +116,13 @@ class Work:
     cache: float
 
     def study(self, lab: Lab, key: str) -> TaskStudy:
-        """Returns the study of a task with its stored results.
-
-        Args:
-            lab: the model.
-            key: a key of CORPORA.
-        """
+        """Returns the study of a task with its stored results."""
         cache = Cache(self.runs / "papa" / "features", round(self.cache * 2**30))
         return TaskStudy(lab, key, self.folder, cache, self.data, self.share)
 
 
 def measure(work: Work, wanted: Sequence[Condition], key: str) -> None:
-    """Measures the conditions of a task that are missing.
-
-    Args:
-        work: the settings of the model.
-        wanted: the conditions to measure.
-        key: the task, a key of CORPORA.
-    """
+    """Measures the conditions of a task that are missing."""
     measure_missing(work.study(load(work.model, work.runs), key), wanted)
 
 
@@ -160,16 +149,7 @@ def options_of(tasks: Mapping[str, Mapping[str, Any]], heads: int) -> str:
 
 
 def write(lab: Lab, name: str, address: str, command: str, studies: Sequence[TaskStudy], more: dict[str, Any]) -> None:
-    """Writes NAME.papa.json with all tasks that have been measured with these weights.
-
-    Args:
-        lab: the model.
-        name: name of the file.
-        address: address of the model, for the file.
-        command: the command that measures the model, without the options of `options_of`.
-        studies: the tasks of this call.
-        more: further values of the file.
-    """
+    """Writes NAME.papa.json with all tasks that have been measured with these weights."""
     kind = lab.kinds[0]
     stored = store.read_undamaged(name, KIND) or {}
     tasks = (stored["tasks"] if stored.get("weights") == lab.fingerprint else {}) | \

@@ -33,16 +33,7 @@ class MeanAttention:
         self._counts = torch.zeros(GRID, GRID)
 
     def add(self, kind: str, layer: int, weights: Tensor) -> None:
-        """Adds the patterns of one batch and layer; this is the `watch` argument of HasStates.states.
-
-        Args:
-            kind: name of the attention block; a model in this study has one.
-            layer: number of the layer, from 0.
-            weights: (B, H, n, n) attention patterns.
-
-        Raises:
-            ValueError: the patterns are not finite.
-        """
+        """Adds the patterns of one batch and layer; this is the `watch` argument of HasStates.states."""
         if not weights.isfinite().all():
             raise ValueError(f"the attention pattern of layer {layer + 1} contains NaN or infinity: "
                              "the model's weights are damaged")
@@ -62,12 +53,7 @@ class ConstantMatrices:
     """Constant matrices on the grid, cut to the lengths of texts."""
 
     def __init__(self, lab: Lab, matrices: Tensor) -> None:
-        """Keeps the matrices.
-
-        Args:
-            lab: the model, which defines the grid positions of tokens.
-            matrices: (L, H, GRID, GRID), from MeanAttention.
-        """
+        """Keeps the matrices."""
         self._lab, self._matrices = lab, matrices
         self._by_length: dict[int, Tensor] = {}
 
@@ -93,14 +79,7 @@ class ConstantMatrices:
         return touch
 
     def mixed(self, dynamic: Tensor, n: int) -> Touch:
-        """Returns the mixture of dynamic and constant patterns as the `touch` argument of HasStates.states:
-
-            A = dynamic * A_dynamic + (1 - dynamic) * C
-
-        Args:
-            dynamic: (L, H) fraction of the dynamic pattern per head, 0 to 1.
-            n: tokens per text.
-        """
+        """Returns the mixture of dynamic and constant patterns as the `touch` argument of HasStates.states:"""
         matrices, share = self.at_length(n), (1 - dynamic)[..., None, None]
         return lambda name, layer: Intervention(constant=matrices[layer], share=share[layer])
 

@@ -24,14 +24,7 @@ CLAMP = 60_000.0  # values are clamped to this, because float16 ends at 65,504
 @torch.inference_mode()
 def features(lab: Lab, texts: Texts, interventions: InterventionsByLength | None = None,
              watch: Watch | None = None) -> Tensor:
-    """Returns (tokens, L + 1, C) float16 hidden states: all tokens of all texts, concatenated.
-
-    Args:
-        lab: the frozen model.
-        texts: texts of the model.
-        interventions: interventions for texts of a given length; None leaves the model unmodified.
-        watch: called with the attention pattern of every batch and layer.
-    """
+    """Returns (tokens, L + 1, C) float16 hidden states: all tokens of all texts, concatenated."""
     values = torch.empty(0)
     for chosen, ids in texts.passes():
         n = ids.shape[1]
@@ -78,15 +71,7 @@ class Cache:
 
 
 def feature_moments(values: Tensor, part: int = 4096) -> tuple[Tensor, Tensor]:
-    """Returns the mean and the standard deviation of each feature.
-
-    Args:
-        values: (tokens, L + 1, C) features.
-        part: tokens that are converted to float64 at a time.
-
-    Returns:
-        Two float32 tensors of shape (L + 1, C); no deviation is below 1e-4.
-    """
+    """Returns the mean and the standard deviation of each feature."""
     total = sum(chunk.double().sum(0) for chunk in values.split(part)) / len(values)
     spread = sum((chunk.double() - total).square().sum(0) for chunk in values.split(part)) / max(1, len(values) - 1)
     assert isinstance(total, Tensor) and isinstance(spread, Tensor)

@@ -29,15 +29,7 @@ STREAM = 150
 
 
 def learn_lambda(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe: Probe) -> Tensor:
-    """Returns lambda (L, H), which is trained together with a copy of the probe.
-
-    Args:
-        lab: the frozen model.
-        texts: training texts.
-        labels: label names of the task, in the order of the probe's outputs.
-        matrices: (L, H, GRID, GRID) constant matrices of the task.
-        probe: the probe that was trained on the unmodified model.
-    """
+    """Returns lambda (L, H), which is trained together with a copy of the probe."""
     kind, constants = lab.kinds[0], ConstantMatrices(lab, matrices)
     weight = torch.zeros(kind.layers, kind.heads, requires_grad=True)
     probe, numbers = probes.trainable_copy(probe), probes.label_indices(texts, labels)

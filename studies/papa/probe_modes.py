@@ -57,10 +57,7 @@ def endpoints(heads: int) -> list[Condition]:
 
 
 def conditions(heads: int, modes: Sequence[str] = MODES) -> list[Condition]:
-    """Returns the endpoints and the other conditions of the given modes, the most important conditions first.
-
-    With no head modified, or with all heads constant, the order has no effect; `learned` then also serves as `random`.
-    """
+    """Returns the endpoints and the other conditions of the given modes, the most important conditions first."""
     _none, half, eighth, sixteenth, _every = head_counts(heads)
     others = [Condition(LEARNED, count) for count in (eighth, half, sixteenth)]
     others += [Condition(RANDOM, eighth, (seed,), seed) for seed in SEEDS]
@@ -77,12 +74,7 @@ def random_order(addresses: Sequence[Address], draw: int) -> list[Address]:
 
 
 def plan_of(condition: Condition, learned: Sequence[Address]) -> HeadPlan:
-    """Returns the plan of a condition.
-
-    Args:
-        condition: mode and number of heads.
-        learned: all heads in ascending order of lambda.
-    """
+    """Returns the plan of a condition."""
     order = random_order(sorted(learned), condition.draw) if condition.mode == RANDOM else learned
     heads = order[:condition.count]
     return HeadPlan().with_heads(heads, gate=0.0) if condition.mode == REMOVED else \

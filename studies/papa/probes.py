@@ -75,14 +75,7 @@ def label_indices(texts: Texts, labels: Sequence[str]) -> list[list[int]]:
 
 
 def questions_of(lab: Lab, texts: Texts, labels: Sequence[str], by_word: bool) -> Questions:
-    """Returns the questions of a task.
-
-    Args:
-        lab: the model, which defines the grid positions of tokens.
-        texts: the training or test texts.
-        labels: label names, in the order of the probe's outputs.
-        by_word: True if each word has a label, False if each text has one.
-    """
+    """Returns the questions of a task."""
     by_text = label_indices(texts, labels)
     flat = torch.tensor([label for row in by_text for label in row])
     of_text = torch.arange(len(by_text)).repeat_interleave(torch.tensor([*map(len, by_text)]))
@@ -106,14 +99,7 @@ class Probe(nn.Module):
     deviation: Tensor
 
     def __init__(self, mean: Tensor, deviation: Tensor, labels: int, tokens: float | None) -> None:
-        """Initialises the weights with torch's global random state.
-
-        Args:
-            mean: (L + 1, C) mean of each training feature.
-            deviation: (L + 1, C) standard deviation of each training feature.
-            labels: number of outputs.
-            tokens: mean number of tokens per text; None for a probe of words.
-        """
+        """Initialises the weights with torch's global random state."""
         super().__init__()
         self.register_buffer("mean", mean)
         self.register_buffer("deviation", deviation)
@@ -125,12 +111,7 @@ class Probe(nn.Module):
         return (values.float() - self.mean) / self.deviation
 
     def forward(self, values: Tensor, positions: Tensor) -> Tensor:
-        """Returns (Q, labels) logits.
-
-        Args:
-            values: (T, L + 1, C) standardised features of all tokens of the questions, one question after another.
-            positions: (Q, n) grid positions of the tokens, T of them; -1 for padding. Ignored by a probe of words.
-        """
+        """Returns (Q, labels) logits."""
         if self.position_weights is None:
             pooled = values
         else:  # a matrix product per layer: (Q, T) weights, 0 for tokens of other texts, by (T, C) features
@@ -143,21 +124,7 @@ class Probe(nn.Module):
 
 
 def train(values: Tensor, questions: Questions, labels: int, by_word: bool, seed: int) -> Probe:
-    """Trains a fresh probe to convergence; the same arguments give the same probe.
-
-    Args:
-        values: (tokens, L + 1, C) features of all training texts.
-        questions: questions of the training texts; one text in VALIDATION is held out to decide when to stop.
-        labels: number of labels.
-        by_word: True for a probe of words.
-        seed: seed of the initial weights and of the order of batches. The validation part does not depend on it.
-
-    Returns:
-        The probe of the epoch with the lowest validation loss, without gradients.
-
-    Raises:
-        ValueError: the features or the loss are not finite.
-    """
+    """Trains a fresh probe to convergence; the same arguments give the same probe."""
     read = questions.tokens
     if not values[read].isfinite().all():
         raise ValueError("the model's hidden states contain NaN or infinity, so that no probe can be trained on them")
@@ -215,14 +182,7 @@ def _loss(probe: Probe, standard: Tensor, questions: Questions) -> float:
 
 @torch.inference_mode()
 def predict(probe: Probe, values: Tensor, questions: Questions, labels: Sequence[str]) -> list[list[str]]:
-    """Returns the most probable labels of each text, one per question in the order of the questions.
-
-    Args:
-        probe: a trained probe.
-        values: (tokens, L + 1, C) features of the texts.
-        questions: questions of the same texts.
-        labels: label names, in the order of the probe's outputs.
-    """
+    """Returns the most probable labels of each text, one per question in the order of the questions."""
     predicted: list[list[str]] = [[] for _ in range(1 + int(questions.texts.max()))]
     for chosen in torch.arange(len(questions)).split(PART):
         batch = questions.take(chosen)
@@ -235,14 +195,6 @@ def predict(probe: Probe, values: Tensor, questions: Questions, labels: Sequence
 def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts: Texts, batch: Batch,
                label_numbers: Sequence[Sequence[int]]) -> Tensor:
     """Returns the mean cross entropy in nats over a batch of mixed lengths; gradients reach the probe and the states.
-
-    Args:
-        probe: a probe with gradients.
-        states: for each part of the batch, L + 1 hidden states (B, n, C).
-        lab: the model, which defines the grid positions of tokens.
-        texts: all texts.
-        batch: the parts, each of texts of one length.
-        label_numbers: label numbers of all texts, from `label_indices`.
     """
     logits, wanted = [], []
     for (chosen, _ids), layers in zip(batch, states, strict=True):

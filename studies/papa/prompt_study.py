@@ -69,12 +69,7 @@ def example_of(text: str) -> Example:
 
 
 def is_readable(lab: Lab, text: str) -> bool:
-    """Returns True if `compare` returns a result for this text: it has words, which match the tokens, and it fits.
-
-    Args:
-        lab: the model of the study.
-        text: the text as the visitor typed it.
-    """
+    """Returns True if `compare` returns a result for this text: it has words, which match the tokens, and it fits."""
     example = example_of(text)
     return bool(example.words) and encode(lab, example) is not None
 
@@ -82,22 +77,7 @@ def is_readable(lab: Lab, text: str) -> bool:
 @torch.inference_mode()
 def compare(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: Tensor, probes: dict[int, Probe],
             order: list[Address], count: int) -> PromptResult | None:
-    """Runs a typed text through the unmodified model and through the model with constant heads.
-
-    Args:
-        lab: the model of the study.
-        text: the text as the visitor typed it.
-        task: a task of CORPORA.
-        labels: labels of the task, in the order of the probes' outputs.
-        constant: (L, H, GRID, GRID) constant matrices of the task.
-        probes: number of constant heads -> probe.
-        order: all heads, in the order in which they become constant.
-        count: number of constant heads.
-
-    Returns:
-        The result; None if the text has no words, if its words do not match the model's tokens, or if it is longer than
-        the grid.
-    """
+    """Runs a typed text through the unmodified model and through the model with constant heads."""
     example = example_of(text)
     encoded = encode(lab, example)
     if encoded is None or not example.words:  # as in `is_readable`

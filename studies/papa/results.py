@@ -50,15 +50,7 @@ class Task:
         return float(self.stored["constant_answer"])
 
     def at(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
-        """Returns the scores of a condition, one per seed; empty if it is not measured.
-
-        With no head modified, or with all heads constant, the order has no effect; the scores are stored as LEARNED.
-
-        Args:
-            mode: mode of probe_modes.MODES.
-            count: number of modified heads.
-            heads: number of all heads.
-        """
+        """Returns the scores of a condition, one per seed; empty if it is not measured."""
         ordered = count == 0 or (mode == RANDOM and count == heads)
         return self.scores.get((LEARNED if ordered else mode, count), ())
 
@@ -72,11 +64,7 @@ class Task:
         return bool(before and control) and min(before) > max(*control, self.constant_answer, 0.0)
 
     def drop(self, mode: str, count: int, heads: int) -> float | None:
-        """Returns the relative drop 1 - score / score of the unmodified model, from means over seeds.
-
-        Returns:
-            The drop; None if a score is not measured, or if the task does not count.
-        """
+        """Returns the relative drop 1 - score / score of the unmodified model, from means over seeds."""
         now, before = self.at(mode, count, heads), self.at(LEARNED, 0, heads)
         if not now or not self.is_informative(heads):
             return None
@@ -199,12 +187,7 @@ class Ranked:
 
 
 def ranked(studies: Iterable[Study]) -> Ranked:
-    """Returns the rank correlation of score and drop.
-
-    Args:
-        studies: the studies; those with at most half of the tasks are ignored. Only tasks that count in all remaining
-            studies are compared.
-    """
+    """Returns the rank correlation of score and drop."""
     chosen = [study for study in studies if 2 * len(study.tasks) > len(CORPORA)]
     common = set.intersection(*(set(study.drops(LEARNED, 0)) for study in chosen)) if chosen else set()
     points = tuple(sorted(((study, quality, drop) for study in (whole.of_tasks(common) for whole in chosen)
@@ -225,24 +208,13 @@ def deviation(values: tuple[float, ...]) -> float:
 
 
 def read(name: str) -> Study | None:
-    """Returns the study of a model.
-
-    Returns:
-        The study; None if there is none, or if it was made with other weights or an older version of the code.
-
-    Raises:
-        CheckpointError: the file is damaged.
-    """
+    """Returns the study of a model."""
     stored = store.read(name, KIND)
     return None if stored is None else of(stored)
 
 
 def of(stored: Mapping[str, Any]) -> Study:
-    """Returns the content of a file as a Study.
-
-    Raises:
-        KeyError, TypeError, ValueError: the content is incomplete or has wrong types.
-    """
+    """Returns the content of a file as a Study."""
     tasks = {}
     for key in CORPORA:
         if key in stored["tasks"]:

@@ -24,13 +24,7 @@ PROBES = Path(__file__).parents[1] / "probes"
 
 
 def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
-    """Writes the file of each task that has probes for the unmodified model and for constant heads.
-
-    Args:
-        name: name of the model's measurement.
-        folder: the folder in which the study stores its probes.
-        studies: the model's tasks.
-    """
+    """Writes the file of each task that has probes for the unmodified model and for constant heads."""
     for study in studies:
         counts = head_counts(len(study.lab.kinds[0].addresses))
         paths = {count: path for count in counts
@@ -56,11 +50,7 @@ def path_of(name: str, task: str) -> Path:
 
 
 def read(name: str, task: str) -> tuple[Tensor, dict[int, probes.Probe]] | None:
-    """Returns (L, H, GRID, GRID) constant matrices, and the probe of each number of constant heads.
-
-    Returns:
-        Both, or None if the task has no file.
-    """
+    """Returns (L, H, GRID, GRID) constant matrices, and the probe of each number of constant heads."""
     try:
         tensors = load_file(path_of(name, task))
     except FileNotFoundError:

@@ -46,13 +46,7 @@ def probe_settings(by_word: bool) -> dict[str, float]:
 
 
 def constant_answer(texts: Texts, metric: str, training: Texts) -> float:
-    """Returns the score of a constant answer: the most frequent label of the training texts for every question.
-
-    Args:
-        texts: test texts.
-        metric: `accuracy`, `f1` or `matthews`.
-        training: training texts.
-    """
+    """Returns the score of a constant answer: the most frequent label of the training texts for every question."""
     label, _count = Counter(label for example in training.examples for label in example.labels).most_common(1)[0]
     truth = [list(example.labels) for example in texts.examples]
     return round(score(metric, truth, [[label] * len(labels) for labels in truth]), 5)
@@ -115,11 +109,7 @@ class TaskStudy:
             condition.mode != LEARNED or self._probe_path(condition).exists())
 
     def measure(self, condition: Condition) -> list[float]:
-        """Trains and scores a probe per seed on the modified model; returns the scores.
-
-        Raises:
-            ValueError: the model's attention patterns or hidden states are not finite.
-        """
+        """Trains and scores a probe per seed on the modified model; returns the scores."""
         began = time.process_time()
         if not self.done["scores"]:
             self._average()
@@ -164,8 +154,6 @@ class TaskStudy:
 
     def _cache_key(self, plan: HeadPlan, part: str) -> str:
         """Returns the key of features, which tasks on the same texts share for the unmodified and for the pruned model.
-
-        Tasks on the same texts also share their constant matrices, which are means over these texts.
         """
         return f"{self.lab.fingerprint} {self.corpus.texts} {self.share} {part} {plan}"
 

@@ -55,13 +55,6 @@ READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
 
 def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
     """Adds the metrics of one seed to the model's file. Metrics of another number of steps are deleted from the file.
-
-    Args:
-        name: name of the model.
-        steps: steps of the training.
-        seed: seed of the training; replaces earlier metrics of the same seed.
-        metric: the result of `measured`, with the training's precision and rates.
-        folder: folder of the files; SEEDS by default.
     """
     path = (folder or SEEDS) / f"{name}.json"
     with locked(path.parent):
@@ -74,19 +67,7 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:
-    """Returns the task's metric and one value per held-out text.
-
-    For the models of READINGS, the result also has the accuracy under other scale policies (`readings`). It is computed
-    here because the weights of a short training are not stored.
-
-    Args:
-        model: the trained model.
-        task: task of the model.
-
-    Raises:
-        FileNotFoundError: sacrebleu or rouge-score is not installed, for a task of pairs; see `check_scores`.
-        TypeError: the task of a decoder or an encoder has no values per text.
-    """
+    """Returns the task's metric and one value per held-out text."""
     metric = task.metric
     if isinstance(metric, PairMetric):
         return metric.evaluate(model) | of_generated(cast(Seq2Seq, model), task)
@@ -107,29 +88,14 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
 
 
 def check_scores(task: Task) -> None:
-    """Checks before a training that the libraries are installed with which `measured` scores generated texts.
-
-    Args:
-        task: any task; for tasks without generated texts, nothing is checked.
-
-    Raises:
-        FileNotFoundError: sacrebleu or rouge-score is not installed.
-    """
+    """Checks before a training that the libraries are installed with which `measured` scores generated texts."""
     if isinstance(task.metric, PairMetric):
         sacrebleu()
         rouge_scorer()
 
 
 def of_generated(model: Seq2Seq, task: Task) -> dict[str, list[float]]:
-    """Returns one value per generated text: `sentence_bleu` of translations, `rouge_texts` (ROUGE-L) of other texts.
-
-    Args:
-        model: model of the task.
-        task: a task of pairs.
-
-    Raises:
-        FileNotFoundError: sacrebleu or rouge-score is not installed.
-    """
+    """Returns one value per generated text: `sentence_bleu` of translations, `rouge_texts` (ROUGE-L) of other texts."""
     metric, (texts, references) = cast(PairMetric, task.metric), task.corpus.test()
     generated = metric.translate(model, texts)
     if isinstance(metric, TranslationMetric):
@@ -138,31 +104,14 @@ def of_generated(model: Seq2Seq, task: Task) -> dict[str, list[float]]:
 
 
 def zero_shot(model: Transformer, task: Task, data: Path) -> dict[str, Any]:
-    """Returns the results of a stories model on the next sentences (`choices`) and on BLiMP (`blimp`).
-
-    Args:
-        model: the trained model.
-        task: the task of stories; its tokenizer is used.
-        data: folder of the data sets.
-
-    Raises:
-        FileNotFoundError: a data set is missing.
-    """
+    """Returns the results of a stories model on the next sentences (`choices`) and on BLiMP (`blimp`)."""
     reader = cast(StoriesReader, task.reader)
     return {"choices": {name: choices.measure(model, reader, choices.read_items(data, name)) for name in choices.SETS},
             "blimp": blimp.measure(model, reader, blimp.read_pairs(data))}
 
 
 def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
-    """Returns the answers by group of texts, in the form that per_text.shares reads.
-
-    Args:
-        answered: answers to assignments of one length.
-
-    Returns:
-        set of queries (a key of Answered.among) -> numbers of right answers and of queries in each of GROUPS groups of
-            texts.
-    """
+    """Returns the answers by group of texts, in the form that per_text.shares reads."""
     count = len(answered.tokens)
     groups = (torch.arange(count) * GROUPS // count).unsqueeze(1).expand_as(answered.right)
     return {what: per_text.counted(answered.right[queries], groups[queries])
@@ -170,32 +119,14 @@ def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
 
 
 def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
-    """Returns the mean losses of texts of TEXT tokens in nats.
-
-    A text consists of adjacent windows, whose losses are not independent of each other. A remainder at the end of a
-    corpus that is shorter than TEXT is left out.
-
-    Args:
-        losses: corpus -> (B,) mean loss of each window, the result of StoriesMetric.losses.
-        window: tokens per window.
-    """
+    """Returns the mean losses of texts of TEXT tokens in nats."""
     together = TEXT // window
     return [round(float(mean), 4) for values in losses.values()
             for mean in values[:len(values) // together * together].unflatten(0, (-1, together)).mean(1)]
 
 
 def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, dict[str, Any]]]:
-    """Returns the results at hidden tokens of held-out text under the scale policies in READINGS.
-
-    The base of log n is the trained length, so that this policy changes nothing at the trained length.
-
-    Args:
-        model: model whose attention type is a key of READINGS.
-        metric: metric of the model's task.
-
-    Returns:
-        policy -> length -> accuracy, loss in nats, and counts per text.
-    """
+    """Returns the results at hidden tokens of held-out text under the scale policies in READINGS."""
     def read(policy: str, length: int) -> dict[str, list[Intervention]]:
         scale = Scale(policy, model.config.trained_length if policy == "logn" else None)
         return {"interventions": [Intervention(factor=block.attention.factor(scale, length))
@@ -208,18 +139,7 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Returns the metrics of a model's trainings in one folder by seed.
-
-    Args:
-        name: name of the model.
-        folder: folder of the files: SEEDS, the default, for short trainings, or its subfolder FULL for full ones.
-
-    Returns:
-        seed -> metric; empty if there is no file, or if its trainings are shorter than SHORT or had another rate.
-
-    Raises:
-        CheckpointError: the file is damaged.
-    """
+    """Returns the metrics of a model's trainings in one folder by seed."""
     path = (folder or SEEDS) / f"{name}.json"
     if not path.exists():
         return {}
@@ -231,27 +151,11 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
 
 
 def that_count(name: str, stored: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates.
-
-    Args:
-        name: name of the model.
-        stored: content of its file in seed_metrics/.
-
-    Returns:
-        seed -> metric.
-
-    Raises:
-        KeyError, ValueError, TypeError, AttributeError: the file has another shape.
-    """
+    """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates."""
     metrics = {int(seed): dict(metric) for seed, metric in stored["metrics"].items() if is_current(name, metric)}
     return metrics if is_enough(name, int(stored["steps"])) else {}
 
 
 def is_enough(name: str, steps: int) -> bool:
-    """Returns True if a training has enough steps; shorter trainings may have another spread over seeds.
-
-    Args:
-        name: name of the model; the number of necessary steps depends on its family.
-        steps: steps of the training.
-    """
+    """Returns True if a training has enough steps; shorter trainings may have another spread over seeds."""
     return steps >= SHORT[family_of(name)]

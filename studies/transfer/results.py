@@ -37,11 +37,7 @@ class Encoder:
 
 
 def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
-    """Returns the encoders by attention type, softmax first.
-
-    Args:
-        read: a function that returns the measurement of a checkpoint, empty if there is none, given its name.
-    """
+    """Returns the encoders by attention type, softmax first."""
     return {kind: _encoder(kind, read(moment))
             for kind, moment in zip(("softmax", *(name for name in MODELS if name != "middle")), MODELS.values(),
                                     strict=True)}

@@ -114,15 +114,7 @@ class Task:
 
 
 def fine_tuned(lab: StackLab, texts: Texts, labels: Sequence[str], probe: Probe, seed: int) -> tuple[StackLab, Probe]:
-    """Returns copies of the encoder and its probe, trained together on the texts.
-
-    Args:
-        lab: the encoder, which stays unchanged.
-        texts: training texts, shuffled into batches of mixed lengths.
-        labels: label names, in the order of the probe's outputs.
-        probe: the initial probe, which stays unchanged.
-        seed: seed of the order of texts.
-    """
+    """Returns copies of the encoder and its probe, trained together on the texts."""
     model, probe = copy.deepcopy(lab.model).requires_grad_(True), probes.trainable_copy(probe)
     numbers = probes.label_indices(texts, labels)
     lab = replace(lab, model=model)
@@ -148,21 +140,7 @@ def share_of_rate(step: int, steps: int) -> float:
 
 def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
             tasks: Sequence[str] = tuple(CORPORA)) -> dict[str, Any]:
-    """Runs the missing measurements of one encoder: those not stored for the current weights and settings.
-
-    Args:
-        moment: the checkpoint of the encoder, a value of MODELS.
-        runs: folder of the encoders and of intermediate results.
-        data: the folder of the data sets.
-        share: fraction of the usual number of texts.
-        tasks: the tasks to measure, keys of CORPORA.
-
-    Returns:
-        All results of the encoder, including earlier ones.
-
-    Raises:
-        FileNotFoundError: the encoder has not been trained.
-    """
+    """Runs the missing measurements of one encoder: those not stored for the current weights and settings."""
     lab, path = encoders.lab_of(moment, runs), runs / "transfer" / f"{moment}.json"
     settings = {"weights": lab.fingerprint, "share": share, "epochs": EPOCHS, "rate": RATE, "texts": SIZE,
                 "probes": {mode: probe_settings(mode == "words") for mode in ("words", "texts")}}
@@ -190,14 +168,7 @@ def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
 
 
 def write(moment: str, done: dict[str, Any], runs: Path, command: str) -> None:
-    """Writes MOMENT.transfer.json with the tasks that have all seeds.
-
-    Args:
-        moment: one of MODELS.
-        done: the result of `measure`.
-        runs: folder of the encoders.
-        command: the command that repeats the measurement.
-    """
+    """Writes MOMENT.transfer.json with the tasks that have all seeds."""
     whole = {key: scores for key, scores in done["scores"].items() if len(scores[TUNED]) == len(SEEDS)}
     store.write_of(moment, KIND, done["settings"]["weights"], {
         "command": command, "cpu_seconds": done["cpu_seconds"], "settings": done["settings"],

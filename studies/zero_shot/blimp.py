@@ -44,17 +44,7 @@ BATCH = 128  # number of sentences per batch
 
 @functools.cache  # cached, so that a command reads the file once for all its models
 def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
-    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon`.
-
-    A phenomenon is a group of paradigms.
-
-    Args:
-        data: folder of the data sets.
-        count: number of pairs per paradigm, evenly spaced among its 1,000 pairs.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon`."""
     path, = files(data, FILE)
     by_paradigm: dict[str, list[dict[str, str]]] = defaultdict(list)
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -69,12 +59,7 @@ def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
 
 @torch.inference_mode()
 def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) -> Tensor:
-    """Returns (S,) log-probabilities of the sentences in nats, summed over all tokens after BOS.
-
-    Args:
-        model: a causal language model.
-        sentences: ids without BOS, at least one each.
-    """
+    """Returns (S,) log-probabilities of the sentences in nats, summed over all tokens after BOS."""
     result = torch.zeros(len(sentences))
     # sentences are sorted by length, so that batches need little padding
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
@@ -91,13 +76,7 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
 
 
 def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Returns the accuracies, and for each pair whether it is right. Equal probabilities count as wrong.
-
-    Args:
-        model: the model to evaluate.
-        reader: reader of the model's task; its tokenizer is used.
-        pairs: pairs from read_pairs.
-    """
+    """Returns the accuracies, and for each pair whether it is right. Equal probabilities count as wrong."""
     ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
            for which in ("good", "bad") for pair in pairs]
     good, bad = log_probabilities(model, ids).chunk(2)
@@ -111,13 +90,7 @@ def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[s
 
 
 def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
-    """Returns the mean accuracy over paradigms and its standard error due to the sampling of pairs.
-
-    The choice of paradigms adds no error, because all 67 of BLiMP are used.
-
-    Args:
-        rights: paradigm -> for each pair, whether it is right.
-    """
+    """Returns the mean accuracy over paradigms and its standard error due to the sampling of pairs."""
     shares = [fmean(right) for right in rights.values()]
     error = math.sqrt(sum(p * (1 - p) / max(1, len(right) - 1)
                           for p, right in zip(shares, rights.values(), strict=True)))

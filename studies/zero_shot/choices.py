@@ -61,16 +61,7 @@ class Item:
 
 @functools.cache  # cached, so that a command reads each file once for all its models
 def read_items(data: Path, name: str, count: int | None = None) -> tuple[Item, ...]:
-    """Returns the items of a data set's test part.
-
-    Args:
-        data: folder of the data sets.
-        name: one of SETS.
-        count: the first `count` items; all if None.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns the items of a data set's test part."""
     path, = files(data, f"{name}/test.tsv.gz")
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -93,11 +84,6 @@ class Ids:
 
 def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids:
     """Returns the ids of `context`, a space and `ending`. Tokens at the beginning are left out if there are too many.
-
-    Args:
-        tokenizer: tokenizer of the model.
-        context, ending: not empty.
-        longest: greatest number of tokens.
     """
     encoding = tokenizer.encode(f"{context} {ending}", add_special_tokens=False)
     # The end of the token is compared, because some tokenizers join the space before a word to its token.
@@ -108,12 +94,7 @@ def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids
 
 @torch.inference_mode()
 def log_probabilities(model: Transformer, sequences: Sequence[Ids]) -> Tensor:
-    """Returns (S, 2): for each sequence the summed log-probability of the ending's tokens in nats, and their number.
-
-    Args:
-        model: a causal language model.
-        sequences: one or more.
-    """
+    """Returns (S, 2): for each sequence the summed log-probability of the ending's tokens in nats, and their number."""
     result = torch.zeros(len(sequences), 2)
     # sequences are sorted by length, so that batches need little padding
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i].tokens))
@@ -134,13 +115,7 @@ def log_probabilities(model: Transformer, sequences: Sequence[Ids]) -> Tensor:
 
 
 def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) -> dict[str, Any]:
-    """Returns the accuracies, and for each item whether it is right.
-
-    Args:
-        model: the model to evaluate.
-        reader: reader of the model's task; its tokenizer is used.
-        items: one or more.
-    """
+    """Returns the accuracies, and for each item whether it is right."""
     longest = model.config.trained_length - 1  # one position is for BOS
     sequences = [encode(reader.tokenizer, item.context, ending, longest) for item in items for ending in item.endings]
     sums, counts = log_probabilities(model, sequences).view(len(items), ENDINGS, 2).unbind(2)

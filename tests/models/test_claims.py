@@ -36,7 +36,7 @@ def test_claims_about_gates_fail_with_other_values(made: Made):
         losses=true["losses"] | {"constant": [loss + 0.2 for loss in true["losses"]["own"]]})
     words = made.verdicts()
     assert {key: word for key, word in words.items() if key.startswith("gated-")} == {
-        "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": FAILS, "gated-sparse": FAILS,
+        "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": SMALL, "gated-sparse": FAILS,
         "gated-token": FAILS}
     made.card(gated.GATED, {"perplexity": 39.0})  # now the card belongs to other weights than the measurement
     words = made.verdicts()
@@ -140,7 +140,8 @@ def test_claims_about_heads_fail_with_other_values(made: Made):
     words = made.verdicts()
     assert {key: words[key] for key in ("heads-roles", "heads-agree", "heads-few", "heads-order", "disagreement-own",
                                         "disagreement-slower")} == {
-        "heads-roles": FAILS, "heads-agree": FAILS, "heads-few": FAILS, "heads-order": FAILS, "disagreement-own": BUILT,
+        "heads-roles": ONCE, "heads-agree": ONCE,  # three of four models are unchanged
+         "heads-few": FAILS, "heads-order": FAILS, "disagreement-own": BUILT,
         "disagreement-slower": HOLDS}
     assert heads.ranks_of_roles(found)[0] == 0 and heads.ranks_of_roles(found)[1] < -3
 

@@ -85,7 +85,8 @@ def test_selective_attention_subtracts_f():
 
 @pytest.mark.parametrize(("attention", "reason"), [
     ("random", "of a table"), ("dense", "own vector"), ("factorized-dense", "own vector"),
-    ("dense-softmax", "more than one query and one key")])
+    ("fixed-random", "a number of a table"), ("factorized-random", "a number of a table"),
+    ("dense-softmax", "mixes them with other scores"), ("gau-softmax", "shares them between heads")])
 def test_scores_without_query_and_key_are_named(attention: str, reason: str):
     with pytest.raises(StructureError, match=reason):
         make_lab(attention).score_parts(prompt_of(random_ids(1, 8)[0]), HeadPlan(), ("self", 0, 0), 3, 1)

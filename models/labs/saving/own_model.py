@@ -63,7 +63,7 @@ def save(lab: Lab, folder: Path, plan: HeadPlan) -> SavedModel:
     from transformers import ArceeForCausalLM, PreTrainedTokenizerFast
 
     config = lab.model.config
-    model = ArceeForCausalLM(_config(config, lab.limit))
+    model = ArceeForCausalLM(_config(config))
     model.load_state_dict(_weights(lab.model.state_dict(), config, plan))
     model.save_pretrained(folder)
     assert isinstance(lab.task, StoriesReader)
@@ -73,13 +73,13 @@ def save(lab: Lab, folder: Path, plan: HeadPlan) -> SavedModel:
     return SavedModel(folder, tuple(address for address, head in plan.heads.items() if head.gate < 1), 0)
 
 
-def _config(config: Config, limit: int) -> Any:
+def _config(config: Config) -> Any:
     from transformers import ArceeConfig
 
     return ArceeConfig(
         vocab_size=config.vocabulary, hidden_size=config.width, intermediate_size=4 * config.width,
         num_hidden_layers=config.layers, num_attention_heads=config.heads, num_key_value_heads=config.heads,
-        head_dim=config.head_width, hidden_act="gelu_pytorch_tanh", max_position_embeddings=limit,
+        head_dim=config.head_width, hidden_act="gelu_pytorch_tanh", max_position_embeddings=config.trained_length,
         rms_norm_eps=torch.finfo(torch.float32).eps, rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
         tie_word_embeddings=False, bos_token_id=0, eos_token_id=0, dtype="float32")
 

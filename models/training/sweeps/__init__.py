@@ -91,22 +91,14 @@ def _loss(trial: dict[str, Any]) -> float:
 
 
 def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
-    """Returns the learning rate with the lowest loss of the first round, at the usual table rate.
-
-    Returns:
-        The learning rate, or None until all rates have a trial.
-    """
+    """Returns the learning rate with the lowest loss of the first round, at the usual table rate."""
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
     return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
-    """Returns the table rate with the lowest loss of the first round at a learning rate.
-
-    Returns:
-        The table rate; until all table rates have a trial, USUAL_TABLE_RATE.
-    """
+    """Returns the table rate with the lowest loss of the first round at a learning rate."""
     losses = {t["table_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
     known = all(table in losses for table in TABLE_RATES)
@@ -114,14 +106,7 @@ def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -
 
 
 def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, first: float) -> tuple[float, bool]:
-    """Returns (next learning rate to train, False), or (best learning rate, True) when the second round is finished.
-
-    Args:
-        trials: trials of the family.
-        attention: name of the attention type.
-        plan: the Sweep of the family.
-        first: best learning rate of the first round.
-    """
+    """Returns (next learning rate to train, False), or (best learning rate, True) when the second round is finished."""
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t.get("steps") == plan.second}
     best = rate = first

@@ -28,10 +28,7 @@ SCORED_ON = 4  # size of the validation sample, as a multiple of the sample for 
 
 
 def types_of(family: str) -> list[str]:
-    """Returns the attention types of a family for which there is a recipe named FAMILY-TYPE.
-
-    Other models have the rates of their attention type, unless there is a sweep of the model's name.
-    """
+    """Returns the attention types of a family for which there is a recipe named FAMILY-TYPE."""
     attentions = [recipe.config.attention for recipe in RECIPES.values()]
     return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
 
@@ -51,10 +48,7 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float, se
 
 def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
           precision: str | None = None, folder: Path | None = None) -> None:
-    """Trains all trials of an attention type that are not in the family's file yet.
-
-    The order is: every learning rate, then every table rate at the best learning rate, then the second round.
-    """
+    """Trains all trials of an attention type that are not in the family's file yet."""
     def attempt(rate: float, table_rate: float, second: bool = False) -> None:
         recipe = trial_recipe(family, attention, rate, table_rate, second)
         trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}

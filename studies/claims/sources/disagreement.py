@@ -37,11 +37,7 @@ THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
                  message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + "

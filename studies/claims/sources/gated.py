@@ -30,11 +30,7 @@ WATCHED = message("measured by others on the source's released model of one bill
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     return Claim("gated", message("Gated attention: each head gates its own output"),
                  "Qiu et al. 2025, arXiv 2505.06708",
                  message("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. "
@@ -192,10 +188,7 @@ def _removed(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
 
 
 def _even(n: int) -> float:
-    """Returns the attention weight on the first token if every row of a causal map is uniform.
-
-    The weight is a mean over all queries but the first.
-    """
+    """Returns the attention weight on the first token if every row of a causal map is uniform."""
     return statistics.fmean(1 / (i + 1) for i in range(1, n))
 
 

@@ -33,11 +33,7 @@ TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROS
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
     return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
@@ -48,12 +44,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns the trainings with learned gates on exactly these blocks, and the control trainings without gates.
-
-    Args:
-        evidence: files to judge by.
-        kinds: attention blocks, for example `encoder`.
-    """
+    """Returns the trainings with learned gates on exactly these blocks, and the control trainings without gates."""
     gates = evidence.study(NAME, "gates")
     series, controls = ([run for run in gates.get(place, []) if set(run["kinds"]) == kinds]
                         for place in ("series", "controls"))
@@ -103,11 +94,7 @@ def _sentence_error(evidence: Evidence) -> float:
 
 
 def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Returns the runs at the strengths for which every seed has a run, so that the seeds can be compared.
-
-    Args:
-        runs: runs from runs_of.
-    """
+    """Returns the runs at the strengths for which every seed has a run, so that the seeds can be compared."""
     tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
     return [run for run in runs if all(run["strength"] in strengths for strengths in tried.values())]
 
@@ -126,14 +113,6 @@ def _mean(of_models: Sequence[tuple[float, float]]) -> Estimate | None:
 
 def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
     """Tests whether pruning a head with a role raises the loss more than pruning a head without (Mann, Whitney 1947).
-
-    Args:
-        study: content of NAME.heads.json.
-
-    Returns:
-        fraction of the pairs (head with a role, head without a role) in which pruning the head with a role raises the
-            loss more; distance of this fraction from one half in standard deviations; numbers of heads with and without
-            a role.
     """
     addresses: list[Address] = []
     values: list[float] = []
@@ -187,16 +166,7 @@ def _layers(study: Mapping[str, Any], what: str) -> list[ndarray] | None:
 
 
 def within_layers(first: Sequence[ndarray], second: Sequence[ndarray]) -> tuple[float, float]:
-    """Returns the mean over layers of the rank correlation, and its distance from 0.
-
-    The distance is in standard deviations under random orders of the heads.
-
-    A random order of H heads has variance 1 / (H - 1) (Kendall), and layers are independent. A layer with equal values
-    counts as 0.
-
-    Args:
-        first, second: (H,) values for each layer.
-    """
+    """Returns the mean over layers of the rank correlation, and its distance from 0."""
     correlations = [0.0 if math.isnan(correlation := spearman(a, b)) else correlation
                     for a, b in zip(first, second, strict=True)]
     mean = fmean(correlations)

@@ -39,11 +39,7 @@ LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models with
 
 
 def statements(evidence: Evidence) -> list[Statement]:
-    """Returns the statement at the context of all stories models, and that at the source's context and factors.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the statement at the context of all stories models, and that at the source's context and factors."""
     return [_statement(evidence, "", _most, len(THEIRS), "selective-memory", most=MOST, margin=TOLERANCE),
             _statement(evidence, "-512", _as_theirs, 1, "selective-memory-512", plain=THEIRS["selective"],
                        trained=THEIRS["memory loss"])]
@@ -54,13 +50,7 @@ Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str,
                **values: Any) -> Statement:
-    """Returns the statement at one context.
-
-    Args:
-        context: suffix of the models' names.
-        wanted: a function that makes the checks from the Reach of each model.
-        best_of: number of models of which one must satisfy `wanted`.
-    """
+    """Returns the statement at one context."""
     readings = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in readings.items()}
     limit = curves["softmax, oldest tokens dropped"].get(1)
@@ -134,8 +124,6 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
     """Tests whether the loss is lower if keys are dropped by the selective mask F than if the oldest keys are dropped.
-
-    The losses are compared window by window, at 1 / factor of the memory.
     """
     what = message("{title}: better than forgetting the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
@@ -159,15 +147,7 @@ class Reach:
     measured: Mapping[float, Check]
 
     def at_least(self, wanted: float) -> Check:
-        """Tests whether 1 / wanted of the memory is sufficient.
-
-        Every factor up to the first factor at or above `wanted` is tested, in a fixed order. Therefore the p-value of
-        "all are sufficient" is the largest p-value of these tests. The p-value of "one is not sufficient" is the
-        smallest one, times the number of tests.
-
-        Args:
-            wanted: the reduction factor.
-        """
+        """Tests whether 1 / wanted of the memory is sufficient."""
         shows = min((factor for factor in self.measured if factor >= wanted), default=math.inf)
         tested = [check for factor, check in self.measured.items() if factor <= shows]
         outcome = YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
@@ -176,11 +156,7 @@ class Reach:
                        p_false=min(1.0, len(tested) * min((part.p_false or 0.0 for part in tested), default=1.0)))
 
     def beyond(self, least: float) -> Check:
-        """Tests whether a factor above `least` is sufficient.
-
-        Args:
-            least: the reduction factor.
-        """
+        """Tests whether a factor above `least` is sufficient."""
         return self.at_least(math.nextafter(least, math.inf))
 
 

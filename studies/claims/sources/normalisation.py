@@ -43,21 +43,12 @@ TABLE = message("table of the post, against 1/√d only; the control at a consta
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the accuracy at a length from a metric.
-
-    Args:
-        length: length in tokens.
-    """
+    """Returns a function that reads the accuracy at a length from a metric."""
     return lambda metric: metric["accuracy_by_length"][str(length)]
 
 
 def reading(policy: str, length: int) -> Callable[[Metric], float]:
-    """Returns a function that reads a gated unit's accuracy under another scale policy.
-
-    Args:
-        policy: policy of seeds.READINGS.
-        length: length in tokens.
-    """
+    """Returns a function that reads a gated unit's accuracy under another scale policy."""
     return lambda metric: metric["readings"][policy][str(length)]["accuracy"]
 
 
@@ -71,11 +62,7 @@ SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": 
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     def measured(name: str, read: Callable[[int], Callable[[Metric], float]] = accuracy) -> ByLength:
         return {n: evidence.samples(f"masked-{name}", read(n)) for n in LENGTHS}
 
@@ -262,11 +249,7 @@ def _entropy(evidence: Evidence) -> Statement:
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
-    """Returns each head's entropy at 512 tokens minus that at the trained length, in nats; empty if not measured.
-
-    Args:
-        by_length: length -> entropies of all heads.
-    """
+    """Returns each head's entropy at 512 tokens minus that at the trained length, in nats; empty if not measured."""
     if TRAINED not in by_length or 512 not in by_length:
         return []
     return [after - before for before, after in zip(by_length[TRAINED], by_length[512], strict=True)]

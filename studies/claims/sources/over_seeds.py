@@ -13,26 +13,12 @@ from studies.claims.verdict import FEWEST, Check, Samples, below, below_in_texts
 
 def below_over_seeds(evidence: Evidence, what: str, between: Samples, behind: Sequence[float] | ndarray | None,
                      *sides: tuple[str, per_text.Reader]) -> Check:
-    """Tests whether the mean difference of two models is below 0.
-
-    With fewer than FEWEST trainings of both models, the released models are compared by a bootstrap over texts.
-
-    Args:
-        evidence: files to judge by.
-        what: the part in words.
-        between: the differences, a result of verdict.differences.
-        behind: the difference of the released models, one value per text; None if not measured.
-        sides: (name, reader of the values per text) of both models.
-    """
+    """Tests whether the mean difference of two models is below 0."""
     if is_repeated(between):
         return below(what, between, texts=evidence.text_error(between, *sides))
     return below_in_texts(what, behind)
 
 
 def is_repeated(between: Samples) -> bool:
-    """Returns True if there are FEWEST trainings or more with the deciding number of steps.
-
-    Args:
-        between: the differences, a result of verdict.differences.
-    """
+    """Returns True if there are FEWEST trainings or more with the deciding number of steps."""
     return len(between.get(deciding(between), {})) >= FEWEST

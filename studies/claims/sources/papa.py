@@ -34,11 +34,7 @@ LITTLE_TO_LOSE = message("The probe also reads the embeddings, which no head cha
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     every = all_studies(evidence)
     # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
     # the two endpoints are measured, are shown as points of a scatter plot.
@@ -58,21 +54,14 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def all_studies(evidence: Evidence) -> list[Study]:
-    """Returns all studies of the released weights, the smallest model first.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns all studies of the released weights, the smallest model first."""
     studies = [results.of(study) for name in evidence.studied(results.KIND)
                if (study := evidence.study(name, results.KIND))]
     return sorted(studies, key=lambda study: study.parameters)
 
 
 def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
-    """Tests whether the mean over probes is below the limit.
-
-    The seeds are those of the probes, because the model was trained once.
-    """
+    """Tests whether the mean over probes is below the limit."""
     return of_one_training(below(what, {1: dict(enumerate(values))} if values else {}, limit))
 
 
@@ -139,10 +128,7 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
 
 def _drop(study: Study, tasks: Sequence[Task], scores: Sequence[tuple[float, ...]],
           others: Sequence[tuple[float, ...]] = ()) -> Estimate | None:
-    """Returns by what share of the unmodified score the mean over tasks drops, or drops more than with `others`.
-
-    Each task has the variance of its own probes; the probes of different tasks are independent.
-    """
+    """Returns by what share of the unmodified score the mean over tasks drops, or drops more than with `others`."""
     whole = [task.at(LEARNED, 0, study.heads) for task in tasks]
     sides = (others or whole, scores)
     if not tasks or any(len(values) < 2 for side in (*sides, whole) for values in side):
@@ -203,10 +189,7 @@ def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
 
 
 def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Check]:
-    """Returns the checks; if there are none, returns one check that names the reason.
-
-    The reason is that studies are missing, or that no task needs heads.
-    """
+    """Returns the checks; if there are none, returns one check that names the reason."""
     if checks:
         return checks
     return [Check(message("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
@@ -290,10 +273,7 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
 
 
 def _paired(study: Study) -> list[float]:
-    """Returns for each probe and random order the drop with the random order minus the drop with the learned order.
-
-    The drops are means over tasks, with 1/8 of the heads computed.
-    """
+    """Returns for each probe and random order the drop with the random order minus the drop with the learned order."""
     count = study.counts[FRACTIONS.index(0.125)]
     rows = [[random - learned for learned, random in zip(
         task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
@@ -365,11 +345,7 @@ def _better(studies: Sequence[Study]) -> Statement:
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:
-    """Returns the one-sided p-value of the rank correlation.
-
-    It is a mean over REDRAWS resamples of the drops, to which normal noise with the standard error over the model's
-    probes is added.
-    """
+    """Returns the one-sided p-value of the rank correlation."""
     last = list({study.training: (quality, drop, study.mean_drop_by_seed(LEARNED, study.heads))
                  for study, quality, drop in ranked.points}.values())
     scores = numpy.array([quality for quality, _, _ in last])

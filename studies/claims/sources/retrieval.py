@@ -26,11 +26,7 @@ NONE = message("no number")
 
 
 def right_answers(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers from a metric.
-
-    Args:
-        events: events of the texts.
-    """
+    """Returns a function that reads the fraction of right answers from a metric."""
     def read(metric: Metric) -> float:
         return metric["accuracy_by_events"][str(events)]
 
@@ -38,29 +34,17 @@ def right_answers(events: int) -> Callable[[Metric], float]:
 
 
 def last_quarter(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers in the last quarter: events 73 to 96 of 96.
-
-    Args:
-        events: events of the texts.
-    """
+    """Returns a function that reads the fraction of right answers in the last quarter: events 73 to 96 of 96."""
     return lambda metric: metric["accuracy_by_quarter"][str(events)][-1]
 
 
 def elsewhere(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers to queries after an event with another variable.
-
-    Args:
-        events: events of the texts.
-    """
+    """Returns a function that reads the fraction of right answers to queries after an event with another variable."""
     return lambda metric: metric["elsewhere_by_events"][str(events)]
 
 
 def statements(evidence: Evidence) -> list[Statement]:
-    """Returns the statements on variable assignment.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the statements on variable assignment."""
     answers = {name: {events: evidence.samples(f"assignment-{name}", right_answers(events)) for events in EVENTS}
                for name in KINDS}
     late = {name: {events: evidence.samples(f"assignment-{name}", last_quarter(events)) for events in LONG}
@@ -179,10 +163,7 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:
-    """Returns the accuracy of the baseline that repeats the last digit, in the form of Samples.
-
-    The baseline is not trained. It is evaluated on the same texts as the models.
-    """
+    """Returns the accuracy of the baseline that repeats the last digit, in the form of Samples."""
     samples = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
     known = next((value for values in samples.values() for value in values.values()), None)
     return {} if known is None else {0: {0: known}}

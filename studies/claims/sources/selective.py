@@ -29,11 +29,7 @@ from studies.seeds import ZERO_SHOT
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
                for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
     return Claim("selective", message("Selective attention: tokens may vote to forget others"),
@@ -55,18 +51,7 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
 def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], name: str, checks: list[Check],
           theirs: str, against: str = "softmax", also: tuple[str, str] | None = None, beside: str = "",
           **values: Any) -> Statement:
-    """Returns a statement that compares selective attention with softmax.
-
-    Args:
-        samples: attention type -> samples of the perplexity.
-        name: name of the selective model, plain or with the memory loss.
-        checks: the checks that decide the verdict.
-        theirs: the source's number in words.
-        against: the softmax model, plain or wide.
-        also: another pair for the table; the second model is expected to have the lower perplexity.
-        beside: a third model on which the checks depend.
-        values: values of the texts.
-    """
+    """Returns a statement that compares selective attention with softmax."""
     over = tables.ratios(samples[name], samples[against])
     title, other = message(TITLES[name]), message(TITLES[against])
     pairs = [(against, name, theirs), *([(*also, message("below 1"))] if also else [])]
@@ -122,10 +107,7 @@ STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data s
 
 
 def _blimp(evidence: Evidence) -> Statement:
-    """Judges the accuracy on BLiMP.
-
-    Paradigms are resampled, not pairs, because a model's answers within a paradigm are not independent.
-    """
+    """Judges the accuracy on BLiMP."""
     by_name = {name: study for name in BLIMP if (study := evidence.study(f"stories-{name}", "blimp"))}
     shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in study["rights"].items()}
               for name, study in by_name.items()}
@@ -168,16 +150,7 @@ def _ahead(evidence: Evidence, read: per_text.Reader) -> Estimate | None:
 
 def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
                 behind: Sequence[float] | None) -> tuple[Check, str]:
-    """Returns the check that selective attention is right more often than softmax, and our numbers in words.
-
-    With fewer than FEWEST trainings of both models, the released models are compared and our numbers are empty.
-
-    Args:
-        evidence: files to judge by.
-        what: the part in words.
-        read: reader of the fractions of right answers.
-        behind: softmax minus selective, one value per text of the released models; None if not measured.
-    """
+    """Returns the check that selective attention is right more often than softmax, and our numbers in words."""
     softmax, selective = (evidence.samples(name, lambda metric: float(read(metric).values.mean()))
                           for name in ZERO_SHOT)
     between = differences(softmax, selective)

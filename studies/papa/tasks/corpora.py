@@ -92,16 +92,7 @@ class Data:
 
 @functools.cache
 def data_of(key: str, data: Path = DATA, share: float = 1.0) -> Data:
-    """Returns the sampled texts of a task.
-
-    Args:
-        key: a key of CORPORA.
-        data: the folder of the data sets.
-        share: fraction of the usual number of texts; less for a quick look.
-
-    Raises:
-        FileNotFoundError: the data set is missing.
-    """
+    """Returns the sampled texts of a task."""
     train, test = map(_readable, CORPORA[key].read(data))
     return Data(_drawn(train, round(share * MORE.get(key, TRAIN)), 0), _drawn(test, round(share * TEST), 1))
 
@@ -195,10 +186,7 @@ def _banking(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
-    """Returns the sentences of blimp as (training, test); both sentences of a pair are in the same split.
-
-    Half of the test is new pairs of the training paradigms, half is pairs of paradigms that are not in the training.
-    """
+    """Returns the sentences of blimp as (training, test); both sentences of a pair are in the same split."""
     path, = files(data, "blimp/blimp.jsonl.gz")
     train: list[Example] = []
     tests: dict[str, list[Example]] = {SEEN: [], UNSEEN: []}

@@ -12,17 +12,7 @@ ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"
 
 
 def score(metric: str, truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Returns a score over all labels of all texts.
-
-    Args:
-        metric: `accuracy`, `f1` or `matthews`.
-        truth: the labels of each text, one per word or a single one.
-        predicted: predictions of the same shape.
-
-    Raises:
-        ValueError: the metric is unknown.
-        FileNotFoundError: nervaluate, which only measuring needs, is not installed.
-    """
+    """Returns a score over all labels of all texts."""
     if metric == F1:
         return span_f1(truth, predicted)
     flat, answers = (numpy.array([label for text in texts for label in text]) for texts in (truth, predicted))
@@ -41,15 +31,7 @@ def matthews(truth: numpy.ndarray, predicted: numpy.ndarray) -> float:
 
 
 def span_f1(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Returns the F1 of BIO spans over all texts together; a span is right if both ends and its type are right.
-
-    Args:
-        truth: BIO labels of the words of each text.
-        predicted: predictions of the same shape.
-
-    Raises:
-        FileNotFoundError: nervaluate is not installed.
-    """
+    """Returns the F1 of BIO spans over all texts together; a span is right if both ends and its type are right."""
     try:
         from nervaluate.evaluator import Evaluator  # type: ignore[import-untyped]  # it has no marker of its types
     except ImportError as error:

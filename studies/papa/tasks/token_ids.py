@@ -44,14 +44,7 @@ class Texts:
         return torch.tensor([0, *map(len, self.ids)]).cumsum(0)
 
     def by_length(self, chosen: Iterable[int]) -> list[tuple[Tensor, Tensor]]:
-        """Groups texts by their number of tokens, the shortest first, so that no pass needs padding.
-
-        Args:
-            chosen: indices of texts.
-
-        Returns:
-            Per length (B,) indices and (B, n) ids.
-        """
+        """Groups texts by their number of tokens, the shortest first, so that no pass needs padding."""
         groups: dict[int, list[int]] = defaultdict(list)
         for text in chosen:
             groups[len(self.ids[text])].append(text)
@@ -65,14 +58,7 @@ class Texts:
                            ids.split(max(1, tokens // ids.shape[1])), strict=True)
 
     def shuffled(self, size: int, random: torch.Generator) -> Iterator[Batch]:
-        """Yields all texts in random batches for training, regardless of their lengths.
-
-        The parts of a batch have one length each, so that the sum of their losses is the loss of the padded batch.
-
-        Args:
-            size: number of texts per batch.
-            random: generator for the order of the texts.
-        """
+        """Yields all texts in random batches for training, regardless of their lengths."""
         for chosen in torch.randperm(len(self.ids), generator=random).split(size):
             yield self.by_length(chosen.tolist())
 
@@ -82,11 +68,7 @@ class Texts:
 
 
 def texts_of(lab: Lab, examples: Sequence[Example]) -> Texts:
-    """Returns the examples that the model can read.
-
-    Raises:
-        ValueError: the model can read none of them.
-    """
+    """Returns the examples that the model can read."""
     ids, words, readable = [], [], []
     for example in examples:
         encoded = encode(lab, example)
@@ -100,13 +82,7 @@ def texts_of(lab: Lab, examples: Sequence[Example]) -> Texts:
 
 
 def encode(lab: Lab, example: Example) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Returns the token ids of a text, and for each word the index of the token that represents the word.
-
-    This is the first token of the word, or the last one in a causal model, whose earlier tokens do not attend to it.
-
-    Returns:
-        Both, or None if the text is longer than the grid, or if no token begins in one of the words.
-    """
+    """Returns the token ids of a text, and for each word the index of the token that represents the word."""
     try:
         prompt = lab.read(example.text, GRID)
     except InputError:

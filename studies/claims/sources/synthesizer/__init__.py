@@ -54,20 +54,12 @@ HALF = 0.5  # fraction of the loss difference (nats) between no attention and so
 
 
 def perplexity(metric: Metric) -> float:
-    """Returns the perplexity of a metric.
-
-    Args:
-        metric: metric of a stories model.
-    """
+    """Returns the perplexity of a metric."""
     return metric["perplexity"]
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements.
-
-    Args:
-        evidence: files to judge by.
-    """
+    """Returns the claim with its judged statements."""
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
     return Claim("synthesizer", message("Synthesizer: attention whose scores need no query and no key"),
@@ -102,12 +94,7 @@ def perplexities(evidence: Evidence, first: Sequence[str], second: Sequence[str]
 
 
 def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
-    """Returns the loss differences (nats) of two stories models, and their standard error due to sampling of texts.
-
-    Args:
-        evidence: files to judge by.
-        name, baseline: attention types; the baseline is subtracted.
-    """
+    """Returns the loss differences (nats) of two stories models, and their standard error due to sampling of texts."""
     first, second = f"stories-{name}", f"stories-{baseline}"
     between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
     return between, evidence.text_error(between, (first, per_text.losses), (second, per_text.losses))
@@ -123,8 +110,6 @@ def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[s
 
 def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
     """Returns the rows with two more columns: the ratios in books only and in stories only, of the deciding trainings.
-
-    The metric has three times as many books as stories.
     """
     titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
     for corpus, title in titles.items():
@@ -241,12 +226,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
-    """Returns the fraction of the gap between `floor` and softmax that fixed random attention closes.
-
-    Returns None if a value is missing.
-
-    The gap is a loss difference in nats.
-    """
+    """Returns the fraction of the gap between `floor` and softmax that fixed random attention closes."""
     if softmax is None or fixed is None or floor is None or floor <= softmax:
         return None
     return math.log(floor / fixed) / math.log(floor / softmax)

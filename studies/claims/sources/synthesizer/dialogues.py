@@ -24,12 +24,7 @@ SCORES = {  # BLEU-1, BLEU-4 and ROUGE-L on PersonaChat in the source
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
-    """Returns the statement that Synthesizers without softmax reply better than softmax.
-
-    Args:
-        evidence: files to judge by.
-        titles: attention type -> its title.
-    """
+    """Returns the statement that Synthesizers without softmax reply better than softmax."""
     rouge, replies = _measured(evidence)
     errors = {name: INTERVAL * error(_by_conversation(values, replies) / replies, replies)
               for name, values in rouge.items()}
@@ -59,10 +54,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
 
 
 def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
-    """Returns ROUGE-L of each reply by attention type, and the number of replies in each conversation.
-
-    Models that were not measured on the same number of replies are left out.
-    """
+    """Returns ROUGE-L of each reply by attention type, and the number of replies in each conversation."""
     rouge: dict[str, ndarray] = {}
     replies = numpy.array([], int)
     for name in COMPARED:
@@ -76,8 +68,6 @@ def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
 
 def _new(rouge: Mapping[str, ndarray], replies: ndarray, known: Sequence[int] | None) -> ndarray | None:
     """Returns ROUGE-L of random and dense minus softmax's on replies that no training text contains, by conversation.
-
-    Their mean is the mean over these replies. `known` are the numbers of the other replies; None if not measured.
     """
     if known is None or not {"softmax", *ALONE} <= {*rouge}:
         return None
@@ -93,10 +83,6 @@ def _by_conversation(values: ndarray, replies: ndarray) -> ndarray:
 
 
 def _behind_in_conversations(rouge: Mapping[str, ndarray], name: str, replies: ndarray) -> ndarray | None:
-    """Returns the ROUGE-L of softmax minus the ROUGE-L of another type, one value per conversation.
-
-    A value is the sum over the replies, divided by the mean number of replies per conversation, so the mean of the
-    values is the mean difference over all replies. None if not measured.
-    """
+    """Returns the ROUGE-L of softmax minus the ROUGE-L of another type, one value per conversation."""
     difference = behind(rouge, name)
     return None if difference is None else _by_conversation(difference, replies) / replies.mean()

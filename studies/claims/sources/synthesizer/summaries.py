@@ -24,12 +24,7 @@ INTERVAL = 1.645  # half-width of the 90% interval in standard errors
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
-    """Returns the statement that mixtures of a Synthesizer and softmax summarise better than softmax.
-
-    Args:
-        evidence: files to judge by.
-        titles: attention type -> its title.
-    """
+    """Returns the statement that mixtures of a Synthesizer and softmax summarise better than softmax."""
     rouge = {name: values for name in COMPARED
              if len(values := array(evidence.study(f"summary-{name}", "rouge").get("texts", ()), float))}
     errors = {name: INTERVAL * error(values, values * 0 + 1) for name, values in rouge.items()}
@@ -72,11 +67,6 @@ def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[st
 
 def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
     """Returns the chart of the mean ROUGE-L of each attention type with its 90% interval; None if nothing is measured.
-
-    Args:
-        rouge: attention type -> (T,) ROUGE-L of each text.
-        errors: attention type -> half-width of the interval of the mean.
-        titles: attention type -> its title.
     """
     points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
@@ -87,12 +77,7 @@ def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], title
 
 
 def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
-    """Returns for each text ROUGE-L of softmax minus that of another type; None if not measured on the same texts.
-
-    Args:
-        rouge: attention type -> (T,) ROUGE-L of each text.
-        name: the other attention type.
-    """
+    """Returns for each text ROUGE-L of softmax minus that of another type; None if not measured on the same texts."""
     if name not in rouge or "softmax" not in rouge or len(rouge[name]) != len(rouge["softmax"]):
         return None
     difference = rouge["softmax"] - rouge[name]

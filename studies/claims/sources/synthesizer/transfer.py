@@ -37,12 +37,7 @@ COMMAND = "\n".join((f"python -m studies.encoders {' '.join(MODELS)}",
 
 
 def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]:
-    """Returns both statements.
-
-    Args:
-        evidence: files to judge by.
-        titles: attention type -> its title.
-    """
+    """Returns both statements."""
     encoders = encoders_of(lambda moment: evidence.study(moment, KIND))
     return [_alone(encoders, titles), _mixed(encoders, titles)]
 

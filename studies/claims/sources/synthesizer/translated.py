@@ -24,11 +24,7 @@ TWICE = 2  # factor on the largest fraction of BLEU that one of the three types 
 
 
 def bleu(metric: Metric) -> float:
-    """Returns BLEU with the card's beam.
-
-    Args:
-        metric: metric of a translation model.
-    """
+    """Returns BLEU with the card's beam."""
     return metric["bleu"]
 
 
@@ -63,14 +59,7 @@ def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, fl
 
 def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
          over: Mapping[str, Samples]) -> Statement:
-    """Returns the statement that random + softmax translates best.
-
-    Args:
-        evidence: files to judge by.
-        titles: attention type -> its name in words.
-        theirs: attention type -> BLEU in the source.
-        over: attention type -> ratio of a language model's perplexity to softmax's.
-    """
+    """Returns the statement that random + softmax translates best."""
     others = {"softmax": PLAIN, **{name: f"translation-{name}" for name in ALONE}}
     ours = f"translation-{MIXED}"
     checks = [below(message("{kind} below {other}", kind=titles[name], other=titles[MIXED]), between, texts=texts)
@@ -95,13 +84,7 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
-    """Returns the statement on translation quality.
-
-    Args:
-        evidence: files to judge by.
-        titles: attention type -> its name in words.
-        theirs: attention type -> BLEU in the source.
-    """
+    """Returns the statement on translation quality."""
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
     lost = TWICE * (1 - min(theirs[name] for name in ALONE) / theirs["softmax"])
