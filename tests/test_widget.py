@@ -133,6 +133,7 @@ def test_without_a_kernel_there_is_a_picture(widget: HeadsWidget):
     bundle, _metadata = widget._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     page = bundle["text/html"]
+    assert fallback.NOTICE in page
     assert "<b>Tom" not in page and "&lt;" in page and "<script" not in page
     assert "self-0.3c-1.2g0.5-2.2g0" in page
     for words in ("layer 1, head 4, constant", "layer 2, head 3, gate 0.5", "layer 3, head 3, pruned"):
@@ -167,6 +168,7 @@ window.give = all => {
   parts = all.map(part => ({ ...part, payload: new DataView(bytes(part.payload).buffer) }));
   handlers['change:_parts']?.();
 };
+window.answer = message => handlers['msg:custom'](message);
 window.begin = async code => {
   const module = await import(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
   window.end = module.default.render({ model, el: document.getElementById('place') });
@@ -179,6 +181,28 @@ def page(request: pytest.FixtureRequest) -> Iterator[Page]:
     opened = request.getfixturevalue("browser").new_page()
     yield opened
     opened.close()
+
+
+TILE = '[data-scope="head"][data-layer="1"][data-head="2"]'
+
+
+def give(page: Page, widget: HeadsWidget) -> None:
+    """Sends the parts of the widget to the page."""
+    page.evaluate("all => window.give(all)", [its | {"payload": base64.b64encode(its["payload"]).decode()}
+                                              for its in widget._parts])
+
+
+def begin(page: Page, widget: HeadsWidget, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Draws the widget in a page without a kernel, and returns the list of its messages, which grows."""
+    monkeypatch.setattr(widget, "send", lambda message: page.evaluate("message => window.answer(message)", message))
+    messages: list[str] = []
+    page.expose_function("sent", lambda text: messages.append(text))
+    page.set_content(PAGE)
+    page.add_style_tag(content=script.style())
+    page.wait_for_function("Boolean(window.begin)")
+    give(page, widget)
+    page.evaluate("code => window.begin(code)", script.source())
+    return messages
 
 
 @pytest.mark.browser
@@ -197,20 +221,42 @@ def test_a_key_in_marimo_prunes_a_head_and_a_cell_shows_the_new_plan(page: Page,
 
 
 @pytest.mark.browser
-def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(page: Page, lab: Lab):
+def test_a_key_in_the_widget_prunes_the_selected_head_only_while_a_kernel_answers(
+        page: Page, lab: Lab, monkeypatch: pytest.MonkeyPatch):
     widget = attention_lab.show(lab, TEXT)
+    page.clock.install()
+    messages = begin(page, widget, monkeypatch)
+    tile = page.locator(TILE)
+    pruned, notice = page.locator(".attention-lab-heads .tile.pruned"), page.get_by_text("No kernel answers")
 
-    def give() -> None:
-        page.evaluate("all => window.give(all)", [its | {"payload": base64.b64encode(its["payload"]).decode()}
-                                                  for its in widget._parts])
+    def prune() -> None:
+        tile.click(force=True)  # without a kernel no pointer reaches the tile
+        tile.focus()
+        page.keyboard.press("p")
+        tile.dispatch_event("click")
+        page.clock.run_for(500)
 
-    messages: list[str] = []
-    page.expose_function("sent", lambda text: messages.append(text))
-    page.set_content(PAGE)
-    page.wait_for_function("Boolean(window.begin)")
-    give()
-    page.evaluate("code => window.begin(code)", script.source())
-    tile = page.locator('[data-scope="head"][data-layer="1"][data-head="2"]')
+    prune()
+    expect(notice).to_be_visible()
+    assert [json.loads(message) for message in messages] == [{"hello": True}] and pruned.count() == 0
+    widget._on_message(widget, json.loads(messages.pop()), [])
+    expect(notice).to_be_hidden()
+    prune()
+    expect(pruned).to_have_count(1)
+    page.clock.run_for(20_000)  # the kernel has ended
+    expect(pruned).to_have_count(0)
+    expect(notice).to_be_visible()
+    give(page, widget)  # the kernel goes on
+    expect(notice).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
+        page: Page, lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    widget = attention_lab.show(lab, TEXT)
+    messages = begin(page, widget, monkeypatch)
+    widget._on_message(widget, json.loads(messages.pop()), [])
+    tile = page.locator(TILE)
     page.keyboard.press("p")  # a key outside of the widget has no effect
     tile.click()
     page.keyboard.press("p")
@@ -219,7 +265,7 @@ def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
         while messages:
             message = json.loads(messages.pop(0))
             widget._on_message(widget, message, [])
-            give()
+            give(page, widget)
         if widget.plan:
             break
         page.wait_for_timeout(20)

@@ -22,6 +22,7 @@ from models import HeadPlan, Kind, Lab, Trace
 SIDE = 44  # side of a tile in px
 LARGE = 220  # side of the selected head's map in px
 MOST_ROWS = 5  # number of tokens in the table of the prediction
+NOTICE = "A picture of the widget, which needs a kernel: run the notebook to change heads."
 escape = markup.escape
 
 
@@ -37,8 +38,9 @@ def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selec
     """
     tokens = " ".join(f"<code>{escape(token)}</code>" for token in spelt(after.tokens))
     blocks = "".join(_block(lab, kind, plan, after) for kind in lab.kinds)
-    return (f"<div><p><b>{escape(lab.name)}</b>, plan: {escape(str(plan)) or 'none'}</p><p>{tokens}</p>{blocks}"
-            f"{_large(lab.kind(selection.kind), selection, after)}{_predictions(lab, before, after)}</div>")
+    return (f"<div><p>{NOTICE}</p><p><b>{escape(lab.name)}</b>, plan: {escape(str(plan)) or 'none'}</p>"
+            f"<p>{tokens}</p>{blocks}{_large(lab.kind(selection.kind), selection, after)}"
+            f"{_predictions(lab, before, after)}</div>")
 
 
 def _block(lab: Lab, kind: Kind, plan: HeadPlan, after: Trace) -> str:

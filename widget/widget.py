@@ -163,7 +163,9 @@ class HeadsWidget(anywidget.AnyWidget):
         return parts
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        """Handles events of the components."""
+        """Answers the browser's question for a kernel, and handles events of the components."""
+        if isinstance(message, dict) and message.get("hello"):
+            self.send({"kernel": True})
         events = message.get("events") if isinstance(message, dict) else None
         if not isinstance(events, list):
             return
