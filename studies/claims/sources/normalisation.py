@@ -215,7 +215,7 @@ def _entropy(evidence: Evidence) -> Statement:
     rows = [{N_("inference setting"): name, "source": message("ln n grows by 2.08"),
              N_("here, entropy at 64"): f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
              N_("at 512"): f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
-             N_("growth"): f"{statistics.fmean(values):+.2f} (sd of heads {statistics.pstdev(values):.2f})" if values
+             N_("growth"): f"{statistics.fmean(values):+.2f} (σ {statistics.pstdev(values):.2f})" if values
              else tables.NOTHING} for name, values in grown.items()]
     if all(grown.values()):
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
