@@ -38,7 +38,8 @@ STUDIES = {name: f"studies.{module}" for name, module in {  # name -> the module
     "word-pieces": "corpus.word_pieces"}.items()}
 MODULES = {"serve": "deploy.__main__", "evaluate": "models.training.evaluate", "figure": "attention_lab.figure",
            "mcp": "attention_lab.agents"}  # command -> the module that `python -m` runs
-EXTRAS = {"figure": "figures", "mcp": "mcp"}  # command -> its optional dependencies; all others need `app`
+# command -> its optional dependencies; all others need `app`
+EXTRAS = {"evaluate": "study", "figure": "figures", "mcp": "mcp", "study": "study"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,7 +76,9 @@ def _run(module: str, name: str, rest: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "attention_lab":
             raise
-        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[{EXTRAS.get(name, 'app')}]'")
+        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[{EXTRAS.get(name.split()[0], 'app')}]'")
+    except attention_lab.MissingExtraError as error:
+        sys.exit(str(error))
 
 
 def _app(rest: Sequence[str]) -> None:

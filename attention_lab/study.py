@@ -82,9 +82,7 @@ def points(study: Study) -> list[dict[str, Any]]:
 
 
 def _bar(steps: Sequence[Any]) -> Any:
-    """Returns the steps as an iterable with a progress bar; without a progress bar if tqdm is not installed."""
-    try:
-        from tqdm.auto import tqdm
-    except ModuleNotFoundError:
-        return steps
+    """Returns the steps as an iterable with a progress bar."""
+    from tqdm.auto import tqdm
+
     return tqdm(steps, desc="PAPA", unit="condition")

@@ -12,51 +12,6 @@ Rows are queries, columns are keys. Layers and heads are counted from 0.
 Names are imported when they are first used, so that `import models.plan` loads neither torch nor numpy.
 """
 
-from __future__ import annotations
+from models import lazy
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from models.analysis.answer.head_attribution import HeadAttribution, head_attribution
-    from models.analysis.answer.logit_lens import LogitLens, logit_lens
-    from models.catalogue import names
-    from models.kind import Kind
-    from models.lab import Lab, run
-    from models.labs.foreign import load_folder
-    from models.labs.saving import SavedModel, save_pretrained
-    from models.loading import cached, held, in_memory, load
-    from models.plan import HeadPlan
-    from models.trace import Output, Trace
-
-_MODULES = {
-    "names": "models.catalogue",
-    "HeadAttribution": "models.analysis.answer.head_attribution",
-    "head_attribution": "models.analysis.answer.head_attribution",
-    "LogitLens": "models.analysis.answer.logit_lens",
-    "logit_lens": "models.analysis.answer.logit_lens",
-    "Kind": "models.kind",
-    "Lab": "models.lab",
-    "load_folder": "models.labs.foreign",
-    "SavedModel": "models.labs.saving",
-    "save_pretrained": "models.labs.saving",
-    "cached": "models.loading",
-    "held": "models.loading",
-    "in_memory": "models.loading",
-    "load": "models.loading",
-    "HeadPlan": "models.plan",
-    "Output": "models.trace",
-    "Trace": "models.trace",
-    "run": "models.lab",
-}
-
-__all__ = ["HeadAttribution", "HeadPlan", "Kind", "Lab", "LogitLens", "Output", "SavedModel", "Trace",
-           "head_attribution", "cached", "held", "in_memory", "load", "load_folder", "logit_lens", "names", "run",
-           "save_pretrained"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'models' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
-    return value
+__getattr__, __dir__, __all__ = lazy.names_of(__name__, __file__)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from models.storage.datasets import DATA
 from tests.browser import chromium
+from tests.environments import built
 
 pytest_plugins = ["tests.reruns"]
 
@@ -43,6 +44,12 @@ def root() -> Path:
 def data() -> Path:
     """Returns the folder of the data sets that the models were trained on."""
     return DATA
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the wheel of the repository."""
+    return built(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="session")

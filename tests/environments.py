@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import sysconfig
 import venv
+import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
@@ -17,15 +21,15 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required(requirements: Iterable[str], extra: str = "") -> set[str]:
+def required(requirements: Iterable[str], own: tuple[str, list[str]] = ("", [])) -> set[str]:
     """Returns the names of the distributions that pip would install, from the metadata of the test environment.
 
     Args:
         requirements: lines in the form of PEP 508.
-        extra: the extra for which the markers of the requirements hold.
+        own: a distribution that is not in the test environment, and its requirements; its name is not returned.
     """
     names: set[str] = set()
-    waiting = [(Requirement(line), extra) for line in requirements]
+    waiting = [(Requirement(line), "") for line in requirements]
     seen = set()
     while waiting:
         requirement, of = waiting.pop()
@@ -36,8 +40,44 @@ def required(requirements: Iterable[str], extra: str = "") -> set[str]:
         for wanted in ("", *requirement.extras):
             if (name, wanted) not in seen:
                 seen.add((name, wanted))
-                waiting += [(Requirement(line), wanted) for line in distribution(name).requires or ()]
-    return names
+                lines = own[1] if name == own[0] else distribution(name).requires or ()
+                waiting += [(Requirement(line), wanted) for line in lines]
+    return names - {own[0]}
+
+
+def built(source: Path, target: Path, kind: str = "wheel") -> Path:
+    """Builds a `wheel` or an `sdist` and returns its path."""
+    subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", target, source],
+                   check=True, capture_output=True)
+    (path,) = target.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    return path
+
+
+def with_wheel(folder: Path, wheel: Path, extras: str, *more: str) -> Path:
+    """Returns the interpreter of a new environment with the wheel and what its metadata requires, and nothing else.
+
+    Args:
+        extras: extras of the wheel, separated by commas; empty for none.
+        more: further distributions of the test environment.
+    """
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (file.read(name).decode() for name in file.namelist() if name.endswith("dist-info/METADATA"))
+    own = "attention-lab", re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
+    python = linked(folder, required([f"attention-lab[{extras}]" if extras else "attention-lab", *more], own))
+    # without an index, pip fails if something that the wheel requires is not there
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-compile",
+                    f"{wheel}[{extras}]" if extras else str(wheel)], check=True, cwd=folder,
+                   env=os.environ | {"PIP_FIND_LINKS": ""})
+    return python
+
+
+def run(python: Path, code: str, **settings: str) -> str:
+    """Runs code outside of the repository and returns its standard output."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ATTENTION"))}
+    done = subprocess.run([python, "-c", code], cwd=python.parent, capture_output=True, text=True,
+                          env={**environment, "OMP_NUM_THREADS": "1", **settings})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def linked(folder: Path, names: Iterable[str]) -> Path:

@@ -215,7 +215,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(attention_lab, "load", lambda name: load(name) if name in models.names() else
                         foreign_tiny.lab_of(name.split("/")[-1]), raising=False)
     names: dict[str, object] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```python(?: hf)?\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL):
         exec(block, names)
     trace = names["trace"]
     assert isinstance(trace, models.Trace) and trace.tokens

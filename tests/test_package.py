@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
-import sysconfig
-import venv
 import zipfile
 from pathlib import Path
 
@@ -23,13 +19,13 @@ import attention_lab
 import models
 from attention_lab.__main__ import STUDIES
 from models.storage.checkpoint import CHECKPOINTS, digest
+from tests.environments import built, run, with_wheel
 from tools import notebooks
 from tools.wheel import contents
 from tools.wheel.rewriting import rewritten
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 40_000_000
-NEEDED = ("torch", "numpy", "safetensors", "tokenizers")
 KNOWN = {"app", "app.texts", "models", "models.plan", "studies", "studies.papa"}
 
 
@@ -60,45 +56,16 @@ def test_everything_else_stays(code: str):
     assert rewritten(code, KNOWN) == code
 
 
-def build(source: Path, target: Path, kind: str) -> None:
-    """Builds a `wheel` or an `sdist`."""
-    subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", target, source],
-                   check=True, capture_output=True)
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("dist")
-    build(ROOT, target, "wheel")
-    (path,) = target.glob("*.whl")
-    return path
-
-
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the interpreter of a new environment in which the wheel is installed.
-
-    Packages of the test environment can be imported too, with lower priority.
-    """
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=False, symlinks=True)
-    interpreter = folder / "bin" / "python"
-    places = subprocess.run([interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True,
-                            capture_output=True, text=True).stdout.strip()
-    Path(places, "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    # without an index, pip fails if the wheel needs a package that is not on this machine
-    subprocess.run([sys.executable, "-m", "pip", "--python", interpreter, "install", "--quiet", "--no-index",
-                    "--no-compile", wheel], check=True, cwd=folder, env={**os.environ, "PIP_FIND_LINKS": ""})
-    return interpreter
+    """Returns the interpreter of an environment with the wheel, its extras and the kernel of notebooks."""
+    return with_wheel(tmp_path_factory.mktemp("environment"), wheel, "app,mcp,notebook,study", "ipykernel")
 
 
-def run(python: Path, code: str, **settings: str) -> str:
-    """Runs code outside of the repository and returns its standard output."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ATTENTION"))}
-    done = subprocess.run([python, "-c", code], cwd=python.parent, capture_output=True, text=True,
-                          env={**environment, "OMP_NUM_THREADS": "1", **settings})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the interpreter of an environment with the wheel and no extra."""
+    return with_wheel(tmp_path_factory.mktemp("alone"), wheel, "")
 
 
 def test_the_wheel_is_small_and_complete(wheel: Path):
@@ -156,22 +123,9 @@ print(len(attention_lab.__all__))
     assert printed == f"{len(attention_lab.__all__)}\n"
 
 
-def test_a_model_of_each_family_runs_with_the_four_packages_alone(python: Path):
-    """A model of each family runs with the four required packages and their dependencies.
-
-    All other packages of the environment are hidden.
-    """
-    brought = ("torchgen", "functorch", "typing_extensions", "filelock", "sympy", "mpmath", "networkx", "jinja2",
-               "markupsafe", "fsspec", "huggingface_hub", "tqdm", "yaml", "packaging")
+def test_a_model_of_each_family_runs_without_an_extra(alone: Path):
     families = sorted({name.split("-")[0] for name in models.names()})
-    printed = run(python, f"""
-import sys
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        known = {{*{(*NEEDED, *brought, "attention_lab")}, *sys.builtin_module_names, *sys.stdlib_module_names}}
-        if name.partition(".")[0] not in known:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Hide())
+    printed = run(alone, f"""
 import attention_lab
 for family in {families}:
     lab = attention_lab.load(f"{{family}}-softmax")
@@ -267,10 +221,9 @@ print(*{name.partition(".")[0] for name in sys.modules} & {"app", "components", 
 
 
 def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path):
-    build(ROOT, tmp_path, "sdist")
-    (archive,) = tmp_path.glob("*.tar.gz")
+    archive = built(ROOT, tmp_path, "sdist")
     shutil.unpack_archive(archive, tmp_path, filter="data")
-    build(Path(str(archive).removesuffix(".tar.gz")), tmp_path, "wheel")
+    built(Path(str(archive).removesuffix(".tar.gz")), tmp_path)
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as second:
         one, other = ({its.filename: its.CRC for its in file.infolist()} for file in (first, second))
     assert one == other

@@ -4,8 +4,8 @@
     python -m tools.import_graph --dot | dot -Tsvg     # Graphviz
     python -m tools.import_graph OLD_CHECKOUT          # the same for another checkout of this repository
 
-Imports at module level, inside functions and under TYPE_CHECKING all count. The lazily imported public names of
-`models/__init__.py` count as well.
+Imports at module level, inside functions and under TYPE_CHECKING all count. The lazily imported public names
+in `__init__.pyi` count as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def modules(root: Path) -> dict[str, Path]:
     for package in OURS:
         for path in sorted((root / package).rglob("*.py")):
             name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            files[name] = path
+            stub = path.with_suffix(".pyi")  # the list of the public names that a package imports when they are used
+            files[name] = stub if stub.exists() else path
     return files
 
 

@@ -14,7 +14,7 @@ PACKAGES = ("app", "components", "deploy", "figures", "learning", "models", "stu
 CHECKPOINTS = "models/checkpoints"
 RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
 PROBES = "studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
-SUFFIXES = (".py", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
+SUFFIXES = (".py", ".pyi", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
 ASSETS = ("about.md", "method.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")
 DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; for all other data sets, the wheel has only NOTICES
 NOTICES = ("SOURCE.txt", "LICENSE*", "README*")
@@ -65,7 +65,7 @@ def write(root: Path, target: Path, models: Iterable[str]) -> None:
     known = _modules(path for _file, path in contents)
     for path, place in contents:
         (target / place).parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".py":
+        if path.suffix in (".py", ".pyi"):
             code = rewritten(path.read_text(encoding="utf-8"), known)
             (target / place).write_text(code, encoding="utf-8")
         else:

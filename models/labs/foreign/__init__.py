@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models import extras
 from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
 
     Raises:
         ForeignError: the model cannot be opened; the message gives the reason.
+        MissingExtraError: the extra `hf` is not installed.
         CancelledError: `cancelled` returned True.
     """
+    extras.need("hf")
     from models.labs.foreign import model_cache
 
     return model_cache.load(name, progress, cancelled)
@@ -59,8 +62,10 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
 
     Raises:
         ForeignError: the model cannot be opened; the message gives the reason.
+        MissingExtraError: the extra `hf` is not installed.
         CancelledError: `cancelled` returned True.
     """
+    extras.need("hf")
     from models.labs.foreign import model_cache
 
     return model_cache.load_folder(Path(folder), cancelled)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from models import extras
 from models.errors import StructureError
 from models.labs.saving.saved_model import SavedModel
 from models.messages import message
@@ -39,8 +40,10 @@ def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -
 
     Raises:
         StructureError: the plan or the model cannot be saved in this form; the message gives the reason.
+        MissingExtraError: the extra `hf` is not installed.
     """
     check_plan(lab, plan)
+    extras.need("hf")
     from models.labs.trained import TrainedLab
 
     path = Path(folder)
@@ -59,6 +62,7 @@ def check(lab: Lab, plan: HeadPlan) -> None:
     An imported model runs once on a short input for this check.
     """
     check_plan(lab, plan)
+    extras.need("hf")
     from models.labs.trained import TrainedLab
 
     if isinstance(lab, TrainedLab):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy
 
+from models import extras
 from studies.papa.tasks.corpora import OUTSIDE
 
 ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"
@@ -32,10 +33,9 @@ def matthews(truth: numpy.ndarray, predicted: numpy.ndarray) -> float:
 
 def span_f1(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
     """Returns the F1 of BIO spans over all texts together; a span is right if both ends and its type are right."""
-    try:
-        from nervaluate.evaluator import Evaluator  # type: ignore[import-untyped]  # it has no marker of its types
-    except ImportError as error:
-        raise FileNotFoundError("F1 of spans needs nervaluate: pip install -r requirements-test.txt") from error
+    extras.need("study")
+    from nervaluate.evaluator import Evaluator  # type: ignore[import-untyped]  # it has no marker of its types
+
     types = sorted({label[2:] for text in (*truth, *predicted) for label in text if label != OUTSIDE})
     if not types:
         return 0.0
