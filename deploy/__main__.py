@@ -3,6 +3,7 @@
     python -m deploy                 # runs until Ctrl-C or SIGTERM
     python -m deploy restart         # restarts a, then b; the other replica serves all sessions meanwhile
     python -m deploy restart a       # restarts only a
+    python -m deploy space FOLDER    # writes the files of a Hugging Face Space, which docs/hosting.md explains
 
 Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that ends unexpectedly is started
 again. Its visitors continue on the other replica, because a visitor's state is in the page's address.
@@ -16,8 +17,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import FrameType
 
+from deploy import space
 from deploy.replica import CONTROL
 from deploy.supervisor import NAMES, ROOT, RestartError, Supervisor, request_restart, start_replica
 
@@ -25,8 +28,10 @@ from deploy.supervisor import NAMES, ROOT, RestartError, Supervisor, request_res
 def main() -> None:
     """Runs the site, or restarts replicas of the running site."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", nargs="?", choices=["restart"])
-    parser.add_argument("names", nargs="*", metavar="REPLICA", help="a or b; default: a, then b")
+    parser.add_argument("action", nargs="?", choices=["restart", "space"])
+    parser.add_argument("names", nargs="*", metavar="REPLICA", help="a or b; default: a, then b; FOLDER of a space")
+    parser.add_argument("--source", metavar="URL", help="address that a space fetches this repository from; default: "
+                        "the address that this clone came from")
     parser.add_argument("--port", type=int, default=8501, help="port of the site; default: %(default)s")
     parser.add_argument("--address", default="", help="address that the site listens on; default: all addresses")
     parser.add_argument("--replicas-from", type=int, default=8511, metavar="PORT",
@@ -35,12 +40,24 @@ def main() -> None:
                         help="port of the first replica's Prometheus metrics, on 127.0.0.1; the second uses the next; "
                              "default: no metrics")
     arguments = parser.parse_args()
+    if arguments.action == "space":
+        _write_space(arguments, parser)
+        return
     if not set(arguments.names) <= set(NAMES):
         parser.error(f"which replica? {' or '.join(NAMES)}")
     if arguments.action == "restart":
         _restart(arguments.names or NAMES, parser)
     else:
         _run(arguments, parser)
+
+
+def _write_space(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    if len(arguments.names) != 1:
+        parser.error("name one folder: python -m deploy space FOLDER")
+    try:
+        space.write(Path(arguments.names[0]), arguments.source or space.origin())
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
 
 
 def _restart(names: list[str] | tuple[str, ...], parser: argparse.ArgumentParser) -> None:

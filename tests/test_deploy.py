@@ -66,6 +66,16 @@ def test_the_page_on_hosting_has_every_setting(root: Path):
         assert f"`{setting}`" in text
 
 
+def test_the_page_on_hosting_says_how_large_hub_models_may_be(root: Path):
+    """The largest model follows from the memory of the host, as the page says for two hosts."""
+    text = " ".join(read(root, "docs/hosting.md").split())
+    said = re.search(r"With (\d) GB, visitors can open Hub models of at most (\d+) MB, "
+                     r"with (\d) GB of at most (\d+) MB", text)
+    assert said is not None
+    for memory, most in ((said[1], said[2]), (said[3], said[4])):
+        assert hub.fitted(hub.HOSTED, int(memory) * 2**30).max_bytes == int(most) * 10**6
+
+
 def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
     """HAProxy accepts the configuration. Skipped if HAProxy is not installed.
 
