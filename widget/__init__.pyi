@@ -1,1 +1,3 @@
-from widget.widget import HeadsWidget as HeadsWidget, compare as compare, show as show
+from widget.widget import HeadsWidget as HeadsWidget
+from widget.widget import compare as compare
+from widget.widget import show as show
