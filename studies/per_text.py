@@ -43,7 +43,7 @@ class Texts:
 
 # a function that reads values per text from a training's metric; raises KeyError if there are none, ValueError if
 # damaged
-Reader = Callable[[Mapping[str, Any]], Texts]
+Reader = Callable[[dict[str, Any]], Texts]
 
 
 def difference(sides: Iterable[Texts]) -> Texts | None:

@@ -112,8 +112,9 @@ def _parse_model(text: str, state: LabState) -> Read:
 
 def _parse_text(text: str, state: LabState) -> Read:
     text = unix_lines(text)
-    damaged = [message("The link was cut or changed on its way: a character of its text could not be read.")] \
-        if "\ufffd" in text else []
+    damaged: list[str] = []
+    if "\ufffd" in text:
+        damaged = [message("The link was cut or changed on its way: a character of its text could not be read.")]
     if len(text) <= MAX_TEXT:
         return text, damaged
     return text[:MAX_TEXT], [*damaged, message("The link's text has {count:,} characters; the first {most:,} were "

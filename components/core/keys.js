@@ -1,13 +1,24 @@
-/**
- * Letters of keys, for shortcuts.
- */
+// Letters of keys, for shortcuts on any keyboard.
+
+// Signs by the place of the key, for keyboards that write other signs there.
+const SIGNS = {
+  Equal: '+',
+  NumpadAdd: '+',
+  Minus: '-',
+  NumpadSubtract: '-',
+  BracketLeft: '[',
+  BracketRight: ']',
+  Slash: '/',
+};
 
 /**
  * Returns the letter or sign of a key event in lower case. On a keyboard without Latin letters, and while an input
- * method is on, it is the letter printed on the key of a US keyboard.
+ * method is on, it is what a US keyboard has at the same place.
  */
-export function letterOf({ key, code }) {
-  const isLatin = key === undefined || /^[\x20-\x7e]+$/.test(key);
-  const physical = /^Key([A-Z])$/.exec(code ?? '');
-  return (physical && (!isLatin || key === 'Process' || key === 'Unidentified') ? physical[1] : key)?.toLowerCase();
+export function letterOf({ key, code, shiftKey }) {
+  const isRead = key === undefined || (/^[ -~]+$/.test(key) && key !== 'Process' && key !== 'Unidentified');
+  if (isRead) return key?.toLowerCase();
+  if (code === 'Slash' && shiftKey) return '?';
+  const letter = /^Key([A-Z])$/.exec(code ?? '')?.[1];
+  return (letter ?? SIGNS[code] ?? key).toLowerCase();
 }

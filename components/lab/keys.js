@@ -1,7 +1,7 @@
 // Keys of the Lab: they work on the whole page, except in text fields, menus and dialogs.
 
 import { keyChange, selectedStates } from '../core/head_state.js';
-import { keyOf } from '../core/stage/keys.js';
+import { letterOf } from '../core/keys.js';
 import { TEXT_INPUTS } from '../widgets/dom.js';
 
 /** Handles the keys of the page; returns a function that ends this. */
@@ -11,7 +11,7 @@ export function listenForKeys(state) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
     const quiet = `${TEXT_INPUTS}, dialog, [role="dialog"], [role="menu"]`;
     if (event.composedPath().some(element => element instanceof HTMLElement && element.matches(quiet))) return;
-    const key = keyOf(event);
+    const key = letterOf(event);
     const repeats = key === '+' || key === '=' || key === '-' || key === '[' || key === ']';
     if (event.repeat && !repeats) return;
     if (!act(state, key, event.shiftKey)) return;

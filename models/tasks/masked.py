@@ -128,7 +128,8 @@ class MaskedReader(HidesWords, StoriesReader):
             if match["hidden"]:
                 hidden.append((len(plain), len(plain) + len(match["hidden"])))
             plain += match["hidden"] or match["bracket"]
-            origin += range(match.start(match.lastgroup), match.end(match.lastgroup))
+            kept = "hidden" if match["hidden"] else "bracket"
+            origin += range(match.start(kept), match.end(kept))
             last = match.end()
         plain += piece[last:]
         origin += range(last, len(piece))

@@ -211,13 +211,15 @@ def of_trainings(evidence: Evidence, first: Sequence[Side], second: Sequence[Sid
     weight = math.sqrt(1 / len(first) + (1 / len(second) if second else 0.0))
 
     def estimate(steps: int) -> Estimate:
+        deviation: float
+        freedom: float
         values = list(between[steps].values())
         behind = error_of_texts(evidence, first, second, steps, [*between[steps]])
         if spread or len(values) > 1:
             deviation, freedom = (spread[0] * weight, spread[1]) if spread else \
                 (statistics.stdev(values), len(values) - 1)
         else:  # one training of each: texts alone
-            deviation, freedom = 0.0 if first[0].texts else math.nan, math.inf
+            deviation, freedom = (0.0 if first[0].texts else math.nan), math.inf
         return Estimate(statistics.fmean(values), deviation / math.sqrt(len(values)), freedom, behind, len(values),
                         steps)
 

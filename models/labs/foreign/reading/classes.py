@@ -84,7 +84,7 @@ class PairReader(TextReader):
         return message("Write [SEP] between the two texts") if separators < 2 else ""
 
 
-class NextReader(ClassAnswer, PairReader):  # type: ignore[override]
+class NextReader(ClassAnswer, PairReader):
     """The reader of a model that predicts whether the second text follows the first (BERT's second objective)."""
 
     title = N_("Next sentence")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
+from typing import Any
 
 from models.messages import N_, listed, message
 from models.training.recipes import RECIPES
@@ -89,8 +90,8 @@ STORIES = tuple(name for name in RECIPES if name.startswith("stories-") and not 
 def perplexities(evidence: Evidence, first: Sequence[str], second: Sequence[str] = ("softmax",)) -> Estimate | None:
     """Returns the mean ln perplexity of some attention types minus that of others."""
     read = log_of("perplexity")
-    return of_trainings(evidence, *([Side(f"stories-{name}", read, per_text.losses) for name in names]
-                                    for names in (first, second)), pool=[Side(name, read) for name in STORIES])
+    sides, others = ([Side(f"stories-{name}", read, per_text.losses) for name in names] for names in (first, second))
+    return of_trainings(evidence, sides, others, [Side(name, read) for name in STORIES])
 
 
 def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[Samples, float]:
@@ -269,7 +270,7 @@ def _speed(evidence: Evidence) -> Statement:
     checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
     known = {_place(row) for row in rows}
     setting = {"what": "whole model", "against": "fused softmax", "texts": 8, "tokens": 256}
-    batch = next((row.get("blocks", []) for row in rows if setting.items() <= row.items()), [])
+    batch: list[Any] = next((row.get("blocks", []) for row in rows if setting.items() <= row.items()), [])
     planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
                for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
     checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]

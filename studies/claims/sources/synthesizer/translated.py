@@ -33,8 +33,8 @@ def bleus(evidence: Evidence, first: Sequence[str], second: Sequence[str]) -> Es
     read = log_of("bleu")
     pool = [name for name, recipe in RECIPES.items() if name.startswith("translation-") and recipe.steps == RECIPES[
         PLAIN].steps]
-    return of_trainings(evidence, *([Side(name, read, per_text.sentence_logs) for name in names]
-                                    for names in (first, second)), pool=[Side(name, read) for name in pool])
+    sides, others = ([Side(name, read, per_text.sentence_logs) for name in names] for names in (first, second))
+    return of_trainings(evidence, sides, others, [Side(name, read) for name in pool])
 
 
 def _compared(evidence: Evidence, first: str, second: str) -> tuple[Samples, float]:
