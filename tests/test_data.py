@@ -75,12 +75,13 @@ def test_files_that_are_not_there(tmp_path: Path):
         files(tmp_path, "two/*.txt")
 
 
-@pytest.mark.parametrize("command", ["training.evaluate", "training.trainer", "training.sweeps.__main__",
+@pytest.mark.parametrize("command", ["models.training.evaluate", "models.training.trainer",
+                                     "models.training.sweeps.__main__",
                                      "studies.prune_heads", "studies.seeds.__main__",
                                      "studies.corpus.lengths", "studies.corpus.forgetting",
                                      "studies.claims.__main__", "studies.papa.__main__"])
 def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", [command, "--help"])
     with pytest.raises(SystemExit, match="0"):
-        importlib.import_module(f"models.{command}").main()
+        importlib.import_module(command).main()
     assert "--data DIR" in (printed := capsys.readouterr().out) and "assets/data" in printed

@@ -11,9 +11,10 @@ sentence in which one word of SWAPPED is replaced.
 2. Removal. On T other pairs the named heads are pruned (gate 0). As a control, the same number of random other heads is
    pruned, DRAWS times. The result is the fraction of pairs whose top-1 answer to the first prompt does not change.
 
-The rule was set before any number was known: `necessary` holds if less than half of the answers stay the same without
-the named heads, and more than half stay the same without random heads, in the mean and in every draw. `error` is the
-standard error of a fraction over the pairs.
+The limits were set before any number was known: `necessary` is `yes` if less than half of the answers stay the same
+without the named heads, and more than half stay the same in every draw of random heads. The first comparison is a
+one-sided test at 5%, which was added on 27 November 2026; if it decides neither way, `necessary` is `not decided`.
+`error` is the standard error of a fraction over the pairs.
 
 Writes studies/measurements/NAME.patching.json.
 """
@@ -40,6 +41,7 @@ from models.tasks.base import Task
 from models.tasks.pairs import PairCorpus, first_of_each
 from studies.command import Option, study
 
+CRITICAL = 1.645  # quantile of the normal distribution for a one-sided test at 5%
 TEXTS, DRAWS = 200, 20
 NAMED = 0.05  # smallest mean fraction of the logit difference that a named head restores
 EVENTS, VARIABLES = 8, 4  # numbers of events and variables of a text, without the query
@@ -116,6 +118,14 @@ def _pairs(lab: Lab, task: Task) -> Iterator[tuple[str, str]]:
     return assignment_pairs(SEED)
 
 
+def necessary(without: float, random_shares: Sequence[float], pairs: int) -> str:
+    """Returns `yes`, `no` or `not decided`; see the module's docstring."""
+    half = CRITICAL * math.sqrt(without * (1 - without) / pairs)
+    if without - half > 0.5 or min(random_shares) <= 0.5:
+        return "no"
+    return "yes" if without + half < 0.5 else "not decided"
+
+
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the measurement of a model; see the module's docstring."""
     pairs = list(measured_pairs(lab, _pairs(lab, task), 2 * arguments.texts))
@@ -139,7 +149,7 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
             "error": round(math.sqrt(without * (1 - without) / len(tested)), 4),
             "without_random": [round(value, 4) for value in random_shares],
             "without_random_mean": round(fmean(random_shares), 4),
-            "necessary": without < 0.5 < min(random_shares)}
+            "necessary": necessary(without, random_shares, len(tested))}
 
 
 def main() -> None:

@@ -208,7 +208,7 @@ def test_tokens_that_stand_for_no_text_are_translated(chinese):
 
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 # strings that are the same in every language: names, formulas, units, and strings without words
-NAMES = {"BLEU", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax",
+NAMES = {"BLEU", "ROUGE-L", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax",
          "random + softmax", "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 

@@ -64,10 +64,16 @@ def test_removal_by_hand():
 def test_stored_numbers_follow_the_rule_and_are_in_the_document(name: str):
     found = store.read(name, "patching")
     assert found is not None and found["texts"] == 200
-    assert found["necessary"] == (found["without_named"] < 0.5 < min(found["without_random"]))
+    assert found["necessary"] == patching.necessary(found["without_named"], found["without_random"], found["texts"])
     assert found["without_random_mean"] == pytest.approx(
         sum(found["without_random"]) / len(found["without_random"]), abs=1e-4)
     cells = (f"`{name}`", f"{len(found['named'])} of {found['heads']}", f"{100 * found['without_named']:.1f}%",
              f"{100 * found['without_random_mean']:.1f}%", f"{100 * min(found['without_random']):.1f}%",
-             "yes" if found["necessary"] else "no")
+             found["necessary"])
     assert f"| {' | '.join(cells)} |" in STUDIES.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("without", "least", "word"), [
+    (0.37, 0.835, "yes"), (0.475, 0.9, "not decided"), (0.53, 0.9, "not decided"), (0.705, 0.9, "no"), (0.2, 0.5, "no")])
+def test_heads_are_necessary_only_beyond_the_error(without: float, least: float, word: str):
+    assert patching.necessary(without, [least, 0.95], 200) == word

@@ -174,11 +174,12 @@ def _gained(studies: Sequence[Study]) -> Estimate | None:
     return None
 
 
-def _rank(check: Check) -> Estimate | None:
+def _rank(check: Check, trainings: int) -> Estimate | None:
     """Returns the rank correlation with the normal error that has the p-value of its permutation test."""
-    if check.value is None or check.p_true is None or not 0 < check.p_true < 1:
+    if check.value is None or check.p_true is None:
         return None
-    distance = float(norm.isf(check.p_true))
+    least = 1 / math.factorial(min(trainings, FEW))  # probability of one order
+    distance = float(norm.isf(min(max(check.p_true, least), 1 - least)))
     return Estimate(check.value, abs(check.value / distance) if distance else math.inf, trainings=FEWEST)
 
 
@@ -337,7 +338,7 @@ def _better(studies: Sequence[Study]) -> Statement:
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
             chance=ranking.chance),
-        decide("papa-better", _rank(check),
+        decide("papa-better", _rank(check, ranking.trainings),
                [check]),
         rows or [{N_("model"): tables.NOTHING}],
         chart,
