@@ -79,6 +79,7 @@ def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatc
 
 def test_the_page_of_method_says_the_numbers_of_the_code():
     text = " ".join(METHOD.split())
-    for phrase in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each", f"{masked.STRETCH} of masked words", "three draws"):
+    for phrase in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each",
+                   f"{masked.STRETCH} of masked words", "three draws"):
         assert phrase in text
     assert masked.DRAWS == 3

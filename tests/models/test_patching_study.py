@@ -74,6 +74,7 @@ def test_stored_numbers_follow_the_rule_and_are_in_the_document(name: str):
 
 
 @pytest.mark.parametrize(("without", "least", "word"), [
-    (0.37, 0.835, "yes"), (0.475, 0.9, "not decided"), (0.53, 0.9, "not decided"), (0.705, 0.9, "no"), (0.2, 0.5, "no")])
+    (0.37, 0.835, "yes"), (0.475, 0.9, "not decided"), (0.53, 0.9, "not decided"), (0.705, 0.9, "no"),
+    (0.2, 0.5, "no")])
 def test_heads_are_necessary_only_beyond_the_error(without: float, least: float, word: str):
     assert patching.necessary(without, [least, 0.95], 200) == word
