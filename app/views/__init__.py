@@ -20,4 +20,4 @@ DRAW: dict[str, Callable[[], None]] = {page: module.page for page, module in _MO
 # the pages that the events route can update without a run of the Streamlit script: (state, problems) -> components
 ANSWERS: dict[str, Answers] = {
     **{page: partial(frame.parts, module.DIRECT) for page, module in _MODULES.items() if hasattr(module, "DIRECT")},
-    **{page: module.answer for page, module in _MODULES.items() if hasattr(module, "answer")}}
+    **{page: module.ANSWER for page, module in _MODULES.items() if hasattr(module, "ANSWER")}}

@@ -63,7 +63,7 @@ PAIRS = [(name, language, (place + index) % 2 == 1)
 def test_no_violation(visit, name: str, language: str, dark: bool):
     state = STATES.get(name, {}) | {"page": name, "lang": language}
     page = visit(dark=dark, wait=False, **state)
-    page.locator(".st-key-opening" if name == START else "nav a[aria-current]").wait_for(timeout=30_000)
+    page.locator(".st-key-opening" if name == START else "nav a[aria-current]").first.wait_for(timeout=30_000)
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
     page.wait_for_timeout(1500)
     assert page.evaluate("document.documentElement.lang") == language

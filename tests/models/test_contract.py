@@ -175,8 +175,8 @@ def test_card(lab: models.Lab, name: str):
                              "longest_text": lab.limit, **encoder}
     assert card["data"] and all(source["name"] for source in card["data"])
     training = card["training"]
-    command = f"studies.prune_heads --ship {name}" if pruned else f"training {name}"
-    assert training["command"] == f"python -m models.{command}"
+    command = f"studies.prune_heads --ship {name}" if pruned else f"models.training {name}"
+    assert training["command"] == f"python -m {command}"
     if pruned:
         assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card
     else:

@@ -69,7 +69,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
     if now.is_embedded:
         return result
     links = replace(lab_of(state), page=FIRST_PAGE)  # the browser adds the page of each link
-    pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)}
+    pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS, LAB)}
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                   section="lessons" if is_part_of_lessons(state) else "",
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))
