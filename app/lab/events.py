@@ -17,7 +17,7 @@ FIRST_TOOLS = {"head": "head.looks", "layer": "layer.mean", "all": "all.mean", "
 
 
 def on_lab(event: dict[str, Any]) -> None:
-    """Changes the visitor's state as an event asks; LAB.md's table of events stands in components/lab/__init__.py."""
+    """Changes the visitor's state by one event; an event with a wrong type or value changes nothing."""
     past = history()
     present = past.present
     view = present.lab

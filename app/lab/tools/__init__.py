@@ -1,4 +1,4 @@
-"""The tools of the Lab: one module a tool, in this folder, with a value TOOL (app/lab/tool.py)."""
+"""The tools of the Lab: one module per tool, each with a list TOOLS of values of app/lab/tool.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LabView: what the Lab shows of a model: the open tool, the looking word, the layers of the picture, settings."""
+"""LabView: the Lab's open tool, looking word, layers of the picture, and settings of tools."""
 
 from __future__ import annotations
 
