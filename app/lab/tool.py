@@ -49,6 +49,6 @@ class Tool:
         return {"key": self.key, "thing": self.thing, "question": _(self.question), "term": _(self.term)}
 
     def setting(self, view: View, name: str) -> str:
-        """Returns the setting's value in the link; the default if the link has none, or one that the tool does not know."""
+        """Returns the setting's value in the link; the default if the link has none or an unknown one."""
         chosen, values = view.state.lab.setting(f"{self.name}.{name}"), self.settings[name]
         return chosen if chosen in values else values[0]
