@@ -164,17 +164,22 @@ def _late(now: Visit, make: Callable[[], Part], picture: Picture, language: str,
 
 
 def _changed(now: Visit, parts: Iterable[Part], picture: Picture, seen: int) -> list[bytes]:
-    """Returns the changed payloads, and those of responses after `seen`, because a response may have been lost."""
+    """Returns payloads of what has changed, and of responses after `seen`, because a response may have been lost."""
     channel, blocks = now.channel, []
     with channel.lock:
+        if channel.displayed.serial > picture.serial:  # the script has sent newer payloads
+            return []
         for part in parts:
-            fingerprint, serial = channel.sent.get(part.key, (b"", channel.displayed.serial))
-            if serial > picture.serial:  # a newer response, or the script, has sent a newer payload
+            sent = channel.sent.setdefault(part.key, {})
+            if any(serial > picture.serial for _, serial in sent.values()):  # a newer response has sent a newer payload
                 continue
             channel.handlers[part.key] = part.on_event
-            if fingerprint != part.fingerprint or serial > seen:
-                channel.sent[part.key] = part.fingerprint, picture.serial
-                blocks.append(part.payload)
+            now_sent = {name: part.fingerprints.get(name, b"") for name in {*sent, *part.fingerprints}}
+            changes = {name for name, fingerprint in now_sent.items()
+                       if name not in sent or sent[name][0] != fingerprint or sent[name][1] > seen}
+            if changes:
+                blocks.append(part.payload(None if changes.issuperset(part.fingerprints) else changes))
+            sent |= {name: (now_sent[name], picture.serial) for name in changes}
     return blocks
 
 

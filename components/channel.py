@@ -43,8 +43,8 @@ class Channel:
         handlers: component -> the function that handles the events of this component.
         serial: number of the newest snapshot of the state.
         displayed: the snapshot that the Streamlit script displayed last, or is displaying now.
-        sent: component -> (fingerprint, serial) of the last payload that the events route sent since the last script
-            run began.
+        sent: component -> name of a field or an array -> (fingerprint, serial) of the last payload of the events route
+            with this name since the last script run began; the fingerprint is empty for a name that was removed.
         direct: True if the events route can update the page.
         lock: held while the state changes, so that an event and a script run never change the state at the same time.
     """
@@ -54,7 +54,7 @@ class Channel:
     serial: int = 0
     received: dict[str, int] = field(default_factory=dict)
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
-    sent: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    sent: dict[str, dict[tuple[str, str], tuple[bytes, int]]] = field(default_factory=dict)
     displayed: Picture = Picture(0, 0, {})
     direct: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, ParamSpec
@@ -35,6 +36,8 @@ export default component => {
 
 P = ParamSpec("P")
 Content = tuple[dict[str, Any], dict[str, ndarray]]  # content of a component: a JSON header, and arrays by name
+FIELD, ARRAY = "field", "array"
+Name = tuple[str, str]  # (FIELD, name of a field of the header) or (ARRAY, name of an array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +57,31 @@ class Part:
     arrays: dict[str, ndarray] = field(default_factory=dict)
     on_event: OnEvent | None = None
 
-    @functools.cached_property
-    def payload(self) -> bytes:
-        """Header and arrays as one binary payload for the events route."""
-        return pack({"key": self.key} | self.header, self.arrays)
+    def payload(self, changes: Collection[Name] | None = None) -> bytes:
+        """Returns a binary payload for the events route.
+
+        Args:
+            changes: the fields and arrays that the browser has to replace or, if this part has them no longer, to
+                remove; None for a payload with everything.
+        """
+        header: dict[str, Any] = {"key": self.key}
+        if changes is None:
+            return pack(header | self.header, self.arrays)
+        header |= {name: value for name, value in self.header.items() if (FIELD, name) in changes}
+        gone = [[where, name] for where, name in changes if (where, name) not in self.fingerprints]
+        return pack(header | {"changes": gone},
+                    {name: array for name, array in self.arrays.items() if (ARRAY, name) in changes})
 
     @functools.cached_property
-    def fingerprint(self) -> bytes:
-        """A hash of 16 bytes that identifies the payload."""
-        return hashlib.blake2b(self.payload, digest_size=16).digest()
+    def fingerprints(self) -> dict[Name, bytes]:
+        """A hash of each field of the header and of each array."""
+        return {(FIELD, name): _hash(json.dumps(value).encode()) for name, value in self.header.items()} | {
+            (ARRAY, name): _hash(str((array.dtype.name, array.shape)).encode() + array.tobytes())
+            for name, array in self.arrays.items()}
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
 
 
 class Component(Generic[P]):

@@ -18,6 +18,7 @@ from models.nets.residual import Residuals, Writes
 from models.nets.score_parts import ScoreParts
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
+from models.trace import Trace
 
 Touch = Callable[[str, int], Intervention]  # a function of (block, layer) that returns the intervention
 Watch = Callable[[str, int, Tensor], None]  # a function of (block, layer, (B, H, N, N) patterns after the plan)
@@ -52,10 +53,11 @@ class Explainable(Capability):
         """Runs a pass and returns the residual stream at every predicting position, and these positions' sequence."""
 
     @abc.abstractmethod
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        """Runs a pass and returns what each part of the model adds to the residual stream at one position.
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
+        """Returns what each part of the model adds to the residual stream at one position.
 
-        A negative position counts the predictions from the last one.
+        A negative position counts the predictions from the last one. Without `trace`, a trace of this prompt and plan
+        with head_outputs, another pass is run.
         """
 
     @abc.abstractmethod

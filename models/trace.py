@@ -145,12 +145,14 @@ class Trace(PassResult):
         live: kind -> attention patterns as the model computes them, before the plan.
         weights: kind -> attention patterns after the plan.
         mask: the selective mask F (accumulated votes), (L, N, N); None for other attention types.
+        head_outputs: kind -> (L, H, N, D) outputs of the heads after the plan, before W_O; empty for imported models.
     """
 
     scores: Mapping[str, ndarray]
     live: Mapping[str, ndarray]
     weights: Mapping[str, ndarray]
     mask: ndarray | None
+    head_outputs: Mapping[str, ndarray] = field(default_factory=dict)
 
     def layer(self, kind: str, layer: int) -> Layer:
         """Returns the maps of one layer."""
@@ -158,7 +160,7 @@ class Trace(PassResult):
 
     def _arrays(self) -> list[ndarray]:
         maps = [array for kinds in (self.scores, self.live, self.weights) for array in kinds.values()]
-        return [*super()._arrays(), *maps, *([] if self.mask is None else [self.mask])]
+        return [*super()._arrays(), *maps, *self.head_outputs.values(), *([] if self.mask is None else [self.mask])]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -268,7 +268,7 @@ def test_a_component(tmp_path: Path):
     code = ("from components.library import source; from components.payload import unpack; "
             "from components.toy import toy; "
             "assert 'const create = ({ root }) => ({ word' in source() and 'p { margin: 0; }' in source(); "
-            "print(unpack(toy.part(key='one', word='<b>').payload)[0]['word'])")
+            "print(unpack(toy.part(key='one', word='<b>').payload())[0]['word'])")
     assert run(tmp_path, "-c", code).strip() == "<b>"
 
 

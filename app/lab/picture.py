@@ -118,8 +118,9 @@ def _answer(view: View) -> dict[str, Any] | None:
 def _losses(view: View, header: dict[str, Any]) -> None:
     if view.before.vectors is None:
         losses = effect.token_losses(view.lab, view.before, view.after)
-        header["losses"] = [entry["after"] for entry in losses]
-        header["losses_before"] = [entry["before"] for entry in losses] if view.changed else None
+        after, before = ([entry[when] if entry[when] is None else round(entry[when], 4) for entry in losses]
+                         for when in ("after", "before"))
+        header["losses"], header["losses_before"] = after, before if view.changed else None
 
 
 def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | None:

@@ -18,8 +18,7 @@ from models import HeadPlan, Kind, Lab, Output
 from models.analysis.answer.formation import Formation, formation_of
 from models.messages import N_
 from models.plan import Address
-from models.prompt import Prompt
-from models.trace import Layer
+from models.trace import Layer, Trace
 
 NO_ANSWER = N_("This model makes no prediction for this text.")
 
@@ -124,17 +123,21 @@ class View:
         """The formation of the answer in the unmodified model and under the plan; raises ValueError with a reason."""
         if self.output is None:
             raise ValueError(NO_ANSWER)
-        after = self._formation(self.after.prompt, self.plan)
-        return (self._formation(self.before.prompt, HeadPlan()) if self.changed else after), after
+        after = self._formation(self.after, self.plan)
+        return (self._formation(self.before, HeadPlan()) if self.changed else after), after
 
-    def _formation(self, prompt: Prompt, plan: HeadPlan) -> Formation:
+    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Formation:
         assert self.output is not None
-        position, cache = self.output.position, caches.formations.of(self.lab)
-        cached = cache.find((prompt, plan, position))
+        key = trace.prompt, plan, self.output.position
+        cache = caches.formations.of(self.lab)
+        cached = cache.find(key)
         if cached is None:
-            with self._passes(1):
-                cached = formation_of(self.lab, prompt, plan, position)
-            cache.keep((prompt, plan, position), cached)
+            if isinstance(trace, Trace) and trace.head_outputs:
+                cached = formation_of(self.lab, *key, trace)
+            else:  # a sketch, or an imported model
+                with self._passes(1):
+                    cached = formation_of(self.lab, *key)
+            cache.keep(key, cached)
         return cached
 
     @contextlib.contextmanager

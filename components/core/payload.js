@@ -16,6 +16,18 @@ export function unpack(bytes) {
   return header;
 }
 
+/**
+ * Returns a payload with the changes of a newer one. A payload without `changes` is whole; else it has the fields and
+ * arrays to replace, and `changes` has [`field` or `array`, name] of those to remove.
+ */
+export function merged(old, payload) {
+  if (!payload.changes) return payload;
+  const { changes, arrays, ...header } = payload;
+  const whole = { ...old, ...header, arrays: { ...old.arrays, ...arrays } };
+  for (const [where, name] of changes) delete (where === 'array' ? whole.arrays : whole)[name];
+  return whole;
+}
+
 /** Returns whether two arrays have the same `size` numbers from `start` on. */
 export function sameBytes(one, other, start, size) {
   for (let i = start; i < start + size; i += 1) if (one[i] !== other[i]) return false;

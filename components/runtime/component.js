@@ -1,7 +1,7 @@
 // The life cycle of a component: style, creation, updates, and the acknowledgement of events.
 
 import { pageData } from '../core/page_data.js';
-import { unpack } from '../core/payload.js';
+import { merged, unpack } from '../core/payload.js';
 import { currentLanguage, setLanguage } from '../core/texts.js';
 import { rootOf, setAttribute } from '../widgets/dom.js';
 import { followVisit } from './direct.js';
@@ -166,7 +166,10 @@ function drawAnswer(about, payloads) {
   newestSerial = serial;
   continueSession();
   requests.answered(answered);
-  const payloadByKey = new Map(payloads.map(payload => [payload.key, payload]));
+  const shown = new Map(Array.from(mounted, ({ key, data }) => [key, data]));
+  const payloadByKey = new Map(
+    payloads.map(payload => [payload.key, merged(newest.get(payload.key) ?? shown.get(payload.key), payload)]),
+  );
   for (const [key, payload] of payloadByKey) newest.set(key, { ...payload, serial, answered, visit, language });
   for (const state of mounted) {
     const { data } = state;

@@ -118,14 +118,16 @@ class Seq2SeqLab(TrainedLab, Explainable):
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         target, records, _ = self._records(prompt, plan)
-        return (residuals_of(self.model, target, records, range(len(target))),
-                self.task.spelled(target))
+        outputs = {kind: [record.outputs[0] for record in layers] for kind, layers in records.items()}
+        return residuals_of(self.model, target, outputs, range(len(target))), self.task.spelled(target)
 
     @override
     @torch.inference_mode()
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        target, records, _ = self._records(prompt, plan)
-        return writes_of(self.model, target, records, position_among(position, range(len(target)), len(target)))
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
+        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
+        trace = trace or self._run(TargetPrompt.of(prompt, target), plan)
+        return writes_of(self.model, target, trace.head_outputs,
+                         position_among(position, range(len(target)), len(target)))
 
     @override
     @torch.inference_mode()
@@ -176,6 +178,7 @@ class Seq2SeqLab(TrainedLab, Explainable):
             live=live,
             weights={kind: stacked(record.weights[0] for record in layers) if kind in changed else live[kind]
                      for kind, layers in records.items()},
+            head_outputs={kind: stacked(record.outputs[0] for record in layers) for kind, layers in records.items()},
             mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
             norms={kind: stacked(record.norms[0] for record in layers) for kind, layers in records.items()},
             outputs=tuple(Output(position, fixed(distribution), self.task.labels, row=TARGET)

@@ -129,6 +129,7 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
             live={SELF: live},
             weights={SELF: stacked(record.weights[row] for record in records) if is_changed else live},
             mask=stacked(masks) if masks else None,
+            head_outputs={SELF: stacked(record.outputs[row] for record in records)},
             norms={SELF: stacked(record.norms[row] for record in records)},
             gates={SELF: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
@@ -146,12 +147,14 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         positions = predicting_positions(prompt, self.kinds[0])
-        return residuals_of(self.model, prompt.ids, self._records(prompt, plan), positions), prompt.tokens
+        outputs = {SELF: [record.outputs[0] for record in self._records(prompt, plan)[SELF]]}
+        return residuals_of(self.model, prompt.ids, outputs, positions), prompt.tokens
 
     @override
     @torch.inference_mode()
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
-        return writes_of(self.model, prompt.ids, self._records(prompt, plan), self._position(prompt, position))
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
+        trace = trace or self.run(prompt, [plan])[0]
+        return writes_of(self.model, prompt.ids, trace.head_outputs, self._position(prompt, position))
 
     @override
     @torch.inference_mode()

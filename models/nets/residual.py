@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+from numpy import ndarray
 from torch import Tensor, nn
 
 from models.kind import CROSS, DECODER, ENCODER, SELF
-from models.nets.attention.base import Record, SelfAttention
+from models.nets.attention.base import SelfAttention
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
+
+HeadOutputs = Mapping[str, Sequence[Tensor]]  # block -> (H, N, D) outputs of each layer's heads, before W_O
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +66,11 @@ class Writes:
     read: Callable[[Tensor], Tensor]
 
 
-def head_writes(attention: SelfAttention, record: Record, positions: Sequence[int]) -> Tensor:
+def head_writes(attention: SelfAttention, outputs: Tensor, positions: Sequence[int]) -> Tensor:
     """Returns what each head adds to the residual stream at P positions, (H, P, C): its slice of W_O times its output.
     """
     slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
-    return torch.einsum("hpd, chd -> hpc", record.outputs[0][:, list(positions)], slices)
+    return torch.einsum("hpd, chd -> hpc", outputs[:, list(positions)], slices)
 
 
 def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tuple[str, SelfAttention]]]]:
@@ -80,9 +83,10 @@ def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tup
     return [(block, [(DECODER, block.attention), (CROSS, block.cross)]) for block in model.decoder]
 
 
-def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], positions: Sequence[int],
-          encoder: bool = False) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
-    """Returns the outputs of embedding (P, C), heads (H, P, C) per layer of each block, and MLPs at P positions.
+def parts(model: Model, ids: Sequence[int], outputs: HeadOutputs, positions: Sequence[int],
+          encoder: bool = False) -> tuple[
+              Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
+    """Returns what embedding (P, C), heads (H, P, C) per layer of each block, and MLPs add at P positions.
 
     A layer without an MLP has None.
     """
@@ -91,7 +95,7 @@ def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Recor
     mlps: list[Tensor | None] = []
     for layer, (block, attentions) in enumerate(layers_of(model, encoder)):
         for kind, attention in attentions:
-            written = head_writes(attention, records[kind][layer], positions)
+            written = head_writes(attention, outputs[kind][layer], positions)
             heads.setdefault(kind, []).append(written)
             x = x + written.sum(0)
         mlp = block.mlp(x) if block.has_mlp else None
@@ -100,17 +104,17 @@ def parts(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Recor
     return embedding, heads, mlps
 
 
-def residuals_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
-                 positions: Sequence[int]) -> Residuals:
+def residuals_of(model: Model, ids: Sequence[int], outputs: HeadOutputs, positions: Sequence[int]) -> Residuals:
     """Returns the Residuals of a pass; arguments as in `parts`."""
-    embedding, heads, mlps = parts(model, ids, records, positions)
+    embedding, heads, mlps = parts(model, ids, outputs, positions)
     states = _states(embedding, heads, mlps)
     return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(_final(model)(x)))
 
 
-def writes_of(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int) -> Writes:
-    """Returns the Writes of a pass at one position; arguments as in `parts`."""
-    embedding, heads, mlps = parts(model, ids, records, [position])
+def writes_of(model: Model, ids: Sequence[int], outputs: Mapping[str, ndarray], position: int) -> Writes:
+    """Returns the Writes of a pass at one position; `outputs` are those of Trace.head_outputs."""
+    here = {kind: list(torch.tensor(outputs[kind][:, :, [position]])) for kind, _ in layers_of(model)[0][1]}
+    embedding, heads, mlps = parts(model, [ids[position]], here, [0])
     rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
     of_heads = {kind: torch.stack(writes)[:, :, 0] for kind, writes in heads.items()}
     states = torch.stack(_states(embedding, heads, mlps))[:, 0]

@@ -28,7 +28,7 @@ from models.nets.attention.factorized_random import FactorizedTable
 from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table, rotate
-from models.nets.residual import layers_of, parts
+from models.nets.residual import HeadOutputs, layers_of, parts
 from models.nets.seq2seq import DecoderBlock, Seq2Seq
 from models.nets.transformer import Model
 
@@ -96,9 +96,10 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
     if type(source) is not DotProduct:
         raise StructureError(message("this view splits scores of one query and one key; this attention type shares "
                                      "them between heads or mixes them with other scores"))
-    query_names, read_by_query = _read(model, rows[kind], records, address, query)
-    key_names, read_by_key = _encoded(model, rows[ENCODER], records, key) if is_cross else \
-        _read(model, rows[kind], records, address, key)
+    outputs = {block: [layer.outputs[0] for layer in layers] for block, layers in records.items()}
+    query_names, read_by_query = _read(model, rows[kind], outputs, address, query)
+    key_names, read_by_key = _encoded(model, rows[ENCODER], outputs, key) if is_cross else \
+        _read(model, rows[kind], outputs, address, key)
     width = source.query.weight.shape[0] // attention.heads
     part = slice(head * width, (head + 1) * width)
     queries, keys = (read @ matrix.weight[part].double().T for read, matrix in
@@ -118,24 +119,23 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
                       scale * queries @ keys.T, scale, not is_cross, masking, float(record.live[0, head, query, key]))
 
 
-def _read(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], address: tuple[str, int, int],
+def _read(model: Model, ids: Sequence[int], outputs: HeadOutputs, address: tuple[str, int, int],
           position: int) -> tuple[list[Name], Tensor]:
     """Returns the names of the A parts of the vector from which a query or a key is computed, and the parts (A, C).
 
     The parts are those of the residual stream, multiplied by the norm before the attention with its scale held fixed.
     """
     kind, layer, _ = address
-    names, columns = _stream(model, ids, records, position, (kind, layer))
+    names, columns = _stream(model, ids, outputs, position, (kind, layer))
     block = layers_of(model, kind == ENCODER)[layer][0]
     return names, _normed(columns, block.cross_norm if isinstance(block, DecoderBlock) and kind == CROSS else
                           block.attention_norm)
 
 
-def _encoded(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]],
-             position: int) -> tuple[list[Name], Tensor]:
+def _encoded(model: Model, ids: Sequence[int], outputs: HeadOutputs, position: int) -> tuple[list[Name], Tensor]:
     """Returns the result of `_read` for the encoder's last hidden state, from which cross-attention computes keys."""
     assert isinstance(model, Seq2Seq)
-    names, columns = _stream(model, ids, records, position, None)
+    names, columns = _stream(model, ids, outputs, position, None)
     return names, _normed(columns, model.encoder_norm)
 
 
@@ -144,21 +144,21 @@ def _normed(columns: Tensor, norm: nn.RMSNorm) -> Tensor:
     return columns * norm.weight.double() * (columns.sum(0).square().mean() + eps).rsqrt()
 
 
-def _stream(model: Model, ids: Sequence[int], records: Mapping[str, Sequence[Record]], position: int,
+def _stream(model: Model, ids: Sequence[int], outputs: HeadOutputs, position: int,
             reader: tuple[str, int] | None) -> tuple[list[Name], Tensor]:
     """Returns A names and values (A, C) in float64: all that was added to a residual stream before `reader`.
 
     `reader` None is the encoder's stream after its last layer, which is the input of the cross-attention's keys.
     """
-    embedding, heads, mlps = parts(model, ids, records, [position], reader is None or reader[0] == ENCODER)
+    embedding, heads, mlps = parts(model, ids, outputs, [position], reader is None or reader[0] == ENCODER)
     names: list[Name] = ["embedding"]
     values = [embedding]
     for layer, mlp in enumerate(mlps):
-        for block, outputs in heads.items():
+        for block, written in heads.items():
             if (block, layer) == reader:
                 return names, torch.cat(values).double()
-            names += [(block, layer, head) for head in range(len(outputs[layer]))]
-            values += list(outputs[layer])
+            names += [(block, layer, head) for head in range(len(written[layer]))]
+            values += list(written[layer])
         if mlp is not None:
             names.append(f"mlp {layer}")
             values.append(mlp)

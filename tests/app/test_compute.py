@@ -56,7 +56,7 @@ def test_panels_show_the_last_prediction_of_a_text_that_became_shorter(part, mon
     lab = models.load("assignment-softmax")
     before, after = compute.traces_of(lab, compute.read(lab, "x=1; y=2; x=?; y=?"), HeadPlan())
     assert len(before.outputs) == 2
-    first, last, missing = (part(lab, LabState(model=lab.name, prediction=index), before, after).payload
+    first, last, missing = (part(lab, LabState(model=lab.name, prediction=index), before, after).payload()
                             for index in (0, 1, 7))
     assert missing == last != first
 

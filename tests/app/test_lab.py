@@ -51,6 +51,24 @@ def unpacked(view: View, kind: str, array: ndarray) -> ndarray:
     return whole
 
 
+@pytest.mark.parametrize("model", ["stories-selective", "masked-softmax", "translation-softmax", "masked-gau-softmax"])
+def test_contributions_and_guesses_take_no_pass_of_their_own(model: str, request: pytest.FixtureRequest):
+    lab = models.load(model)
+    view = view_of(model, HeadPlan().gate(lab.kinds[-1].name, 0, 0, 0.0))
+    assert view.changed  # computes both traces
+    passes: list[int] = []
+    hook = lab.model.register_forward_pre_hook(lambda *_: passes.append(1))
+    request.addfinalizer(hook.remove)
+    before, after = view.formations
+    assert not passes
+    for formation, trace in ((before, view.before), (after, view.after)):
+        position = view.output.position
+        expected = lab.writes(trace.prompt, HeadPlan() if trace is view.before else view.plan, position)
+        assert passes and numpy.allclose(formation.writes.logits, expected.logits, atol=1e-5)
+        assert numpy.allclose(formation.writes.logits.softmax(-1),
+                              next(o for o in trace.outputs if o.position == position).distribution, atol=1e-5)
+
+
 @pytest.mark.parametrize("model", ["stories-selective", "masked-softmax", "assignment-log-n", "translation-softmax",
                                    "masked-gau-softmax"])
 def test_tiles_are_the_patterns_after_the_plan(model: str):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ from app.state.lab_state import LabState
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import Place
 from app.state.visit import Visit
+from components.mounting import Part
 from components.payload import unpack
 from tests.app.test_pages import opened
 
@@ -53,7 +55,23 @@ def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[
     found = blocks(first + b"".join(make() for make in late))
     if not found:
         return {}, {}
-    return found[0][0], {header["key"]: (header, arrays) for header, arrays in found[1:]}
+    shown = _shown.setdefault(now, {})
+    parts = {header["key"]: merged(shown.get(header["key"]), header, arrays) for header, arrays in found[1:]}
+    shown.update(parts)
+    return found[0][0], parts
+
+
+_shown: weakref.WeakKeyDictionary[Visit, Payloads] = weakref.WeakKeyDictionary()  # what a browser would show
+
+
+def merged(old: Any, header: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Any:
+    """Returns a payload with the changes of a newer one, as components/core/payload.js does."""
+    if "changes" not in header:
+        return header, arrays
+    gone = {tuple(name) for name in header.pop("changes")}
+    fields, matrices = old or ({}, {})
+    return ({name: value for name, value in {**fields, **header}.items() if ("field", name) not in gone},
+            {name: value for name, value in {**matrices, **arrays}.items() if ("array", name) not in gone})
 
 
 def mounted(app: Any) -> Payloads:
@@ -103,6 +121,31 @@ def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts
     third, parts = post(now, [], seen=about["serial"])  # the second response did not arrive
     assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
+
+
+@given(st.lists(st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), min_size=1),
+                          st.dictionaries(st.sampled_from("xy"), st.integers(0, 2)), st.booleans()), max_size=12))
+def test_changes_build_the_whole_payload_whichever_responses_are_lost(states: list[Any]):
+    now, seen, shown = visit.Visit(), 0, None
+    for header, numbers, arrives in states:
+        part = Part("lab", "lab", header, {name: numpy.arange(size, dtype=numpy.uint8)
+                                           for name, size in numbers.items()})
+        picture = now.channel.picture()
+        found = [unpack(payload) for payload in route._changed(now, [part], picture, seen)]
+        if arrives:
+            shown, seen = (merged(shown, *found[0]) if found else shown), picture.serial
+            assert shown is not None and content(shown) == content(unpack(part.payload()))
+
+
+def test_selecting_a_head_of_the_lab_sends_neither_tiles_nor_words():
+    now = opened(page="lab", model="stories-selective", text="The cat sat on the mat.").session_state["visit"]
+    events = [{"key": "lab", "sequence": 1, "type": "select", "kind": "self", "layer": 1, "head": 2, "scope": "head"},
+              {"key": "lab", "sequence": 2, "type": "select", "kind": "self", "layer": 2, "head": 3, "scope": "head"}]
+    first, seen = route.answer(now, 0, [("lab", events[0])])[0], now.channel.serial
+    second = route.answer(now, seen, [("lab", events[1])])[0]
+    (header, arrays), = [block for block in blocks(second)[1:] if block[0]["key"] == "lab"]
+    assert header["selection"]["head"] == 3 and "tokens" not in header and "models" not in header
+    assert not any(name.startswith("tiles") for name in arrays) and len(second) < len(first) / 4
 
 
 def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(monkeypatch: pytest.MonkeyPatch):

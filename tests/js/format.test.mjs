@@ -11,7 +11,7 @@ import {
   tokenText,
   truncate,
 } from '../../components/core/format.js';
-import { cellIndex, sameBytes, unpack } from '../../components/core/payload.js';
+import { cellIndex, merged, sameBytes, unpack } from '../../components/core/payload.js';
 import { bytes, fixture } from './harness.mjs';
 
 test('a blob of payload.py arrives, at any offset', () => {
@@ -121,4 +121,12 @@ test('a changed tile of a packed grid is distinguished from the others', () => {
   const [before, after] = [Uint8Array.of(1, 2, 3, 4, 5, 6), Uint8Array.of(1, 2, 3, 9, 5, 6)];
   const same = [0, 2, 4].map(start => sameBytes(before, after, start, 2));
   assert.deepEqual(same, [true, false, true]);
+});
+
+test('changes replace and remove fields and arrays; a whole payload replaces everything', () => {
+  const old = { a: 1, b: 2, arrays: { x: [1], y: [2] } };
+  const changes = { a: 3, c: 4, changes: [['field', 'b'], ['array', 'y'], ['field', 'x']], arrays: { z: [5] } };
+  assert.deepEqual(merged(old, changes), { a: 3, c: 4, arrays: { x: [1], z: [5] } });
+  assert.deepEqual(old, { a: 1, b: 2, arrays: { x: [1], y: [2] } });
+  assert.deepEqual(merged(old, { c: 1, arrays: {} }), { c: 1, arrays: {} });
 });

@@ -13,7 +13,7 @@ from models.lab import Lab
 from models.nets.residual import Writes
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.trace import fixed
+from models.trace import Trace, fixed
 
 GUESSES = 3  # number of tokens that are shown after each layer
 
@@ -48,9 +48,9 @@ class Formation:
         return top.indices.numpy(), top.values.numpy(), chances[:, list(tokens)].numpy()
 
 
-def formation_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int) -> Formation:
-    """Returns the formation of the answer at a position; raises the errors of Lab.writes."""
-    return Formation(Explainable.of(lab).writes(prompt, plan, position))
+def formation_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, trace: Trace | None = None) -> Formation:
+    """Returns the formation of the answer at a position; arguments and errors as of Explainable.writes."""
+    return Formation(Explainable.of(lab).writes(prompt, plan, position, trace))
 
 
 def mlps(rest: Mapping[str, float], layers: int) -> list[float]:

@@ -210,7 +210,7 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         return answering.residuals(self, prompt, plan)
 
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1) -> Writes:
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
         return answering.writes(self, prompt, plan, position)
 
     def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
