@@ -171,6 +171,7 @@ class _HeadExamples(TypedDict):
     keys: list[int]
     shares: _Numbers
     times: _Numbers
+    jobs: NotRequired[dict[str, float]]
 
 
 @_OPEN

@@ -4,6 +4,8 @@
     entropy(head, text)      mean over queries of the entropy of the row, nats
     share(head, token)       weight on all occurrences of the token / weight on all keys, over all texts
     times(head, token)       share / share under uniform attention over the keys that each query sees
+    jobs(head, pattern)      share of the texts in which the pattern has the head's largest score, and a score of at
+                             least LEAST                                        (models/analysis/patterns.py)
 
 Special tokens are left out as queries; for confidence, also as keys. Rows of relu² are first divided by their sums.
 """
@@ -17,6 +19,7 @@ import numpy
 from numpy import ndarray
 
 from models.analysis.head_measures import confidence, text_of_rows
+from models.analysis.patterns import PATTERNS, pattern_scores
 from models.kind import TEXT, Kind
 from models.lab import Lab
 from models.prompt import TargetPrompt
@@ -24,6 +27,7 @@ from models.trace import Trace, row_entropy
 
 TENTHS = 10  # number of texts per order, one per tenth of the texts
 KEYS = 8  # number of most attended tokens of a head
+LEAST = 0.4  # smallest mean weight on a pattern with which a head counts as having it in a text
 
 
 @dataclass
@@ -36,6 +40,7 @@ class HeadExamples:
         confidences, entropies: for each text, (L, H).
         weights: (L, H, V) summed weight on each token id.
         uniform: (V,) the same under uniform attention.
+        jobs: (PATTERNS, L, H) numbers of texts.
     """
 
     kind: Kind
@@ -44,15 +49,24 @@ class HeadExamples:
     entropies: list[ndarray] = field(default_factory=list)
     weights: ndarray = field(init=False)
     uniform: ndarray = field(init=False)
+    jobs: ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.weights = numpy.zeros((self.kind.layers, self.kind.heads, self.vocabulary))
         self.uniform = numpy.zeros(self.vocabulary)
+        self.jobs = numpy.zeros((len(PATTERNS), self.kind.layers, self.kind.heads), dtype=int)
 
     def add(self, lab: Lab, trace: Trace, ids: ndarray) -> None:
         text, weights = text_of_rows(lab, trace), trace.weights[self.kind.name]
         queries = text[self.kind.query_row]
         self.confidences.append(confidence(weights, queries, text[self.kind.key_row]))
+        if self.kind.query_row == self.kind.key_row:
+            tokens = trace.rows[self.kind.query_row]
+            even = weights / weights.sum(-1, keepdims=True).clip(1e-9)
+            scores = numpy.nan_to_num(numpy.stack([pattern_scores(pattern, even, tokens, self.kind.causal)
+                                                   for pattern in PATTERNS]))
+            best = numpy.arange(len(PATTERNS))[:, None, None] == scores.argmax(0)
+            self.jobs += best & (scores >= LEAST)
         rows = weights[:, :, queries]
         self.entropies.append(row_entropy(rows).mean(-1))
         rows = rows / rows.sum(-1, keepdims=True).clip(1e-9)
@@ -69,7 +83,8 @@ class HeadExamples:
         """Returns the examples of one head.
 
         `confidence` and `entropy` are the indices of TENTHS texts, the middle one of each tenth, in ascending order,
-        with their values; `keys` are the ids of the most attended tokens, with `shares` and `times`.
+        with their values; `jobs` are shares of the texts by pattern, if queries and keys are one text; `keys` are the
+        ids of the most attended tokens, with `shares` and `times`.
         """
         result: dict[str, Any] = {}
         for name, by_text in (("confidence", self.confidences), ("entropy", self.entropies)):
@@ -80,6 +95,10 @@ class HeadExamples:
         weights = self.weights[layer, head]
         keys = [int(i) for i in numpy.argsort(-weights, kind="stable")[:KEYS] if weights[i] > 0]
         shares, uniform = weights / max(weights.sum(), 1e-9), self.uniform / max(self.uniform.sum(), 1e-9)
+        if self.kind.query_row == self.kind.key_row:
+            counts = self.jobs[:, layer, head] / max(1, len(self.confidences))
+            result["jobs"] = {pattern: round(float(share), 3) for pattern, share in zip(PATTERNS, counts, strict=True)
+                              if share}
         return result | {"keys": keys, "shares": [round(float(shares[i]), 3) for i in keys],
                          "times": [round(float(shares[i] / uniform[i]), 2) for i in keys]}
 

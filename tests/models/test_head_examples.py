@@ -27,6 +27,7 @@ TEXTS = ["Tom has a dog.", "I see the big red house.", "He is reading a book.", 
 def test_examples_equal_loops(lab: models.Lab, kind: str, layer: int, head: int):
     found = HeadExamples(lab.kind(kind), len(lab.task.labels))
     sure, entropies, weight, uniform = [], [], Counter[int](), Counter[int]()
+    jobs: Counter[str] = Counter()
     for text in TEXTS:
         trace = run_prompt(lab, lab.anchored(lab.read(text)))
         ids = key_ids(trace, lab.kind(kind))
@@ -36,6 +37,8 @@ def test_examples_equal_loops(lab: models.Lab, kind: str, layer: int, head: int)
         labels = [lab.task.labels[i] for i in ids]
         assert labels == list(trace.rows[lab.kind(kind).key_row])
         ids_of_queries = trace.prompt.ids if lab.kind(kind).query_row == "text" else trace.prompt.target  # type: ignore
+        if lab.kind(kind).query_row == lab.kind(kind).key_row:
+            jobs.update(job_of(pattern, queries, lab.kind(kind).causal))
         is_text, keys_text = lab.task.is_text(ids_of_queries), lab.task.is_text(ids.tolist())
         rows = []
         for n in range(len(queries)):
@@ -54,11 +57,28 @@ def test_examples_equal_loops(lab: models.Lab, kind: str, layer: int, head: int)
     for name, values in (("confidence", sure), ("entropy", entropies)):
         assert result[f"{name}_values"] == pytest.approx([values[i] for i in result[name]], abs=2e-3)
         assert len(set(result[name])) == TENTHS and result[f"{name}_values"] == sorted(result[f"{name}_values"])
+    assert result.get("jobs", {}) == pytest.approx({name: n / len(TEXTS) for name, n in jobs.items()}, abs=1e-3)
     best = weight.most_common(KEYS)
     total, even = sum(weight.values()), sum(uniform.values())
     assert result["shares"] == pytest.approx([its / total for _, its in best], abs=1e-3)
     assert result["times"] == pytest.approx([weight[key] / total / (uniform[key] / even) for key in result["keys"]],
                                             abs=0.02)
+
+
+def job_of(pattern, tokens, causal: bool) -> list[str]:
+    """Returns the pattern on which most of the weight lies, by loops; empty if none has 40%."""
+    n, sums = len(tokens), {}
+    for name in ("previous", "same", "first", "induction"):
+        values = []
+        for i in range(n):
+            keys = [j for j in range(i + 1 if causal else n) if (
+                j == i - 1 if name == "previous" else tokens[j] == tokens[i] and j != i if name == "same" else
+                j == 0 < i if name == "first" else 0 < j <= i and tokens[j - 1] == tokens[i])]
+            if keys:
+                values.append(sum(float(pattern[i][j]) for j in keys) / max(1e-9, float(sum(pattern[i]))))
+        sums[name] = sum(values) / len(values) if values else 0.0
+    best = max(sums, key=sums.__getitem__)
+    return [best] if sums[best] >= 0.4 else []
 
 
 def test_beginnings_are_whole_sentences():
