@@ -22,7 +22,7 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-from app import library_route, route  # noqa: E402
+from app import files_route, library_route, route  # noqa: E402
 from app.server import health, logs, streamlit_internals  # noqa: E402
 from app.server.requests import connections, first_paint, gate, static_files  # noqa: E402
 from app.state.lab_state import first_example  # noqa: E402
@@ -53,7 +53,7 @@ prefix = f"/{base}" if base else ""
 paths = [health.HEALTH, *([f"{prefix}{health.HEALTH}"] if base else [])]
 streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
                        routes=[*(Route(path, health.healthz) for path in paths), route.route(prefix),
-                               library_route.route(prefix)],
+                               files_route.route(prefix), library_route.route(prefix)],
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
                                               local=not hub.access().hosted, preload=f"{prefix}/{address()}"),
                                    Middleware(first_paint.FirstPaint, style=style_element()),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 from dataclasses import replace
 from typing import Any
 
+from app.lab import tools
+from app.lab.tools import FIRST_TOOLS
+from app.state import visitor_models
 from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events
 from app.state.handlers import events as page_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
 from app.state.session import history, is_index
-
-FIRST_TOOLS = {"head": "head.looks", "layer": "layer.mean", "all": "all.mean", "word": "word.loss",
-               "answer": "answer.who"}
 
 
 def on_lab(event: dict[str, Any]) -> None:
@@ -49,12 +51,28 @@ def on_lab(event: dict[str, Any]) -> None:
             past.do(replace(present, prediction=event["index"]), merge="prediction")
         case "contribution" if event.get("token") == NONE or is_index(event.get("token"), MOST_TOKENS):
             past.do(replace(present, explanation=replace(present.explanation, token=event["token"])), merge="viewing")
+        case "picture":
+            _picture(event.get("data"))
+        case "act":
+            tools.act(event)
+        case "notice":
+            page_events.on_notice(event | {"type": "act"})
         case "source" | "pair" | "patch" | "choose":
             answer_events.on_answer(event)
         case "prune":
             _prune(event.get("heads"), event.get("left"))
         case "undo" | "redo" | "reset":
             page_events.on_toolbar(event)
+
+
+def _picture(data: object) -> None:
+    """Shows a picture file, base64, to a vision model; None for the example."""
+    model = history().present.model
+    if data is None:
+        visitor_models.set_picture(model, None)
+    elif isinstance(data, str) and len(data) <= 2 * visitor_models.MOST_PICTURE:
+        with contextlib.suppress(ValueError):
+            visitor_models.set_picture(model, base64.b64decode(data, validate=True))
 
 
 def _prune(heads: object, left: object) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
 import streamlit as st
 
 from app.lab import events, picture, tools
-from app.lab.view import View
+from app.lab.now import present
 from app.markdown import literal, plain
 from app.panels.choice import choosing
 from app.panels.page import frame, header, text
@@ -62,9 +64,8 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
 
 
 def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
-    opened = visitor_models.opened(state.model, state.chat)
-    reading = text.read(opened, visit.current().history, state.text)
-    view = View(opened, reading, state.for_model(opened.name))
+    view = present(state)
+    opened, reading = view.lab, view.reading
     content, arrays = picture.content(view)
     past = session.history()
     thing_tools = tools.offered(view)
@@ -74,6 +75,12 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
     content["thing"] = state.lab.thing
+    if content["model"]["untrained"]:
+        content |= {"answer": None, "guesses": None, "contributions": None}
+    if opened.task.sees:
+        prompt: Any = reading.prompt  # a PicturePrompt, whose module hosted mode imports only for such a model
+        content["picture"] = {"columns": prompt.patches[1], "before": prompt.before}
+        arrays["picture"] = numpy.frombuffer(prompt.seen, numpy.uint8)
     content["tool"], more = tools.content(view, thing_tools)
     return [component.part(key="lab", header=content, arrays=arrays | more, on_event=events.on_lab)]
 
@@ -85,7 +92,12 @@ def _model(opened: Lab) -> dict[str, Any]:
     entry = catalogue.describe(opened.name)
     title = choosing.name_of(entry) if entry else opened.name
     return {"name": opened.name, "title": title, "note": _(task.title), "kind": kind,
-            "foreign": is_foreign(opened.name), "writes": task.writes}
+            "foreign": is_foreign(opened.name), "untrained": _is_untrained(opened), "writes": task.writes}
+
+
+def _is_untrained(opened: Lab) -> bool:
+    """Returns True for a model of tests, whose weights are random numbers and whose answers mean nothing."""
+    return is_foreign(opened.name) and re.search(r"tiny-random|random-init|dummy", opened.name) is not None
 
 
 def _related(opened: Lab) -> list[dict[str, str]]:
@@ -106,5 +118,11 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
         return {"message": _(str(reading.error)), "start": reading.error.start, "stop": reading.error.stop,
                 "shown": cut(reading.shown, text.EXCERPT),
                 "excerpt": list(text.excerpt(state.text, reading.error.start, reading.error.stop))}
-    left_out = text.left_out(reading, visitor_models.opened(state.model, state.chat), state.text)
-    return {"message": " ".join(left_out)} if left_out else None
+    lab = visitor_models.opened(state.model, state.chat)
+    if lab.task.sees:
+        return None
+    messages = text.left_out(reading, lab, state.text) or text.hints(lab, reading.prompt, state.text)
+    if _is_untrained(lab):
+        messages = [_("Random weights: this model was not trained, so its answers mean nothing."), *messages]
+    actions = text.actions(lab, reading, state)
+    return {"message": " ".join(messages), "actions": actions} if messages or actions else None

@@ -61,6 +61,8 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
         look = min(view.look, n - 1)
         arrays[f"rows.{kind.name}"] = encoded(trace.weights[kind.name][:, :, look]) if isinstance(trace, Trace) else \
             encoded(view.layer(kind=kind.name).weights[:, look])[None]
+    if kind.name in trace.gates and kind.query_row == view.kind.query_row:
+        arrays[f"gates.{kind.name}"] = trace.gates[kind.name][:, :, view.look].astype(numpy.float32)
     closed = [[(kind.name, layer, head) in lab.closed for head in range(kind.heads)] for layer in range(kind.layers)]
     return {"kind": kind.name, "title": _(kind.title), "layers": kind.layers, "heads": kind.heads,
             "causal": kind.causal, "queries": kind.query_row, "keys": kind.key_row, "side": list(tiles.shape[2:]),

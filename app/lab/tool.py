@@ -15,7 +15,7 @@ Settings = Mapping[str, tuple[str, ...]]  # name of a setting -> its values, the
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """A tool. Its drawing is components/lab/tools/NAME.js.
+    """A tool. Its drawing is components/lab/tools/NAME.js; a payload with `parts` (app/lab/parts.py) needs none.
 
     Attributes:
         key: thing and name, like `head.looks`.
@@ -24,6 +24,8 @@ class Tool:
         content: (view, tool) -> header and arrays; raises ValueError with the reason if the model does not allow it.
         fits: returns False for a model or a text to which the question does not apply.
         settings: name -> values, the default first; a link contains `NAME.SETTING`.
+        tip: the term's entry in the glossary.
+        act: handles the events of the tool's own controls, {type: 'act', tool: key, ...}, whose values are untrusted.
     """
 
     key: str
@@ -32,6 +34,8 @@ class Tool:
     content: Callable[[View, Tool], Content]
     fits: Callable[[View], bool] = lambda view: True
     settings: Settings = field(default_factory=dict)
+    act: Callable[[dict[str, Any]], None] | None = None
+    tip: str = ""
 
     @property
     def thing(self) -> str:
@@ -46,7 +50,8 @@ class Tool:
     @property
     def entry(self) -> dict[str, Any]:
         """The tool's line in the inspector and in the list of all tools."""
-        return {"key": self.key, "thing": self.thing, "question": _(self.question), "term": _(self.term)}
+        return {"key": self.key, "thing": self.thing, "question": _(self.question), "term": _(self.term),
+                "tip": self.tip}
 
     def setting(self, view: View, name: str) -> str:
         """Returns the setting's value in the link; the default if the link has none or an unknown one."""

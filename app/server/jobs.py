@@ -52,11 +52,13 @@ class Job(Generic[T]):
     _finished: threading.Event = field(default_factory=threading.Event)
     _began: float = field(default_factory=time.monotonic)
     _session: str = ""
+    _polled: bool = False
     _seen: float = 0.0
 
-    def start(self) -> Job[T]:
-        """Starts the work in a thread, on behalf of the current Streamlit session."""
+    def start(self, polled: bool = False) -> Job[T]:
+        """Starts the work in a thread, for the current Streamlit session or, if polled, while `poll` is called."""
         self._session, self._seen = streamlit_internals.session_id(), time.monotonic()
+        self._polled = polled
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
@@ -65,6 +67,10 @@ class Job(Generic[T]):
         self.problem, self.work = why, None
         self._finished.set()
         return self
+
+    def poll(self) -> None:
+        """Records that the visitor's page still shows the job."""
+        self._seen = time.monotonic()
 
     def cancel(self) -> None:
         """Requests the job to stop. The work stops at the next step."""
@@ -92,10 +98,10 @@ class Job(Generic[T]):
         return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
 
     def _stopped(self) -> bool:
-        """Returns True if the job was cancelled or its session had no connection for LEFT_SECONDS."""
+        """Returns True if the job was cancelled, or if its page was not polled or connected for LEFT_SECONDS."""
         if self._cancel.is_set():
             return True
-        if not self._session or streamlit_internals.is_connected(self._session):
+        if not self._polled and (not self._session or streamlit_internals.is_connected(self._session)):
             self._seen = time.monotonic()
         elif time.monotonic() - self._seen > LEFT_SECONDS:
             self._cancel.set()

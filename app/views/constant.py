@@ -164,7 +164,7 @@ def _studies(tells: bool = False) -> dict[str, Study]:
     studies = {}
     for name in results.names():
         try:
-            study = _study(name, store.stamp(name, KIND))
+            study = constant_text.read_study(name, store.stamp(name, KIND))
         except (CheckpointError, KeyError, TypeError, ValueError, AttributeError) as error:
             if tells:
                 st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
@@ -190,14 +190,9 @@ def _reads(studies: dict[str, Study], lab: Lab, view: ConstantView) -> bool:
     return bool(studies) and _chosen(studies, lab, view).weights == lab.fingerprint
 
 
-@caches.remembered()
-def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
-    return results.read(name)
-
-
 def _readable_study(name: str, stamp: tuple[int, ...]) -> Study:
     """Returns a study whose file is known to be readable."""
-    study = _study(name, stamp)
+    study = constant_text.read_study(name, stamp)
     assert study is not None
     return study
 

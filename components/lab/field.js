@@ -36,14 +36,17 @@ export function createField(state) {
   const forgets = make('button', { type: 'button', className: 'link' });
   const tokens = make('span');
   const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
+  const actions = make('span');
   note.append(forgets, tokens);
-  const element = make(
-    'div',
-    { className: 'field-row' },
-    make('label', { className: 'field' }, make('span', { textContent: _('Text') }), box, examples.element),
-    note,
-    notice,
-  );
+  const file = make('input', { type: 'file', accept: 'image/png,image/jpeg,image/webp', hidden: true });
+  file.setAttribute('aria-label', _('A picture (JPEG or PNG); without one, the example is shown'));
+  file.onchange = async () => {
+    if (!file.files[0]) return;
+    state.send({ type: 'picture', data: await smallPicture(file.files[0]) });
+    state.refresh();
+  };
+  const typed = make('label', { className: 'field' }, make('span', { textContent: _('Text') }), box, examples.element);
+  const element = make('div', { className: 'field-row' }, typed, file, note, notice, actions);
   let shown = ''; // the text that was typed here or set by `show`
   let composing = false; // an input method composes letters into characters
   let timer = 0;
@@ -79,7 +82,7 @@ export function createField(state) {
     if (event.key === 'Escape') box.blur();
   });
   box.addEventListener('blur', send);
-  forgets.onclick = () => state.openTool('layer', 'layer.forgets', { layer: Number(forgets.dataset.layer) });
+  forgets.onclick = () => state.openTool('layer', 'layer.forget', { layer: Number(forgets.dataset.layer) });
 
   return {
     element,
@@ -89,13 +92,15 @@ export function createField(state) {
       examples.close();
     },
     show(data, view) {
-      const typed = state.waiting().findLast(({ type }) => type === 'text');
-      const text = typed ? typed.text : data.text;
+      const newest = state.waiting().findLast(({ type }) => type === 'text');
+      const text = newest ? newest.text : data.text;
       const isTyping = box.getRootNode().activeElement === box && box.value !== shown;
       if (text !== shown && !composing && !isTyping) {
         box.value = text;
         shown = text;
       }
+      typed.hidden = Boolean(data.picture);
+      file.hidden = !data.picture;
       examples.element.hidden = !data.examples?.length;
       const count = data.tokens.text.length;
       setText(tokens, count === 1 ? _('1 token') : _('{n} tokens', { n: count }));
@@ -108,7 +113,42 @@ export function createField(state) {
       const message = [data.notice?.message, ...(data.problems ?? [])].filter(Boolean).join(' ');
       setText(notice, message);
       notice.hidden = !message;
+      showActions(actions, data.notice?.actions ?? [], state);
       element.classList.toggle('wrong', Boolean(data.notice && data.notice.start !== undefined));
     },
   };
+}
+
+const SIDE = 1024; // px of the longer side of a picture that is sent
+const BYTES = 1_300_000; // largest file that is sent as it is
+
+/** Returns a picture's file as base64; a large one is first made smaller, because a model sees far fewer pixels. */
+async function smallPicture(file) {
+  let bytes = file;
+  if (file.size > BYTES) {
+    const image = await createImageBitmap(file).catch(() => null);
+    if (!image) return '';
+    const scale = Math.min(1, SIDE / Math.max(image.width, image.height));
+    const canvas = make('canvas', { width: Math.round(image.width * scale), height: Math.round(image.height * scale) });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    bytes = await new Promise(done => canvas.toBlob(done, 'image/jpeg', 0.95));
+  }
+  const codes = Array.from(new Uint8Array(await bytes.arrayBuffer()), code => String.fromCharCode(code));
+  return btoa(codes.join(''));
+}
+
+/** Shows the buttons of a notice, like the one that removes a space at the end of the text. */
+function showActions(element, actions, state) {
+  const shown = JSON.stringify(actions);
+  if (element.dataset.shown === shown) return;
+  element.dataset.shown = shown;
+  const button = ({ name, label, pressed, tip = '' }) => {
+    const onclick = () => {
+      state.send({ type: 'notice', name });
+      state.refresh();
+    };
+    const attributes = pressed === undefined ? {} : { 'aria-pressed': pressed };
+    return make('button', { type: 'button', className: 'link', textContent: label, title: tip, onclick, attributes });
+  };
+  element.replaceChildren(...actions.map(button));
 }

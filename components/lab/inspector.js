@@ -8,8 +8,10 @@ import { currentView } from '../core/stage/view.js';
 import { _ } from '../core/texts.js';
 import { offerTools } from '../runtime/finding.js';
 import { make, setAttribute } from '../widgets/dom.js';
+import { addTip } from '../widgets/tip.js';
 import { createPalette } from './palette.js';
 import { createSide } from './side.js';
+import { drawComposed } from './tools/composed.js';
 import { note, wordElement } from './tools/parts.js';
 import { drawingOf } from './tools/registry.js';
 
@@ -21,13 +23,14 @@ const WAIT = 150; // ms after which an open tool without numbers says that it co
  *
  * The `api` that the tools' drawings receive has `data` (the payload), `now` (currentView), `key` and `tool` (key and
  * payload of the open tool; null before Python has answered), `thing`, `kind` (the selected block), `queries` and `keys`
- * (its words), `dark`, and the functions `send(event)`, `setting(name, value)` (the value of a setting that may wait),
+ * (its words), `dark`, `wide` (true in the wide view), and the functions `send(event)`, `setting(name, value)` (the value of a setting that may wait),
  * `set(name, value)`, `open(key)`, `select(layer, head, scope, kind)` and `overlay(values)`, which marks the picture (lab.js).
  */
 export function createInspector(state) {
   const last = {}; // thing -> key of the tool that was open last
   let data = null;
   let timer = 0;
+  let asking = 0; // timer of a tool that goes on computing
   let drawn = null; // what the view shows: a change of it scrolls the view to its beginning
 
   const send = event => {
@@ -67,16 +70,34 @@ export function createInspector(state) {
   const side = createSide(send);
   const view = make('div', { className: 'view', id: 'inspected', attributes: { role: 'tabpanel', tabindex: '-1' } });
   const tools = make('div', { className: 'tools', attributes: { role: 'group', 'aria-label': _('Tools') } });
+  const wide = make('dialog', { className: 'wide-view', attributes: { 'aria-label': _('Wide view') } });
+  wide.onclose = () => {
+    side.element.after(view);
+    update(data);
+  };
+  wide.onpointerdown = event => event.target === wide && wide.close(); // the backdrop
+  const widen = make('button', {
+    type: 'button',
+    className: 'reset',
+    textContent: '⤢',
+    title: _('Wide view'),
+    onclick: () => {
+      wide.append(view);
+      wide.showModal();
+      update(data);
+    },
+    attributes: { 'aria-label': _('Wide view') },
+  });
   const element = make(
     'section',
     { className: 'inspector', attributes: { 'aria-label': _('The selection and its tools') } },
-    make('div', { className: 'tabline' }, things, reset),
+    make('div', { className: 'tabline' }, things, reset, widen),
     side.element,
     view,
     tools,
   );
   const palette = createPalette(open);
-  element.append(palette.element);
+  element.append(palette.element, wide);
   offerTools(() => data && state.openPalette());
 
   const openThing = thing => {
@@ -125,7 +146,7 @@ export function createInspector(state) {
             'button',
             { type: 'button', dataset: { key: tool.key }, onclick: () => open(tool.key) },
             make('span', { textContent: tool.question }),
-            make('small', { textContent: tool.term }),
+            tipped(make('small', { textContent: tool.term }), tool.tip),
           ),
         ),
         make(
@@ -147,10 +168,10 @@ export function createInspector(state) {
 
   const showView = (now, key, thing) => {
     clearTimeout(timer);
-    const drawing = key && drawingOf(key.split('.')[1]);
+    clearInterval(asking);
+    const { draw, isLocal = false } = (key && drawingOf(key.split('.')[1])) || { draw: drawComposed };
     const tool = data.tool?.key === key ? data.tool : null;
-    if (!drawing) return view.replaceChildren(note(_('This tool is not available here.')));
-    if (!tool && !drawing.isLocal) {
+    if (!tool && !isLocal) {
       view.classList.add('waits');
       timer = setTimeout(() => view.replaceChildren(note(_('Computing…'))), WAIT);
       return undefined;
@@ -159,7 +180,7 @@ export function createInspector(state) {
     const kind = data.kinds.find(each => each.kind === now.selection.kind);
     const name = key.split('.')[1];
     const api = {
-      ...{ data, now, key, tool, thing, kind, send, open, select, dark: state.dark },
+      ...{ data, now, key, tool, thing, kind, send, open, select, dark: state.dark, wide: wide.open },
       queries: data.tokens[kind.queries],
       keys: data.tokens[kind.keys],
       setting: (setting, value) => settingOf(value, state.waiting(), `${name}.${setting}`),
@@ -168,7 +189,12 @@ export function createInspector(state) {
     };
     const place = make('div', { className: `drawing ${name}` });
     if (tool?.message) place.append(note(tool.message));
-    else drawing.draw(place, api);
+    else draw(place, api);
+    if (tool?.again)
+      asking = setInterval(
+        () => state.waiting().some(({ type }) => type === 'again') || send({ type: 'again' }),
+        tool.again,
+      );
     const keepFocus = focusIn(view);
     view.replaceChildren(place);
     keepFocus();
@@ -204,11 +230,14 @@ export function createInspector(state) {
     update,
     close: () => {
       clearTimeout(timer);
+      clearInterval(asking);
       palette.close();
       offerTools(null);
     },
   };
 }
+
+const tipped = (element, tip) => (tip ? addTip(element, tip) : element);
 
 const FOCUSABLE = 'a, button, input, textarea, select, summary, [tabindex]';
 

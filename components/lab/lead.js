@@ -62,7 +62,7 @@ function whoseEntries(state) {
   const forgets = data.arrays.mask && {
     text: _('which words layer {layer} forgets', { layer: selection.layer + 1 }),
     note: _('mask F'),
-    act: () => state.openTool('layer', 'layer.forgets', { layer: selection.layer }),
+    act: () => state.openTool('layer', 'layer.forget', { layer: selection.layer }),
   };
   return forgets ? [...scopes, forgets] : scopes;
 }

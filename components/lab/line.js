@@ -10,7 +10,8 @@ const MLP = 16; // px from the line of a layer's heads up to its MLP
 const NODE = 36; // px from that line up to the node after the layer
 
 /** Returns the height of the node below a row: the looking position's stream after the layer before. */
-export const nodeBelow = ({ rows }, row) => rows.find(({ ends, layer }) => ends && layer === row.layer - 1).bus - NODE;
+export const nodeBelow = ({ rows }, row) =>
+  (rows.find(({ ends, layer }) => ends && layer === row.layer - 1)?.bus ?? row.dots + NODE) - NODE;
 const LABEL = 14; // characters of a guess
 
 /** Draws the line. */
@@ -19,8 +20,8 @@ export function drawAnswerLine(drawing, unit) {
   const { x, rows } = places;
   const tops = rows.filter(({ ends }) => ends); // the last block of each layer
   const lens = view.marks.guesses && data.guesses?.layers ? data.guesses : null;
-  const widths = tops.map((_row, l) => (lens ? lineWidth(lens.chance[l]) : 1.5));
-  widths.push(lens ? lineWidth(lens.chance[tops.length]) : 1.5);
+  const widths = tops.map(({ layer }) => (lens ? lineWidth(lens.chance[layer]) : 1.5));
+  widths.push(lens ? lineWidth(lens.chance[tops.at(-1).layer + 1]) : 1.5);
   const mlps = tops.map(({ bus }) => bus - MLP);
   const end = Math.min(places.end, mlps.at(-1) - 22);
   let from = start(drawing);
@@ -86,7 +87,7 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
   const left = x + trunk / 2 + 2;
   tops.slice(0, -1).forEach(({ layer, bus }, index) => {
     const y = bus - NODE;
-    const [{ label, p }] = lens.layers[index + 1];
+    const [{ label, p }] = lens.layers[layer + 1];
     const isAnswer = label === lens.token;
     const radius = Math.max(4.5, widths[index + 1] / 2 + 2);
     marks.mark(`node ${layer}`, 'circle', { class: 'node', cx: px(x), cy: px(y), r: px(radius) });
@@ -99,7 +100,7 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
       x: px(left),
       y: px(y + 19),
     });
-    const others = isAnswer ? '' : `  ${truncate(answer, LABEL)} ${formatShare(lens.chance[index + 1])}`;
+    const others = isAnswer ? '' : `  ${truncate(answer, LABEL)} ${formatShare(lens.chance[layer + 1])}`;
     fill(guess, shown, formatShare(p), others);
   });
   const top = tops.at(-2);

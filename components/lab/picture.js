@@ -1,6 +1,7 @@
 // The picture of the model at work: rows of tiles above the words, with the strings of the selected head.
 
-import { clampSelection } from '../core/head_state.js';
+import { boxedHeads, clampSelection, toggledHead } from '../core/head_state.js';
+import { _ } from '../core/texts.js';
 import { make } from '../widgets/dom.js';
 import { createStrings } from './strings.js';
 import { createLayer, paintLayer, showLayer } from './tiles.js';
@@ -11,6 +12,9 @@ const NUMBERED = { heads: 12, layers: 8 }; // largest model whose tiles have num
 const DEEP = 6; // rows from which on the rows share the window's height
 const AROUND = 330; // px of a window above and below the rows: header, lead, caption, words, text field
 const SMALLEST_GAP = 6; // px
+const GROUPED = 16; // layers above which one group of GROUP layers is shown, and a button for each other group
+const GROUP = 6;
+const SWIPE = 60; // px of a swipe to the next layer
 
 /**
  * Creates a picture of some attention blocks and the row of words below them: {element, show, measure, destroy}.
@@ -34,22 +38,40 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
   let layers = []; // rows of createLayer, the first layer first
   let shape = '';
   let narrow = false; // true on phones
+  let group = 0; // the group of layers that is shown, of a model with many layers
   const painted = new Map(); // kind -> {bytes, look} that were painted last
 
   const build = data => {
     const blocks = kinds(data);
     const depth = Math.max(...blocks.map(kind => kind.layers));
     const isLarge = blocks.some(kind => kind.heads > NUMBERED.heads || kind.layers > NUMBERED.layers);
-    layers = Array.from({ length: depth }, (_each, layer) =>
+    const groups = depth > GROUPED ? Math.ceil(depth / GROUP) : 1;
+    const [first, last] = groups > 1 ? [GROUP * group, Math.min(depth, GROUP * (group + 1))] : [0, depth];
+    layers = Array.from({ length: last - first }, (_each, i) => first + i).flatMap(layer =>
       blocks
         .filter(kind => layer < kind.layers)
         .map(kind => createLayer(kind, layer, blocks.length > 1 || data.kinds.length > 1, !isLarge)),
-    ).flat();
-    rows.replaceChildren(...[...layers].reverse().flatMap(({ name, group }) => [name, group]));
+    );
+    const open = [...layers].reverse().flatMap(({ name, group: tiles }) => [name, tiles]);
+    const all = Array.from({ length: groups }, (_each, i) => (i === group || groups === 1 ? open : [opener(i, depth)]));
+    rows.replaceChildren(...all.reverse().flat());
     element.classList.toggle('large', isLarge);
     painted.clear();
     strings.reset();
   };
+
+  /** Creates the button that shows a group of layers; its first layer is then selected. */
+  const opener = (index, depth) =>
+    make('button', {
+      type: 'button',
+      className: 'button small',
+      textContent: _('Layers {first} to {last}', {
+        first: GROUP * index + 1,
+        last: Math.min(depth, GROUP * (index + 1)),
+      }),
+      style: { 'grid-column': '1 / 3', 'justify-self': 'start' },
+      onclick: () => state.select({ ...state.view.selection, layer: GROUP * index }),
+    });
 
   // many layers stand closer, so that all of them fit into the window
   const fitLayers = () => {
@@ -68,12 +90,24 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     const old = state.view.selection;
     const scope = head === undefined ? 'row' : 'head';
     const next = { kind, layer: Number(layer), head: head === undefined ? old.head : Number(head), scope };
-    state.select(clampSelection(next, state.data.kinds));
+    const adds = scope === 'head' && kind === old.kind && ['head', 'and'].includes(old.scope.split('.')[0]);
+    if (adds && (event.ctrlKey || event.metaKey)) {
+      const grid = state.data.kinds.find(each => each.kind === kind);
+      state.select(toggledHead(old, grid, next.layer, next.head));
+    } else if (adds && event.shiftKey) state.select(boxedHeads(kind, [old.layer, old.head], [next.layer, next.head]));
+    else state.select(clampSelection(next, state.data.kinds));
   });
   rows.addEventListener('pointerover', event => {
     if (event.pointerType !== 'mouse') return;
     const { kind, layer, head } = event.target.closest('.tile')?.dataset ?? {};
     state.preview({ head: kind ? { kind, layer: Number(layer), head: Number(head), scope: 'head' } : null });
+  });
+  rows.style.touchAction = 'pan-y';
+  let touched = null; // place where a finger touched the tiles
+  rows.addEventListener('pointerdown', event => (touched = event.pointerType === 'touch' ? event : null));
+  rows.addEventListener('pointerup', event => {
+    const [x, y] = touched ? [event.clientX - touched.clientX, event.clientY - touched.clientY] : [0, 0];
+    if (narrow && Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) state.step(x < 0 ? 1 : -1);
   });
   rows.addEventListener('pointerleave', () => state.preview({ head: null }));
   rows.addEventListener('keydown', event => walk(state, event, layers));
@@ -89,7 +123,14 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     /** Builds what the payload needs; returns whether sizes must be measured again. */
     build(data) {
       const blocks = kinds(data);
-      const key = JSON.stringify(blocks.map(({ kind, title, layers: l, heads }) => [kind, title, l, heads]));
+      const depth = Math.max(...blocks.map(({ layers: l }) => l));
+      if (depth <= GROUPED) group = 0;
+      else if (blocks.some(({ kind }) => kind === state.view.selection.kind))
+        group = Math.floor(state.view.selection.layer / GROUP);
+      const key = JSON.stringify([
+        group,
+        ...blocks.map(({ kind, title, layers: l, heads }) => [kind, title, l, heads]),
+      ]);
       const isNew = key !== shape;
       shape = key;
       if (isNew) build(data);
@@ -120,7 +161,7 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       strings.measure(data, layers, end);
     },
     show(data, view, shown, draws) {
-      for (const each of layers) showLayer(each, data, view, shown, state);
+      for (const each of layers) showLayer(each, data, view, shown, state, narrow);
       words.show(data, shown);
       memory?.show(data, shown);
       element.classList.toggle('wraps', words.wraps && !narrow);

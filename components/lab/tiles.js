@@ -2,7 +2,7 @@
 
 import { colourTable } from '../core/attention/scales.js';
 import { formatNumber } from '../core/format.js';
-import { stateName } from '../core/head_state.js';
+import { inScope, stateName } from '../core/head_state.js';
 import { sameBytes } from '../core/payload.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { tileBytes } from '../core/stage/weights.js';
@@ -53,7 +53,7 @@ export function createLayer(kind, layer, several, numbered) {
   const group = make(
     'div',
     {
-      className: 'tiles',
+      className: kind.heads === 1 ? 'tiles single' : 'tiles',
       style: { '--heads': kind.heads },
       dataset: { layer: layer + 1 },
       attributes: { role: 'group', 'aria-label': title },
@@ -74,8 +74,8 @@ export function paintLayer(row, kind, packed, dark, memory) {
   });
 }
 
-/** Shows the state and the selection of each head of a row. */
-export function showLayer(row, data, view, shown, state) {
+/** Shows the state and the selection of each head of a row; `narrow` on phones, where bars up to 1 logit are below. */
+export function showLayer(row, data, view, shown, state, narrow) {
   const heads = view.heads[row.kind][row.layer];
   const kind = data.kinds.find(each => each.kind === row.kind);
   const { selection } = view;
@@ -88,7 +88,8 @@ export function showLayer(row, data, view, shown, state) {
   const { found, chosen } = state.overlay;
   row.tiles.forEach(({ button, badge, level, gate: bar, cell }, head) => {
     const { constant, gate, closed, patched } = heads[head];
-    const on = mine && selection.scope === 'head' && selection.layer === row.layer && selection.head === head;
+    const single = selection.scope === 'head' || selection.scope.startsWith('and.');
+    const on = mine && single && inScope(selection, row.kind, row.layer, head);
     const lit = found?.some(each => each.kind === row.kind && each.layer === row.layer && each.head === head);
     const fed = chosen?.some(each => each.kind === row.kind && each.layer === row.layer && each.head === head);
     const pruned = gate === 0 || closed;
@@ -118,9 +119,12 @@ export function showLayer(row, data, view, shown, state) {
       'aria-label',
       tileName(data, row, head, closed ? _('pruned in training') : stateName(constant, gate, patched), several(data)),
     );
-    const gates = data.arrays[`gates.${row.kind}`];
-    bar.hidden = !gates;
-    if (gates) bar.style.setProperty('--gate', gates.data[row.layer * kind.heads + head]);
+    const index = row.layer * kind.heads + head;
+    const gates = data.arrays[`gates.${row.kind}`]?.data;
+    const stubs = narrow ? data.arrays[`stubs.${row.kind}`]?.data : null; // a phone has no room for bars beside the tiles
+    bar.hidden = !gates && !stubs;
+    if (!bar.hidden) bar.style.setProperty('--gate', stubs ? Math.min(1, Math.abs(stubs[index])) : gates[index]);
+    bar.style.background = stubs ? `var(--${stubs[index] < 0 ? 'against' : 'accent'})` : '';
     cell.classList.toggle('awaited', heads[head].touched);
   });
 }

@@ -35,6 +35,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   let words = []; // {button, share}
   let built = '';
   let isWrapped = false;
+  let patches = null; // {columns, before} of a picture, whose patches are the words
 
   const build = tokens => {
     words = tokens.map((token, index) => {
@@ -52,10 +53,11 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     });
     setAttribute(element, 'dir', flowsLeftward(tokens) ? 'rtl' : 'ltr');
     arrange(tokens);
+    if (patches) showPatches(element, words, state.data);
   };
   const arrange = tokens => {
     const buttons = words.map(({ button }) => button);
-    element.replaceChildren(...(isWrapped ? [...joinTokens(tokens, buttons), ...tail] : buttons));
+    element.replaceChildren(...(isWrapped && !patches ? [...joinTokens(tokens, buttons), ...tail] : buttons));
     if (!isWrapped) element.after(...tail);
   };
   const wrap = (wraps, tokens) => {
@@ -100,9 +102,10 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       return isWrapped;
     },
     /** Creates the words again if the tokens changed; returns whether they did. */
-    build({ tokens }) {
-      const key = JSON.stringify(tokens[row]);
+    build({ tokens, picture, arrays }) {
+      const key = JSON.stringify([tokens[row], arrays.picture && Array.from(arrays.picture.data.slice(-END))]);
       if (key === built) return false;
+      patches = picture ?? null;
       built = key;
       build(tokens[row]);
       return true;
@@ -150,7 +153,9 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         const weight = weights?.[index] ?? 0;
         const tinted = weight >= SHOWN && shown.used && !hidden.length;
         const part = Math.sqrt(weight);
-        button.style.background = tinted ? cssColour(state.dark, 'attention', part) : '';
+        const tint = tinted ? cssColour(state.dark, 'attention', part) : '';
+        if (patches) button.style.setProperty('--tint', tint || 'transparent');
+        else button.style.background = tint;
         button.style.color = tinted ? contrastColour(state.dark, 'attention', part) : '';
         const looks = !isMemory && shown.queries === row && index === shown.query;
         button.classList.toggle('looks', looks);
@@ -168,6 +173,25 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       if (!strip.element.hidden) strip.show(data, shown, weights);
     },
   };
+}
+
+const END = 24; // bytes at the end of a PNG file, with the checksum of its pixels
+
+/** Shows the patches of a picture in place of their names. */
+function showPatches(element, words, { picture: { columns, before }, arrays }) {
+  const url = URL.createObjectURL(new Blob([arrays.picture.data], { type: 'image/png' }));
+  element.classList.add('patches');
+  element.style.setProperty('--columns', columns);
+  element.style.setProperty('--picture', `url(${url})`);
+  const rows = Math.ceil((words.length - before) / columns);
+  words.slice(before).forEach(({ button }, index) => {
+    const [x, y] = [index % columns, Math.floor(index / columns)];
+    const place = `${(100 * x) / Math.max(1, columns - 1)}% ${(100 * y) / Math.max(1, rows - 1)}%`;
+    button.classList.add('patch');
+    button.style.backgroundPosition = place;
+    button.style.backgroundSize = `${100 * columns}% ${100 * rows}%`;
+  });
+  for (const { button } of words.slice(0, before)) button.style.gridColumn = '1 / -1';
 }
 
 const STRIP = 24; // px

@@ -21,8 +21,11 @@ export function followVisit({ visit, direct }) {
 /** Returns whether events are sent to the route. */
 export const isDirect = () => page.direct && !isMissing && schedule.isOpen(performance.now());
 
-/** Returns the address of the route, below the app's path. */
-const address = () => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${page.visit}/events`;
+/** Returns the address of a route of this visit, below the app's path. */
+const address = name => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${page.visit}/${name}`;
+
+/** Returns the address of a file that the server makes for the present state; null if this server has no routes. */
+export const fileAddress = name => (page.direct && !isMissing ? address(`files/${name}`) : null);
 
 /**
  * Sends events as soon as the running requests allow it.
@@ -46,7 +49,7 @@ async function post({ gather, draw, done, refuse }) {
   const number = schedule.begin(performance.now());
   let isLost = true;
   try {
-    const response = await fetch(address(), {
+    const response = await fetch(address('events'), {
       method: 'POST',
       body: JSON.stringify({ seen, events }),
       signal: AbortSignal.timeout(LONGEST),

@@ -15,13 +15,12 @@ import pytest
 import models
 from app import compute
 from app.content import effect
-from app.panels.answer import by_layer, writers
+from app.panels.answer import by_layer, comparison, writers
 from app.panels.prompt import heads, picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models
 from app.state.lab_state import LabState
-from app.views import compare
 from models import HeadPlan
 from models.labs.foreign import model_cache
 from models.thumbnails import MAX_SIDE
@@ -195,11 +194,11 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))
-    example = compare.read(second.name, state, "")
-    assert isinstance(example, compare.Compared) and example.before.prompt == picture.read(second)
+    example = comparison.read(second.name, state, "")
+    assert isinstance(example, comparison.Compared) and example.before.prompt == picture.read(second)
     visitor_models.set_picture(first.name, drawing(1))
-    one, other = (compare.read(name, state, "") for name in state.models)
-    assert isinstance(one, compare.Compared) and isinstance(other, compare.Compared)
+    one, other = (comparison.read(name, state, "") for name in state.models)
+    assert isinstance(one, comparison.Compared) and isinstance(other, comparison.Compared)
     assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
     maps = heads.large_part(first, state, one.before, one.before).header
     assert "parts" not in maps and len(maps["rows"]) == len(one.before.prompt.tokens)

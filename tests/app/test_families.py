@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 import models
 from app.panels.choice.companions import by_source
+from app.panels.measured.lengths import TRAINED, curves_of
 from app.state.handlers.events import on_compared
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
-from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models import catalogue
 from models.trace import divergence, row_entropy

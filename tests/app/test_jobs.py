@@ -58,7 +58,7 @@ def test_a_job_that_waits_for_others_is_not_timed(monkeypatch: pytest.MonkeyPatc
     job = Job("Counting", work).start()
     assert not job.waiting  # most jobs begin at once, without a message that flashes
     job._began -= 60
-    assert job.waiting and progress._amounts(job) == ["waiting for other computations to finish"]
+    assert job.waiting and progress.amounts(job) == ["waiting for other computations to finish"]
     slot.release()
     assert begun.wait(10)
     assert not job.waiting and job.left is None  # the minute of waiting does not count

@@ -1,8 +1,10 @@
-"""The tools of the Lab: each has a drawing, and a payload that the browser accepts, for every kind of model."""
+"""The tools of the Lab: each can be drawn for every kind of model, and is reached in two presses or by search."""
 
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import numpy
 import pytest
@@ -16,49 +18,141 @@ from models.plan import HeadPlan
 from tests.app.test_lab import LAYER, STORY, view_of
 
 DRAWINGS = FOLDER / "lab" / "tools"
+SELECTIVE, MASKED, TRANSLATION, GATED = "stories-selective", "masked-softmax", "translation-softmax", "stories-gated"
 
 
-def test_every_tool_has_a_drawing():
-    """The module registers the tool's name, so that the inspector finds the drawing."""
-    for name in {tool.name for tool in tools.TOOLS}:
-        assert f"defineTool('{name}', draw" in (DRAWINGS / f"{name}.js").read_text("utf-8")
+def drawn(view: Any, key: str) -> dict[str, Any]:
+    """Returns the payload of a tool, as the browser receives it."""
+    header, arrays = tools.content(view, tools.offered(view))
+    assert header is not None and header["key"] == key
+    json.dumps(header, allow_nan=False)
+    unpack(pack(header, arrays))
+    return header
+
+
+def composed_parts() -> set[str]:
+    """Returns the names of the parts that components/lab/tools/composed.js draws."""
+    code = (DRAWINGS / "composed.js").read_text("utf-8")
+    return set(re.findall(r"^  (\w+)[:,(]", code[code.index("const PARTS = {"):code.index("\n};")], re.MULTILINE))
+
+
+def parts_in(value: Any) -> set[str]:
+    """Returns the names of all parts within a payload."""
+    if isinstance(value, dict):
+        return {value["part"]} if isinstance(value.get("part"), str) else set() | set().union(
+            *map(parts_in, value.values()))
+    return set().union(*map(parts_in, value)) if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize("model", [SELECTIVE, "masked-gau-relu2", "assignment-softmax", TRANSLATION, GATED, MASKED])
+def test_every_offered_tool_can_be_drawn(model: str):
+    """A tool has parts, each of which the browser knows, or a drawing of its own, or a message."""
+    known = composed_parts()
+    assert {"title", "bars", "lines", "tiles"} <= known
+    for tool in tools.offered(view_of(model)):
+        with visit.use(visit.Visit()):
+            header = drawn(view_of(model, tool=tool.key), tool.key)
+        own = DRAWINGS / f"{tool.name}.js"
+        assert own.exists() or "parts" in header or "message" in header, tool.key
+        assert not own.exists() or f"defineTool('{tool.name}', draw" in own.read_text("utf-8")
+        for part in header.get("parts", []):
+            assert parts_in(part) <= known and part["part"] in known, (tool.key, part["part"])
 
 
 def test_the_library_registers_every_drawing():
     from components.library import ENTRY, component_modules
     code = bundle(ENTRY, component_modules())
-    assert all(f"defineTool('{tool.name}'" in code for tool in tools.TOOLS)
+    assert all(f"defineTool('{tool.name}'" in code for tool in tools.TOOLS if (DRAWINGS / f"{tool.name}.js").exists())
 
 
-@pytest.mark.parametrize("model", ["stories-selective", "masked-gau-relu2", "assignment-softmax",
-                                   "translation-softmax"])
-def test_every_offered_tool_has_a_payload(model: str):
-    offered = tools.offered(view_of(model))
-    for tool in offered:
-        header, arrays = tools.content(view_of(model, tool=tool.key), offered)
-        assert header is not None and header["key"] == tool.key
-        json.dumps(header, allow_nan=False)
-        unpack(pack(header, arrays))
+# What the pages before the Lab could do -> (tool, model that has it, words that find the tool).
+REACHED = {
+    "map of a head, words and matrix, used, computed, constant": ("head.looks", SELECTIVE, "pattern"),
+    "entropy of a row": ("layer.entropy", SELECTIVE, "entropy"),
+    "why here": ("head.why", SELECTIVE, "why"),
+    "heads that feed a head": ("head.feeds", SELECTIVE, "feed"),
+    "head scatter, correlations, other texts, roles of a head": ("head.corpus", SELECTIVE, "corpus"),
+    "two prompts, patching": ("head.carry", SELECTIVE, "patching"),
+    "downloads of a head, all heads, the model, Python": ("head.get", SELECTIVE, "download"),
+    "mean of a layer": ("layer.mean", SELECTIVE, "mean"),
+    "similarity of heads": ("layer.alike", SELECTIVE, "disagreement"),
+    "gates of the model": ("layer.gates", GATED, "gates"),
+    "mask F": ("layer.forget", SELECTIVE, "mask"),
+    "mean of all heads": ("all.mean", SELECTIVE, "mean"),
+    "find heads, roles": ("all.find", MASKED, "roles"),
+    "minimal heads, groups, make a token win": ("all.fewest", SELECTIVE, "minimal"),
+    "pruning order, curves, cost": ("all.order", TRANSLATION, "order"),
+    "constant study, labels of a text": ("all.papa", MASKED, "constant"),
+    "length": ("all.length", SELECTIVE, "longer"),
+    "scale log n": ("all.scale", MASKED, "log n"),
+    "perplexity against memory": ("all.memory", SELECTIVE, "memory"),
+    "compare, up to four models": ("all.second", SELECTIVE, "compare"),
+    "model card": ("all.card", SELECTIVE, "card"),
+    "contributions, relevance, against": ("answer.who", SELECTIVE, "attribution"),
+    "logit lens": ("answer.lens", SELECTIVE, "lens"),
+    "loss per token": ("word.loss", SELECTIVE, "loss"),
+    "who looks at a word": ("word.wholooks", SELECTIVE, "column"),
+    "another text": ("word.swapw", SELECTIVE, "two prompts"),
+    "hide a word": ("word.hide", MASKED, "mask"),
+    "alignment": ("answer.align", TRANSLATION, "alignment"),
+    "continue, sampling, memory while writing": ("answer.cont", SELECTIVE, "generation"),
+    "all choices": ("answer.list", SELECTIVE, "choices"),
+}
+
+
+@pytest.mark.parametrize("what", REACHED)
+def test_everything_is_reached_in_two_presses_or_by_search(what: str):
+    """One press opens the tab of a thing and one its tool; a search finds the tool by its question or its term."""
+    key, model, words = REACHED[what]
+    offered = {tool.key: tool.entry for tool in tools.offered(view_of(model))}
+    assert key in offered and offered[key]["thing"] in tools.FIRST_TOOLS
+    text = f"{offered[key]['question']} {offered[key]['term']}".lower()
+    assert all(word in text for word in words.split())
+
+
+def test_every_tool_is_on_the_check_list():
+    reached = {key for key, _model, _words in REACHED.values()}
+    others = {"answer.loss", "layer.get", "answer.get"}  # the same tools of another thing
+    assert {tool.key for tool in tools.TOOLS} == reached | others
+
+
+def test_the_browser_names_only_tools_that_exist():
+    keys = {tool.key for tool in tools.TOOLS}
+    for path in (FOLDER / "lab").rglob("*.js"):
+        for key in re.findall(r"'((?:head|layer|all|word|answer)\.[a-z]+)'", path.read_text("utf-8")):
+            assert key in keys, (path.name, key)
+
+
+def test_questions_have_at_most_six_words():
+    assert not [tool.question for tool in tools.TOOLS if len(tool.question.split()) > 6]
 
 
 def test_contributions_sum_to_the_logit_and_pruned_heads_contribute_nothing():
-    header, arrays = _content("answer.who", LAYER)
-    assert not numpy.any(arrays["tool.self"][2])
-    total = float(arrays["tool.self"].sum()) + sum(value for _name, value in header["rest"])
-    assert header["total"] == pytest.approx(total, abs=1e-3)
+    view = view_of(SELECTIVE, LAYER, STORY)
+    before, after = view.formations
+    token = view.tokens[0]
+    heads, rest = after.contributions(token, before.writes)
+    parts = _content("answer.who", LAYER)["parts"]
+    grid = next(part for part in parts if part["part"] == "row" and part["look"] == "duo who")["parts"][0]["parts"][0]
+    assert not numpy.any(grid["values"][2])
+    assert numpy.sum(grid["values"]) == pytest.approx(heads["self"].sum(), abs=1e-3)
+    shown = f"{heads['self'].sum() + sum(rest.values()):+.2f}".replace("-", "−")
+    assert shown in parts[0]["small"]
 
 
 def test_matches_have_the_softmax_of_the_attention():
-    rows = _content("head.why", HeadPlan())[0]["rows"]
-    matches = numpy.array([row["score"] - row["masking"] for row in rows])
-    weights = numpy.array([row["weight"] for row in rows])
-    assert numpy.log(weights) - numpy.log(weights[0]) == pytest.approx(matches - matches[0], abs=1e-3)
+    table = next(part for part in _content("head.why", HeadPlan())["parts"][1]["parts"] if part["part"] == "table")
+    assert len(table["columns"]) == 4  # word, match, forgotten, attention
+    rows = [[float(str(row[1]).replace("−", "-")), float(str(row[2]).replace("−", "-")), row[3]["strong"]["share"]]
+            for row in table["rows"]]
+    matches, weights = numpy.array([row[0] - row[1] for row in rows]), numpy.array([row[2] for row in rows])
+    assert numpy.log(weights) - numpy.log(weights[0]) == pytest.approx(matches - matches[0], abs=0.03)
 
 
-def _content(key: str, plan: HeadPlan):
-    view = view_of("stories-selective", plan, STORY)
+def _content(key: str, plan: HeadPlan) -> dict[str, Any]:
+    view = view_of(SELECTIVE, plan, STORY)
     tool = next(tool for tool in tools.TOOLS if tool.key == key)
-    return tool.content(view, tool)
+    return tool.content(view, tool)[0]
 
 
 @pytest.mark.parametrize("heads", [None, [["self", 0]], [["self", 9, 0]], [["no", 0, 0]], [[["self"], 0, 0]], [1]])

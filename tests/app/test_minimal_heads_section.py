@@ -80,7 +80,7 @@ def test_the_progress_counts_steps_of_learning_and_no_exchanges(monkeypatch: pyt
     def polished(*arguments: Any, **words: Any) -> Any:
         job = jobs[-1]
         job._began -= 60  # after the first second, the time left is displayed
-        exchanging.append((job.what, job.share, progress._amounts(job)))
+        exchanging.append((job.what, job.share, progress.amounts(job)))
         return polish(*arguments, **words)
 
     monkeypatch.setattr(Job, "_tell", told)

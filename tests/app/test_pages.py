@@ -19,6 +19,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
+from app.panels.measured import lengths
 from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
@@ -323,7 +324,7 @@ def test_the_example_of_length_shows_what_it_promises():
     trained = models.load(names[0]).trained_length
     drops = []
     for name in names:
-        accuracy = {n: values["accuracy"] for n, values in length.curves_of(name)[0].by_length.items()}
+        accuracy = {n: values["accuracy"] for n, values in lengths.curves_of(name)[0].by_length.items()}
         drops.append(accuracy[trained] - accuracy[int(length.EXAMPLE["n"])])
     assert 0.05 < drops[0] < drops[1] - 0.1
 

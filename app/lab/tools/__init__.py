@@ -9,12 +9,24 @@ from numpy import ndarray
 
 from app.lab.tool import Tool
 from app.lab.view import View
+from app.server.limits import LimitError
 from app.texts import _
 
 # the order in which the inspector lists the tools of a thing
-ORDER = ("looks", "why", "feeds", "corpus", "mean", "forget", "find", "order", "length", "scale", "second",
-         "who", "lens", "loss", "wholooks", "swapw", "carry", "cont", "list", "get")
+ORDER = ("looks", "why", "feeds", "corpus", "mean", "layer_heads", "forget", "find", "fewest", "order", "papa",
+         "length", "scale", "memory", "second", "card", "who", "lens", "loss", "wholooks", "swapw", "hide", "carry",
+         "align", "cont", "list", "get")
 TOOLS: list[Tool] = [tool for name in ORDER for tool in import_module(f"{__name__}.{name}").TOOLS]
+
+
+FIRST_TOOLS = {tool.thing: tool.key for tool in reversed(TOOLS)}  # thing -> key of its first tool
+
+
+def act(event: dict[str, Any]) -> None:
+    """Passes the event of a tool's own control to the tool."""
+    tool = next((tool for tool in TOOLS if tool.key == event.get("tool")), None)
+    if tool is not None and tool.act is not None:
+        tool.act(event)
 
 
 def offered(view: View) -> list[Tool]:
@@ -31,6 +43,6 @@ def content(view: View, among: list[Tool]) -> tuple[dict[str, Any] | None, dict[
         return None, {}
     try:
         header, arrays = tool.content(view, tool)
-    except ValueError as error:  # the model or the text does not allow this tool
+    except (ValueError, LimitError) as error:  # the model, the text or the visitor's limit does not allow it
         header, arrays = {"message": _(str(error))}, {}
     return {"key": tool.key, **header}, arrays

@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from app import compute
+from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.answer import measures
 from app.panels.answer.pair import PAIRS
-from app.texts import N_, _, spelt
+from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.plan import OUTPUT, PATTERN
 
 VALUES = {OUTPUT: N_("output"), PATTERN: N_("pattern")}
+ROWS = 4  # number of other heads
 
 
-def field(view: View) -> dict[str, Any]:
-    """Returns the second text and the pairs of examples for the field of components/lab/tools/second_text.js."""
-    return {"source": view.state.source, "pairs": [list(pair) for pair in PAIRS.get(view.lab.task.name, ())]}
+def second_text(view: View) -> parts.Part:
+    """Returns the field of the second text and, while it is empty, the pairs of examples."""
+    source = view.state.source
+    pairs = () if source else PAIRS.get(view.lab.task.name, ())
+    return parts.row(parts.field(_("Second text"), source, act={"type": "source"}, field="text",
+                                 placeholder=_("A second text with as many tokens")),
+                     *(parts.button(f"{text} → {other}", {"type": "pair", "text": text, "source": other})
+                       for text, other in pairs))
 
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the effect of patching each head alone, the largest first."""
+    """Returns the effect of patching each head alone, and a button that patches the selected head."""
     what = view.state.explanation.what
-    header = field(view) | {"what": what, "values": [{"key": key, "label": _(text)} for key, text in VALUES.items()]}
+    choice = parts.choice(_("Patched value"), {key: _(text) for key, text in VALUES.items()}, what,
+                          act={"type": "choose", "name": "what"})
+    title = parts.title(_("What does it carry?"), _("each head alone takes its value from the second text"), choice)
     if not view.state.source:
-        return header, {}
+        return parts.composed(title, second_text(view))
     try:
         prompt = view.before.prompt.with_source(compute.read(view.lab, view.state.source))
         assert view.output is not None
         patching = measures.patching(view.lab, prompt, what, view.output.position)
     except ValueError as error:
-        return header | {"reason": _(str(error))}, {}
+        return parts.composed(title, second_text(view), parts.note(_(str(error))))
     token, against = spelt([view.lab.task.labels[i] for i in (patching.token, patching.against)])
-    heads = [{"kind": kind, "layer": layer, "head": head, "share": share}
-             for (kind, layer, head), share in patching.ranked if share == share]
-    return header | {"token": token, "against": against, "before": patching.before, "source_value": patching.source,
-                     "heads": heads}, {}
+    known = [(address, share) for address, share in patching.ranked if share == share]
+    own = [each for each in known if each[0] == view.head]
+    others = [each for each in known if each[0] != view.head][:ROWS]
+    rows = [parts.bar(parts.short(address), share, parts.to_head(address), text=f"{number(share, '.0%')}")
+            for address, share in [*own, *others]]
+    kind, layer, head = view.head
+    patched = bool(view.state.plan.state(*view.head).patch)
+    act = {"type": "patch", "kind": kind, "layer": layer, "head": head, "on": not patched}
+    return parts.composed(
+        title, second_text(view), parts.bars(rows, first=bool(own)), parts.note(parts.said(
+            _("Logit of {token} minus {other}: {before} here, {source} in the second text; 100% is all the way."),
+            token=parts.word(token), other=parts.word(against), before={"signed": patching.before},
+            source={"signed": patching.source})),
+        parts.button(_("Keep this head's value from the second text"), act, pressed=patched))
 
 
-TOOLS = [Tool("head.carry", N_("What does it carry?"), N_("activation patching"), content,
-              fits=lambda view: view.output is not None)]
+TOOLS = [Tool("head.carry", N_("What does it carry?"), N_("activation patching"), content, tip="two-prompts",
+              fits=lambda view: view.output is not None and not view.lab.task.sees)]

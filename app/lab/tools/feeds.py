@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import Kept, View
 from app.panels.measured import measures
-from app.texts import N_, spelt
+from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.analysis.answer.formation import formation_of
 from models.messages import message
 from models.plan import Address
 
 LEAST = 0.02  # logits below which a change is not shown
-MOST = 5
+MOST, EDGES = 5, 3  # numbers of changes as bars and as edges in the picture
 SIZE = 300  # bytes of a change in the cache, about
 
 
@@ -33,8 +34,18 @@ def content(view: View, tool: Tool) -> Content:
                               len(earlier)).value if earlier else []
     shown = sorted((change for change in changes if abs(change["value"]) >= LEAST),
                    key=lambda change: -abs(change["value"]))[:MOST]
-    return {"head": [kind, layer, head], "own": given, "token": spelt([view.output.names[token]])[0],
-            "first": not earlier, "changes": shown}, {}
+    title = parts.title(_("Which heads feed {head}?", head=parts.short(view.head)), parts.said(
+        _("measured: what it adds to {word} if they are pruned"), word=parts.word(
+            spelt([view.output.names[token]])[0])))
+    if not shown:
+        return parts.composed(title, parts.note(
+            _("None changes what it adds by more than 0.02 logits.") if earlier else
+            _("It is in the first layer: it reads the words themselves.")))
+    rows = [parts.bar(_("without {head}", head=parts.short(address)), change["value"], parts.to_head(address))
+            for change in shown for address in [(change["kind"], change["layer"], change["head"])]]
+    return parts.composed(title, parts.bars(rows, max(0.2, abs(shown[0]["value"])), "signed"), parts.note(
+        _("Of {own} logits, one pruning at a time. The dashed edges in the picture are the three largest.",
+          own=number(given, "+.2f"))), overlay={"feeds": shown[:EDGES]})
 
 
 def _changes(view: View, token: int, earlier: list[Address], given: float) -> list[dict[str, Any]]:
@@ -49,6 +60,6 @@ def _changes(view: View, token: int, earlier: list[Address], given: float) -> li
     return result
 
 
-TOOLS = [Tool("head.feeds", N_("Which heads feed it?"), N_("by pruning"), content,
+TOOLS = [Tool("head.feeds", N_("Which heads feed it?"), N_("by pruning"), content, tip="prune",
               fits=lambda view: view.output is not None and view.kind.query_row == view.output.row
               and measures.is_quick(view.lab, view.before.prompt))]

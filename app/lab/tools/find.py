@@ -1,42 +1,80 @@
-"""Which heads do this? The heads that are most like a pattern on this text, or that have a role over a corpus."""
+"""Which heads do this? The heads that are most like a pattern, a measure or a role, on this text or over a corpus."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy
 
+from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import measures, roles
 from app.state.lab_state import FINDS
+from app.state.pages.heads_view import MEASURES
 from app.texts import N_, _
 from components.mounting import Content
 from models.analysis.patterns import pattern_scores
+from models.plan import Address
 
-MOST = 10  # number of heads in the payload
+MOST = 10  # number of heads that are found
+Found = list[tuple[Address, float]]
 
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the roles, and the heads of the chosen one in order."""
-    measured = measures.over_a_corpus(view.lab)
-    known = {role["role"]: role for role in roles.shown_roles(view.lab, measured)}
-    offered = [{"key": key, "label": _(title)} for key, title in FINDS.items() if key]
-    offered += [{"key": key, "label": _("{role} ({n} sentences)", role=roles.in_words(key), n=measured["sentences"])}
-                for key in sorted(known)]
+    """Returns what can be searched for, and the heads of the chosen one in order."""
+    offered = _offered(view)
     chosen = view.state.lab.setting("find.role")
-    chosen = chosen if chosen in {role["key"] for role in offered} else offered[0]["key"]
-    if chosen in known:
-        found = [{name: role[name] for name in ("kind", "layer", "head")} | {"value": role["share"]}
-                 for role in measured["roles"] if role["role"] == chosen]
-        about = roles.look_for(chosen)
-    else:
-        found, about = _on_text(view, chosen), _("Mean weight on this pattern over the words of this text.")
-    found = sorted(found, key=lambda head: -head["value"])[:MOST]
-    return {"role": chosen, "roles": offered, "heads": found, "about": about}, {}
+    chosen = chosen if chosen in offered else next(iter(offered))
+    _label, about, search = offered[chosen]
+    found = sorted(search(), key=lambda head: -head[1])[:MOST]
+    is_share = chosen not in ("loss", "corpus loss")
+    title = parts.title(_("Which heads do this?"), "", parts.choice(
+        _("They look at"), {key: label for key, (label, *_more) in offered.items()}, chosen, name="role", many=True))
+    several = len(view.lab.kinds) > 1
+    rows = [parts.bar((f"{_(view.lab.kind(address[0]).title)} " if several else "") + parts.short(address), value,
+                      parts.to_head(address)) for address, value in found]
+    bars = parts.bars(rows, 1.0 if is_share else max(found[0][1], 1e-9), "share" if is_share else "signed") if found \
+        else parts.note(_("No head does this."))
+    heads = [dict(zip(("kind", "layer", "head"), address, strict=True)) for address, _value in found]
+    return parts.composed(title, bars, parts.note(about), overlay={"found": heads})
 
 
-def _on_text(view: View, pattern: str) -> list[dict[str, Any]]:
+def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
+    """Returns key -> (label, what the numbers are, a function that finds the heads with their numbers)."""
+    lab, measured = view.lab, measures.over_a_corpus(view.lab)
+    offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
+    if any(kind.query_row == kind.key_row for kind in lab.kinds):
+        about = _("Mean weight on this pattern over the words of this text.")
+        offered |= {key: (_(title), about, lambda key=key: _on_text(view, key)) for key, title in FINDS.items() if key}
+    quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
+    here = {"confidence": _("Largest weight of a query, mean over the words of this text."),
+            **({"loss": _("Increase of this text's loss in nats if the head is pruned alone.")} if quick else {})}
+    offered |= {name: (_(MEASURES[name]), about, lambda name=name: _by(view, measures.of_text(
+        lab, view.before), name)) for name, about in here.items()}
+    corpus = measures.of_corpus(lab, measured)
+    count = measured.get("sentences", 0)
+    over = {"confidence": _("Largest weight of a query, mean over {n} sentences.", n=count),
+            "loss": _("Increase of the loss on validation texts in nats if the head is pruned alone."),
+            "relevance": _("Share of the layer's relevance, mean over {n} sentences.", n=count),
+            "open": _("Probability that a learned gate is open.")}
+    offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
+                                   lambda name=name: _by(view, corpus, name)) for name in over if name in corpus.values}
+    for key in sorted({role["role"] for role in roles.shown_roles(lab, measured)}):
+        offered[key] = (_("{role} ({n} sentences)", role=roles.in_words(key), n=count), roles.look_for(key),
+                        lambda key=key: [((role["kind"], role["layer"], role["head"]), role["share"])
+                                         for role in measured["roles"] if role["role"] == key])
+    return offered
+
+
+def _by(view: View, measured: measures.Measured, name: str) -> Found:
+    addresses = [address for kind in view.lab.kinds for address in kind.addresses]
+    values = measured.values.get(name)
+    return [] if values is None else [(address, float(value)) for address, value in zip(addresses, values, strict=True)
+                                      if numpy.isfinite(value)]
+
+
+def _on_text(view: View, pattern: str) -> Found:
     found = []
     for kind in view.lab.kinds:
         if kind.query_row != kind.key_row:
@@ -45,10 +83,8 @@ def _on_text(view: View, pattern: str) -> list[dict[str, Any]]:
         for layer in range(kind.layers):
             maps = view.layer(kind=kind.name, layer=layer).weights
             scores = numpy.nan_to_num(pattern_scores(pattern, maps[None], tokens, kind.causal)[0])
-            found += [{"kind": kind.name, "layer": layer, "head": head, "value": float(score)}
-                      for head, score in enumerate(scores) if score > 0]
+            found += [((kind.name, layer, head), float(score)) for head, score in enumerate(scores) if score > 0]
     return found
 
 
-TOOLS = [Tool("all.find", N_("Which heads do this?"), N_("roles of heads"), content,
-              fits=lambda view: any(kind.query_row == kind.key_row for kind in view.lab.kinds))]
+TOOLS = [Tool("all.find", N_("Which heads do this?"), N_("roles of heads"), content, tip="confidence")]

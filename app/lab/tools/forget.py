@@ -14,5 +14,5 @@ def content(view: View, tool: Tool) -> Content:
     return {}, {}
 
 
-TOOLS = [Tool("layer.forget", N_("Which words are forgotten?"), N_("mask F"), content,
+TOOLS = [Tool("layer.forget", N_("Which words are forgotten?"), N_("mask F"), content, tip="mask",
               fits=lambda view: isinstance(view.after, Trace) and view.after.mask is not None)]

@@ -1,32 +1,47 @@
-"""And in longer texts? The loss on held-out texts by their length, for each inference scale of the model."""
+"""And in longer texts? Measured values by the length of the text, for each inference scale of this and other models."""
 
 from __future__ import annotations
 
+from app import compute
+from app.lab import parts
 from app.lab.tool import Tool
+from app.lab.tools.scale import POLICIES
 from app.lab.view import View
-from app.texts import N_, _
+from app.panels.choice.labels import model_label
+from app.panels.measured.lengths import QUANTITIES, curves_of
+from app.texts import N_, _, number
 from components.mounting import Content
 from studies import store
 
-SCALES = {"trained": N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n = trained length"),
-          "length": N_("n = length")}
-LOSS, ACCURACY = "loss", "accuracy"
-
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the measured curves."""
-    stored = store.read(view.lab.name, "length")
-    if stored is None:
+    """Returns the curves of one quantity, with this text as a point."""
+    curves = [curve for name in (view.lab.name, *view.state.compared) for curve in curves_of(name)]
+    known = [quantity for quantity in QUANTITIES
+             if any(curve.value(n, quantity.key) is not None for curve in curves for n in curve.by_length)]
+    if not known:
         raise ValueError(N_("Longer texts were not measured for this model."))
-    first = next(iter(stored["readings"].values()))
-    quantity = LOSS if any(LOSS in values for values in first.values()) else ACCURACY
-    curves = [{"key": scale, "label": _(SCALES[scale]),
-               "points": sorted([int(n), values[quantity]] for n, values in by_length.items() if quantity in values)}
-              for scale, by_length in stored["readings"].items()]
-    return {"quantity": quantity, "curves": [curve for curve in curves if curve["points"]],
-            "trained": view.lab.trained_length, "now": len(view.after.tokens),
-            "loss": view.after.loss if view.after.loss == view.after.loss else None}, {}
+    chosen = tool.setting(view, "quantity")
+    quantity = next((each for each in known if each.key == chosen), known[0])
+    lengths = sorted({n for curve in curves for n in curve.by_length})
+    several = len({curve.model for curve in curves}) > 1
+    lines = [(f"{curve.model} {curve.policy}", (f"{model_label(curve.model)}, " if several else "") +
+              _(POLICIES[curve.policy]), [[n, value] for n in sorted(curve.by_length) if (value := curve.value(
+                  n, quantity.key)) is not None]) for curve in curves]
+    facts = compute.facts_of(view.lab, view.after.prompt, view.state.plan) if view.lab.card else {}
+    here, count = facts.get(quantity.key), len(view.after.tokens)
+    marks = [{"x": count, "y": here, "label": _("this text")}] if here is not None and count >= lengths[0] else []
+    choice = [parts.choice(_("Chart"), {each.key: _(each.title) for each in known}, quantity.key, name="quantity",
+                           many=True)] if len(known) > 1 else []
+    return parts.composed(
+        parts.title(_("And in longer texts?"), _("{unit}; trained on {n} tokens", unit=_(quantity.unit),
+                                                 n=view.lab.trained_length), *choice),
+        parts.lines(_(quantity.title), [line for line in lines if line[2]], _("tokens"), log=True,
+                    xTicks=lengths[::-(-len(lengths) // 8)], at=view.lab.trained_length, marks=marks),
+        parts.note([_("The vertical line is the length of the training texts."), *(
+            [" ", _("This text: {value}.", value=number(here, ".3f"))] if here is not None else [])]))
 
 
-TOOLS = [Tool("all.length", N_("And in longer texts?"), N_("length curves"), content,
-              fits=lambda view: bool(view.lab.card) and store.read_undamaged(view.lab.name, "length") is not None)]
+TOOLS = [Tool("all.length", N_("And in longer texts?"), N_("length curves"), content, tip="length",
+              fits=lambda view: bool(view.lab.card) and store.read_undamaged(view.lab.name, "length") is not None,
+              settings={"quantity": tuple(quantity.key for quantity in QUANTITIES)})]

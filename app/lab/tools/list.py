@@ -13,5 +13,5 @@ def content(view: View, tool: Tool) -> Content:
     return {}, {}
 
 
-TOOLS = [Tool("answer.list", N_("What else was likely?"), N_("all choices"), content,
+TOOLS = [Tool("answer.list", N_("What else was likely?"), N_("all choices"), content, tip="probability",
               fits=lambda view: view.output is not None)]

@@ -28,5 +28,5 @@ def _remarks(view: View) -> list[str]:
     return []
 
 
-TOOLS = [Tool("head.looks", N_("Where does it look?"), N_("pattern"), content,
+TOOLS = [Tool("head.looks", N_("Where does it look?"), N_("pattern"), content, tip="weight",
               settings={"view": (USED, COMPUTED, CONSTANT)})]

@@ -17,5 +17,5 @@ def _fits(view: View) -> bool:
     return view.before.vectors is None and view.before.loss == view.before.loss
 
 
-TOOLS = [Tool("word.loss", N_("How surprising was it?"), N_("loss per token"), content, fits=_fits),
-         Tool("answer.loss", N_("Which words surprised it?"), N_("loss per token"), content, fits=_fits)]
+TOOLS = [Tool("word.loss", N_("How surprising was it?"), N_("loss per token"), content, tip="loss", fits=_fits),
+         Tool("answer.loss", N_("Which words surprised it?"), N_("loss per token"), content, tip="loss", fits=_fits)]

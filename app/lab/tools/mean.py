@@ -21,5 +21,5 @@ def content(view: View, tool: Tool) -> Content:
     return {"heads": len(layers) * kind.heads}, {"map.mean": lower_triangle(weights) if kind.causal else weights}
 
 
-TOOLS = [Tool("layer.mean", N_("Where do its heads look?"), N_("mean pattern"), content),
-         Tool("all.mean", N_("Where do all heads look?"), N_("mean pattern"), content)]
+TOOLS = [Tool("layer.mean", N_("Where do its heads look?"), N_("mean pattern"), content, tip="weight"),
+         Tool("all.mean", N_("Where do all heads look?"), N_("mean pattern"), content, tip="weight")]

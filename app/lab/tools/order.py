@@ -1,32 +1,84 @@
-"""How many heads can go? The loss on held-out texts by the number of remaining heads, for each pruning order."""
+"""How many heads can go? Loss, BLEU, cost and KL by the number of remaining heads, for each pruning order."""
 
 from __future__ import annotations
 
+from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import pruning
+from app.panels.measured.pruning import Choice
 from app.state.pages.pruning_view import ALL, ORDERS, PruningView
 from app.texts import N_, _
 from components.mounting import Content
+from figures.curves.pruning import MULTIPLICATIONS, TIME
 from models.analysis.pruning_orders import left_of
 from studies import store
 
+LOSS, BLEU, COST, KL = "loss", "bleu", "cost", "kl"
+QUANTITIES = {LOSS: N_("loss"), BLEU: N_("BLEU"), COST: N_("cost"), KL: N_("KL here")}
+ABOUT = {LOSS: N_("loss on held-out texts, nats"), BLEU: N_("BLEU of test sentences"),
+         COST: N_("cost of a pass, share of all heads"), KL: N_("KL divergence on this text, nats")}
+RISE = 1.1  # ratio of perplexities up to which the sentence counts heads
+Curves = list[tuple[str, str, list[list[float]]]]
+
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the measured curves, and the shown order, whose heads the cursor prunes."""
-    chosen = pruning.choice(view.lab, PruningView(scope=ALL), view.before)
-    measured = pruning.over_texts(view.lab, chosen)
-    if not measured:
+    """Returns the curves, and the shown order, whose heads the cursor prunes."""
+    lab, before = view.lab, view.before
+    name, scope = tool.setting(view, "order"), view.state.lab.setting("order.scope", ALL)
+    chosen = pruning.choice(lab, PruningView(scope=scope), before)
+    name = name if name in chosen.orders else chosen.name
+    chosen = Choice(chosen.scope, chosen.addresses, chosen.orders, name)
+    measured = pruning.over_texts(lab, chosen)
+    known = _known(view, chosen, measured)
+    if not known:
         raise ValueError(N_("The pruning orders were not measured for this model."))
-    name = tool.setting(view, "order")
-    name = name if name in measured["curves"] else next(iter(measured["curves"]))
-    curves = {key: sorted([point[0], point[1]] for point in points) for key, points in measured["curves"].items()}
-    order = chosen.orders[name]
-    return {"order": name, "heads": [list(address) for address in order], "curves": [
-        {"key": key, "label": _(ORDERS[key]), "points": points} for key, points in curves.items()],
-        "left": left_of(view.plan, order)}, {}
+    quantity = tool.setting(view, "quantity")
+    quantity = quantity if quantity in known else next(iter(known))
+    left, count = left_of(view.plan, chosen.order), len(chosen.order)
+    choices = [parts.choice(_("Order"), {key: _(ORDERS[key]) for key in chosen.orders}, name, name="order", many=True)]
+    if len(scopes := pruning.scopes_of(lab)) > 1:
+        titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
+        choices.append(parts.choice(_("Attention block"), {key: titles[key] for key in scopes}, chosen.scope,
+                                    name="scope", many=True))
+    if len(known) > 1:
+        choices.append(parts.choice(_("Chart"), {key: _(QUANTITIES[key]) for key in known}, quantity, name="quantity"))
+    act = {"type": "prune", "heads": [list(address) for address in chosen.order], "left": 0}
+    return parts.composed(
+        parts.title(_("How many heads can go?"), _(ABOUT[quantity])), parts.row(*choices),
+        parts.lines(_(ABOUT[quantity]), _curves(view, chosen, measured, quantity), _("heads left"), at=left, act=act,
+                    field="left"),
+        parts.note([_("Press the curve: that many heads stay, the others are pruned in this order. {n} of {count} stay "
+                      "now.", n=left, count=count), " ", _finding(measured, name, count)]))
 
 
-TOOLS = [Tool("all.order", N_("How many heads can go?"), N_("pruning order"), content,
-              fits=lambda view: bool(view.lab.card) and store.read_undamaged(view.lab.name, "pruning") is not None,
-              settings={"order": tuple(ORDERS)})]
+def _known(view: View, chosen: Choice, measured: dict) -> list[str]:
+    known = [LOSS, *([BLEU] if measured.get("bleu") else []), COST] if measured else []
+    return [*known, *([KL] if pruning.has_curve_on_text(view.lab, view.before) else [])]
+
+
+def _curves(view: View, chosen: Choice, measured: dict, quantity: str) -> Curves:
+    if quantity == KL:
+        return [(chosen.name, _(ORDERS[chosen.name]), pruning.on_this_text(view.lab, view.before, chosen))]
+    if quantity == BLEU:
+        curves: Curves = [("bleu", _(ORDERS[measured["main"]]), measured["bleu"]["points"]),
+                          ("trained", _("trained on with learned gates"), pruning.trained_on(view.lab, chosen))]
+        return [curve for curve in curves if curve[2]]
+    of_all = pruning.curves(measured)
+    names = {MULTIPLICATIONS: _("multiplications"), TIME: _("time")} if quantity == COST else {
+        key: _(ORDERS[key]) for key in measured["curves"]}
+    return [(key, label, sorted(of_all[key])) for key, label in names.items() if of_all.get(key)]
+
+
+def _finding(measured: dict, name: str, count: int) -> str:
+    counts = pruning.prunable(measured, RISE) if measured else {}
+    if name not in counts:
+        return ""
+    return _("Up to {n} of {count} can be pruned before perplexity on held-out texts rises by 10%.", n=counts[name],
+             count=count)
+
+
+TOOLS = [Tool("all.order", N_("How many heads can go?"), N_("pruning order"), content, tip="order",
+              fits=lambda view: pruning.has_curve_on_text(view.lab, view.before) or bool(view.lab.card) and
+              store.read_undamaged(view.lab.name, "pruning") is not None,
+              settings={"order": tuple(ORDERS), "quantity": tuple(QUANTITIES)})]

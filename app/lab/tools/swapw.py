@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from app import compute
+from app.lab import parts
 from app.lab.tool import Tool
-from app.lab.tools.carry import field
+from app.lab.tools.carry import second_text
 from app.lab.view import View
 from app.texts import N_, _, spelt
 from components.mounting import Content
@@ -15,21 +16,22 @@ ROWS = 4
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the most probable tokens for the second text, with their probabilities for this text."""
-    header = field(view)
+    head = [parts.title(_("What if it were another?"), _("the answer to a second text; black line: to this one")),
+            second_text(view)]
     if not view.state.source:
-        return header, {}
+        return parts.composed(head)
     try:
         prompt = compute.read(view.lab, view.state.source)
         after, _plan = compute.traces_of(view.lab, prompt, HeadPlan())
     except ValueError as error:
-        return header | {"reason": _(str(error))}, {}
+        return parts.composed(head, parts.note(_(str(error))))
     if not after.outputs or view.base is None:
-        return header, {}
+        return parts.composed(head)
     new, old = compute.shown_output(after.outputs, view.state.prediction), view.base
-    tokens = [int(token) for token in new.top(ROWS)]
-    return header | {"rows": [{"label": spelt([new.names[token]])[0], "value": float(new.distribution[token]),
-                               "before": float(old.distribution[token])} for token in tokens]}, {}
+    rows = [parts.bar(parts.word(spelt([new.names[token]])[0]), new.distribution[token],
+                      before=float(old.distribution[token])) for token in map(int, new.top(ROWS))]
+    return parts.composed(head, parts.bars(rows, sans=False, first=True))
 
 
-TOOLS = [Tool("word.swapw", N_("What if it were another?"), N_("two prompts"), content,
+TOOLS = [Tool("word.swapw", N_("What if it were another?"), N_("two prompts"), content, tip="two-prompts",
               fits=lambda view: view.output is not None and not view.lab.task.sees)]

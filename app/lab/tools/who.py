@@ -1,27 +1,84 @@
-"""Who wrote it? The direct contribution of each head, MLP and the embedding to a logit of the answer."""
+"""Who wrote it? Contributions to a logit of the answer: direct, or relevance of heads or tokens."""
 
 from __future__ import annotations
 
-import numpy
-
+from app.lab import parts
 from app.lab.picture import shown_token
 from app.lab.tool import Tool
 from app.lab.view import View
-from app.panels.answer.writers import rest_name
-from app.texts import N_
+from app.panels.answer import measures
+from app.panels.answer.writers import MEASURE_NAMES, RELEVANCE, choice, rest_name
+from app.state.pages.answer_view import DIRECT, NONE, TOKENS
+from app.texts import N_, _, number, spelt
 from components.mounting import Content
+from models.analysis.relevance import applies
+
+ROWS = 6
 
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the contributions at the scale of the unmodified pass."""
+    """Returns the contributions; direct ones at the scale of the unmodified pass."""
+    assert view.output is not None
+    measure = view.state.explanation.measure if applies(view.lab) else DIRECT
+    against = view.state.explanation.against
+    against = against if against != NONE and against < len(view.output.names) else NONE
+    token, _choices = shown_token(view)
+    controls = []
+    if applies(view.lab):
+        controls.append(parts.choice(_("Measure"), {key: _(text) for key, text in MEASURE_NAMES.items()}, measure,
+                                     act={"type": "choose", "name": "measure"}, many=True))
+    for name, label, chosen, is_optional in (("token", _("Answer"), token["id"], False),
+                                             ("against", _("Against"), against, True)):
+        offered = choice(name, label, view.output, chosen, is_optional)["options"]
+        controls.append(parts.choice(label, {str(each["value"]): each["text"].strip() or each["text"]
+                                             for each in offered}, str(chosen),
+                                     act={"type": "choose", "name": name, "value": 0}, many=True))
+    heads, rest, total, about = (_direct if measure == DIRECT else _relevance)(view, token["id"], against)
+    title = parts.title(parts.said(_("Who wrote {word}?"), word=parts.word(token["label"])), _(
+        "shares of its logit, {total} in all. Contribution, not cause: prune to test.", total=number(total, "+.2f")))
+    if measure == TOKENS:
+        relevance = measures.relevance(view.lab, view.after.prompt, view.plan, token["id"],
+                                       None if against == NONE else against, view.output.position)
+        values = [(parts.word(label), float(value)) for row, by_token in relevance.rows.items()
+                  for label, value in zip(spelt(view.after.rows[row]), by_token, strict=True)]
+        values = sorted(values, key=lambda pair: -abs(pair[1]))[:2 * ROWS]
+        most = max((abs(value) for _name, value in values), default=1.0) or 1.0
+        return parts.composed(title, parts.row(*controls), parts.bars(
+            [parts.bar(name, value) for name, value in values], most, "signed", sans=False), parts.note(about))
+    rows = [(parts.short((kind, layer, head)), value, parts.to_head((kind, layer, head)))
+            for kind, values in heads.items() for layer, by_head in enumerate(values.tolist())
+            for head, value in enumerate(by_head)]
+    rows += [(rest_name(name), value, None) for name, value in rest.items()]
+    rows.sort(key=lambda row: -abs(row[1]))
+    most = max(abs(row[1]) for row in rows) or 1.0
+    return parts.composed(
+        title, parts.row(*controls),
+        parts.row(parts.row(*(parts.grid(kind, values, most) for kind, values in heads.items()), look="grids"),
+                  parts.bars([parts.bar(*row) for row in rows[:ROWS]], most, "signed"), look="duo who"),
+        parts.note(about))
+
+
+def _direct(view: View, token: int, against: int):
     before, after = view.formations
-    token, choices = shown_token(view)
-    heads, rest = after.contributions(token["id"], before.writes)
+    heads, rest = after.contributions(token, before.writes)
+    if against != NONE:
+        others, other_rest = after.contributions(against, before.writes)
+        heads = {kind: values - others[kind] for kind, values in heads.items()}
+        rest = {name: value - other_rest[name] for name, value in rest.items()}
     total = sum(float(values.sum()) for values in heads.values()) + sum(rest.values())
-    return {"token": token, "choices": choices, "total": total,
-            "rest": [[rest_name(name), value] for name, value in rest.items()]}, \
-        {f"tool.{kind}": values.astype(numpy.float32) for kind, values in heads.items()}
+    about = _("The bars keep the scale of the unmodified pass, so that a head that did not change keeps its bar; their "
+              "sum can differ from the logit.") if view.changed else _(
+        "The direct contribution of each part, with the scale of the final norm held constant. The effect of a head "
+        "through later layers is not included.")
+    return heads, rest, total, about
 
 
-TOOLS = [Tool("answer.who", N_("Who wrote it?"), N_("attribution"), content,
+def _relevance(view: View, token: int, against: int):
+    assert view.output is not None
+    found = measures.relevance(view.lab, view.after.prompt, view.plan, token, None if against == NONE else against,
+                               view.output.position)
+    return found.heads, {}, found.total, _(RELEVANCE)
+
+
+TOOLS = [Tool("answer.who", N_("Who wrote it?"), N_("attribution"), content, tip="contributions",
               fits=lambda view: view.output is not None)]

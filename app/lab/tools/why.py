@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 
+from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
-from app.panels.answer.writers import head_name, rest_name
-from app.texts import N_, _
+from app.panels.answer.writers import rest_name
+from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.capabilities import Explainable
 from models.nets.score_parts import ScoreParts
@@ -28,7 +27,7 @@ def content(view: View, tool: Tool) -> Content:
     key = int(chosen) if chosen.isdecimal() and int(chosen) < weights.shape[-1] else int(weights.argmax())
     if view.kind.causal and key > query:
         key = int(weights.argmax())
-    parts: ScoreParts = view.remembered("why", (view.after.prompt, view.plan, (kind, layer, head), query, key),
+    parts_of: ScoreParts = view.remembered("why", (view.after.prompt, view.plan, (kind, layer, head), query, key),
                                         lambda: Explainable.of(view.lab).score_parts(
                                             view.after.prompt, view.plan, (kind, layer, head), query, key))
     mask = getattr(view.after, "mask", None)
@@ -36,35 +35,45 @@ def content(view: View, tool: Tool) -> Content:
     rows = [{"index": int(j), "score": float(scores[j]), "weight": float(weights[j]),
              "masking": float(mask[layer, query, j]) if mask is not None and view.kind.attention.selects else 0.0}
             for j in order if numpy.isfinite(scores[j])]
-    splits = _splits(parts)
+    splits = _splits(parts_of)
     split = tool.setting(view, "split") if tool.setting(view, "split") in splits else splits[0]
-    bars = sorted(_bars(view, split, parts), key=lambda bar: -abs(bar["value"]))[:BARS]
-    return {"query": query, "chosen": key, "score": parts.score, "rows": rows, "bars": bars, "split": split,
-            "splits": [{"key": name, "label": _(SPLITS[name])} for name in splits],
-            "about": _("The match is q·k × {factor:.3f}; softmax of the matches gives the attention. The bars are the "
-                       "largest parts of this match and sum to it with the smaller ones.", factor=parts.factor)}, {}
+    bars = sorted(_bars(view, split, parts_of), key=lambda bar: -abs(bar["value"]))[:BARS]
+    queries, keys = (spelt(view.after.rows[row]) for row in (view.kind.query_row, view.kind.key_row))
+    has_mask = any(row["masking"] for row in rows)
+    table = parts.table(
+        [_("word"), _("match (q·k)"), *([_("forgotten (F)")] if has_mask else []), _("attention")],
+        [[parts.press(parts.word(keys[row["index"]]), {"type": "set", "name": "why.key", "value": str(row["index"])}),
+          number(row["score"], ".2f"), *([number(row["masking"], ".2f")] if has_mask else []),
+          parts.strong({"share": row["weight"]})] for row in rows[:ROWS]])
+    most = max((abs(bar["value"]) for bar in bars), default=0.0) or 1.0
+    return parts.composed(
+        parts.title(parts.said(_("Why {word}?"), word=parts.word(keys[key])), parts.said(
+            _("the query of {word} and its key: {score}"), word=parts.word(queries[query]),
+            score={"signed": parts_of.score}),
+            parts.choice(_("Parts"), {name: _(SPLITS[name]) for name in splits}, split, name="split")),
+        parts.row(table, parts.bars(bars[:ROWS + 1], most, "signed"), look="duo why"),
+        parts.note(_("The match is q·k × {factor:.3f}; softmax of the matches gives the attention. The bars are the "
+                     "largest parts of this match and sum to it with the smaller ones.", factor=parts_of.factor)))
 
 
-def _splits(parts: ScoreParts) -> list[str]:
-    if not parts.key_names:
+def _splits(found: ScoreParts) -> list[str]:
+    if not found.key_names:
         return [DIMENSIONS]
-    return [KEY, QUERY, DIMENSIONS, *([POSITION] if parts.rotates else [])]
+    return [KEY, QUERY, DIMENSIONS, *([POSITION] if found.rotates else [])]
 
 
-def _bars(view: View, split: str, parts: ScoreParts) -> list[dict[str, Any]]:
+def _bars(view: View, split: str, found: ScoreParts) -> list[parts.Part]:
     if split == POSITION:
-        return [{"label": _("content"), "value": parts.content},
-                {"label": _("distance (RoPE)"), "value": parts.position}]
+        return [parts.bar(_("content"), found.content), parts.bar(_("distance (RoPE)"), found.position)]
     if split == DIMENSIONS:
-        half = len(parts.dimensions)
-        return [{"label": _("dims {first}, {second}", first=i + 1, second=i + 1 + half) if parts.rotates else
-                 _("dim {number}", number=i + 1), "value": float(value)} for i, value in enumerate(parts.dimensions)]
-    sums, names = (parts.writers.sum(1), parts.query_names) if split == QUERY else \
-        (parts.writers.sum(0), parts.key_names)
-    return [{"label": rest_name(name), "value": float(value)} if isinstance(name, str) else
-            {"label": head_name(view.lab, *name), "value": float(value), "head": list(name)}
-            for name, value in zip(names, sums, strict=True)]
+        half = len(found.dimensions)
+        return [parts.bar(_("dims {first}, {second}", first=i + 1, second=i + 1 + half) if found.rotates else
+                          _("dim {number}", number=i + 1), value) for i, value in enumerate(found.dimensions)]
+    sums, names = (found.writers.sum(1), found.query_names) if split == QUERY else \
+        (found.writers.sum(0), found.key_names)
+    return [parts.bar(rest_name(name), value) if isinstance(name, str) else
+            parts.bar(parts.short(name), value, parts.to_head(name)) for name, value in zip(names, sums, strict=True)]
 
 
-TOOLS = [Tool("head.why", N_("Why there?"), N_("q·k and its sources"), content,
+TOOLS = [Tool("head.why", N_("Why there?"), N_("q·k and its sources"), content, tip="why-here",
               fits=lambda view: view.kind.attention.reads_text, settings={"split": tuple(SPLITS)})]

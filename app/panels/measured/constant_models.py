@@ -30,11 +30,7 @@ Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # (name of a study, a value tha
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Displays both sections. A section is only a sentence if there are not enough models to compare.
-
-    Args:
-        studies: all studies that can be read.
-    """
+    """Displays both sections. A section is only a sentence if there are not enough models to compare."""
     _loss(studies, tuple((study.name, store.stamp(study.name, KIND)) for study in studies))
     _transfer(tuple((name, store.stamp(name, transfer_study.KIND)) for name in transfer_study.MODELS.values()))
 

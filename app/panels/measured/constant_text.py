@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 from torch import Tensor
@@ -16,12 +17,30 @@ from components.mounting import Part
 from figures.squares import Field, head_squares
 from models import Lab, catalogue
 from models.plan import Address
-from studies.papa import prompt_study, shipped
+from models.storage.checkpoint import CheckpointError
+from studies import store
+from studies.papa import prompt_study, results, shipped
 from studies.papa.probes import Probe
 from studies.papa.prompt_study import LabelChange, PromptResult
 from studies.papa.results import Study
 
 FARTHEST = 5  # number of heads that are listed as nearest to their constant, and as farthest
+
+
+@caches.remembered()
+def read_study(name: str, stamp: tuple[int, ...]) -> Study | None:
+    """Returns a study, cached until its file changes, of which `stamp` is a key."""
+    return results.read(name)
+
+
+def study_of(lab: Lab) -> Study | None:
+    """Returns the complete study of a model's present weights; None without one."""
+    for name in results.names():
+        with contextlib.suppress(CheckpointError, KeyError, TypeError, ValueError, AttributeError):
+            study = read_study(name, store.stamp(name, results.KIND))
+            if study is not None and study.measured_counts and study.weights == lab.fingerprint and not study.moment:
+                return study
+    return None
 
 
 def elsewhere(study: Study) -> str:
@@ -41,15 +60,7 @@ def title_of(study: Study) -> str:
 
 
 def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
-    """Returns the reason why there are no labels; empty if there are labels.
-
-    Args:
-        lab: the model of the study.
-        study: the chosen study.
-        text: input text.
-        task: a key of CORPORA.
-        count: number of constant heads.
-    """
+    """Returns the reason why there are no labels; empty if there are labels."""
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
         return _("The probes for this number of heads are not released.")
@@ -59,37 +70,25 @@ def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
 
 
 def late_parts(lab: Lab, study: Study, text: str, task: str, count: int) -> list[Callable[[], Part]]:
-    """Returns functions that create the labels of the input text without and with constant heads, and the distances.
-
-    Args: as in `problem`.
-    """
+    """Returns functions that create the labels of the input text without and with constant heads, and the distances."""
     heading = _("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",
                 model=model_label(lab.name), n=count)
     if reason := problem(lab, study, text, task, count):
         return [lambda: paragraph.part(key="constant text", text=f"{heading}\n{reason}")]
 
     def result() -> PromptResult:
-        return _result(lab, study, text, task, count)
+        return result_of(lab, study, text, task, count)
     return [lambda: paragraph.part(key="constant text", text=f"{heading}\n{_changed(result().changes)}"),
             lambda: _labels(result().changes), lambda: _distances(study, result()), lambda: _ends(result())]
 
 
 def order_of(lab: Lab, study: Study, task: str) -> list[Address]:
-    """Returns all heads in the order in which they become constant; a study of only the endpoints has no order.
-
-    Args:
-        lab: the model of the study.
-        study: the study.
-        task: a key of CORPORA.
-
-    Returns:
-        Addresses of heads.
-    """
+    """Returns all heads in the order in which they become constant; a study of only the endpoints has no order."""
     order = study.tasks[task].stored.get("order", lab.kinds[0].addresses)
     return [(str(kind), int(layer), int(head)) for kind, layer, head in order]
 
 
-def _result(lab: Lab, study: Study, text: str, task: str, count: int) -> PromptResult:
+def result_of(lab: Lab, study: Study, text: str, task: str, count: int) -> PromptResult:
     """Returns the results for a text that `problem` accepts, cached."""
     stamp = _stamp(study.name, task)
     key = ("papa", lab.identity, text, task, count, stamp)

@@ -21,11 +21,7 @@ MOST_BYTES = 2 * 2**20  # largest number of bytes of an uploaded text
 
 
 def draw(lab: Lab) -> None:
-    """Displays the choice of texts and the button that starts the computation.
-
-    Args:
-        lab: the external model.
-    """
+    """Displays the choice of texts and the button that starts the computation."""
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
         st.markdown(_("The attention pattern of a constant head is its mean over many texts (PAPA). These means have "

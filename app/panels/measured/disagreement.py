@@ -36,16 +36,10 @@ SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the he
 
 
 def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
-    """Displays the choice of the term, the pairs of heads, and exp(D) of this model and related models.
-
-    Args:
-        lab: the page's model.
-        state: the visitor's state.
-        before: the baseline trace.
-    """
+    """Displays the choice of the term, the pairs of heads, and exp(D) of this model and related models."""
     st.markdown(_("**Similarity of heads** (disagreement, Li et al. 2018): 1 if two heads do the same, 0 if they have"
                   " nothing in common"))
-    similarities = _of_text(lab, before)
+    similarities = of_text_of(lab, before)
     if not similarities:
         st.caption(_("Shorten the text to compare all heads on it."))
         return
@@ -60,7 +54,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
     similarity_by_model = {lab.name: similarities}
     other = counterpart(lab.name, term)
     if other:  # the compared model gets the same text and the same baseline translation
-        similarity_by_model[other] = _of_text(serving.load(other), before)
+        similarity_by_model[other] = of_text_of(serving.load(other), before)
     about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))
     for number, (name, likeness) in enumerate(similarity_by_model.items()):
@@ -80,16 +74,7 @@ def draw(lab: Lab, state: LabState, before: AnyTrace) -> None:
 
 
 def counterpart(name: str, term: str) -> str | None:
-    """Returns the model that differs from the given model only in the disagreement term of its training.
-
-    Args:
-        name: name of a model.
-        term: a key of TERMS.
-
-    Returns:
-        For a model trained with a term, the model trained without it; for a model without terms, the model trained
-        with `term`; None if there is no such model.
-    """
+    """Returns the model that differs from the given model only in the disagreement term of its training."""
     if is_foreign(name):
         return None
     own = card_of(name)
@@ -109,16 +94,7 @@ def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def rows(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
-    """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family.
-
-    Args:
-        lab: the page's model.
-        similarities: model -> values on the input text; the page's model is first.
-        terms: the terms to show.
-
-    Returns:
-        Rows of a table.
-    """
+    """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family."""
     def row(name: str, values: dict[str, float]) -> dict[str, str]:
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
 
@@ -134,7 +110,7 @@ def rows(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[
     return table
 
 
-def _of_text(lab: Lab, before: AnyTrace) -> Likeness:
+def of_text_of(lab: Lab, before: AnyTrace) -> Likeness:
     """Returns the values on the input text, cached; empty for a text of more than LONG tokens and for a sketch."""
     if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
         return {}

@@ -25,12 +25,7 @@ def is_offered(lab: Lab) -> bool:
 
 
 def draw(lab: Lab, state: LabState) -> None:
-    """Displays the examples of the selected head. A click on a text opens it as the input text.
-
-    Args:
-        lab: the model.
-        state: the visitor's state.
-    """
+    """Displays the examples of the selected head. A click on a text opens it as the input text."""
     stored = store.read(lab.name, KIND)
     if stored is None:
         st.caption(_("Examples were not measured for this model."))

@@ -36,27 +36,12 @@ class Measured:
 
 
 def over_a_corpus(lab: Lab) -> dict[str, Any]:
-    """Returns the stored measures of a model.
-
-    Args:
-        lab: the model.
-
-    Returns:
-        Content of NAME.heads.json; empty if there is no such file.
-    """
+    """Returns the stored measures of a model."""
     return store.read(lab.name, "heads") or {}
 
 
 def of_corpus(lab: Lab, stored: dict[str, Any]) -> Measured:
-    """Returns the measures over a corpus.
-
-    Args:
-        lab: the model.
-        stored: the result of `over_a_corpus`.
-
-    Returns:
-        The measures.
-    """
+    """Returns the measures over a corpus."""
     kinds = stored.get("kinds", {})
     values = {name: in_one_row(lab.kinds, {kind: by_measure[name] for kind, by_measure in kinds.items()})
               for name in ("confidence", "relevance", "loss")
@@ -118,29 +103,13 @@ def _of_text(lab: Lab, before: AnyTrace) -> Measured:
 
 
 def is_quick(lab: Lab, prompt: Prompt) -> bool:
-    """Returns True if pruning each head alone takes at most about a second.
-
-    Args:
-        lab: the model.
-        prompt: the tokenized input.
-
-    Returns:
-        True or False; see QUICK.
-    """
+    """Returns True if pruning each head alone takes at most about a second."""
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return heads * len(prompt.ids) * lab.nbytes / 4 < QUICK
 
 
 def distances(lab: Lab, before: AnyTrace) -> ndarray | None:
-    """Returns the most frequent distance between a query and its most attended key, for each head.
-
-    Args:
-        lab: the model.
-        before: the baseline trace.
-
-    Returns:
-        (heads,) in tokens; None for a sketch.
-    """
+    """Returns the most frequent distance between a query and its most attended key, for each head."""
     if not isinstance(before, Trace):
         return None
     text = text_of_rows(lab, before)

@@ -70,28 +70,12 @@ class Choice:
 
 
 def scopes_of(lab: Lab) -> list[str]:
-    """Returns the scopes of a model: all heads and, for several attention blocks, each block.
-
-    Args:
-        lab: the model.
-
-    Returns:
-        ALL and names of blocks.
-    """
+    """Returns the scopes of a model: all heads and, for several attention blocks, each block."""
     return [ALL, *(kind.name for kind in lab.kinds)] if len(lab.kinds) > 1 else [ALL]
 
 
 def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
-    """Returns the pruning orders of a model and a text.
-
-    Args:
-        lab: the model.
-        view: the page's settings.
-        before: the baseline trace.
-
-    Returns:
-        The pruning orders; an order without measurements is omitted.
-    """
+    """Returns the pruning orders of a model and a text."""
     scope = view.scope if view.scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
     addresses = tuple(address for kind in kinds for address in kind.addresses)
@@ -135,16 +119,7 @@ def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray:
 
 
 def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
-    """Returns the stored results of studies/corpus/pruning.py for these heads.
-
-    Args:
-        lab: the model.
-        chosen: the pruning orders.
-
-    Returns:
-        The results and their conditions. Empty without results, or if the pruning orders have changed since, because
-        the measures that define the orders were evaluated again.
-    """
+    """Returns the stored results of studies/corpus/pruning.py for these heads."""
     stored = store.read(lab.name, "pruning") or {}
     of_scope = stored.get("scopes", {}).get(chosen.scope)
     if of_scope is None or any(order != pruning_orders.written(chosen.orders.get(name, ()))
@@ -154,16 +129,7 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
-    """Returns the BLEU scores of models that studies/prune_heads.py fine-tuned with gates on these heads.
-
-    Args:
-        lab: the model.
-        chosen: the pruning orders.
-
-    Returns:
-        Rows [remaining heads, BLEU, standard deviation over seeds]. The standard deviation is None if there is only one
-        model with this number of heads. The row with all heads is the model without fine-tuning.
-    """
+    """Returns the BLEU scores of models that studies/prune_heads.py fine-tuned with gates on these heads."""
     kinds = {kind for kind, _, _ in chosen.addresses}
     stored = store.read(lab.name, "gates") or {}
     scores: dict[int, list[float]] = {}
@@ -175,15 +141,7 @@ def trained_on(lab: Lab, chosen: Choice) -> Curve:
 
 
 def curves(measured: dict[str, Any]) -> dict[str, Curve]:
-    """Returns the curves on held-out texts.
-
-    Args:
-        measured: the result of `over_texts`.
-
-    Returns:
-        Name of a series of figures.curves.pruning -> curve: the losses of each pruning order, and the costs as
-        fractions of the cost of the model with all heads.
-    """
+    """Returns the curves on held-out texts."""
     whole = measured["costs"][-1]
     return measured["curves"] | {
         MULTIPLICATIONS: [[cost["left"],
@@ -192,16 +150,7 @@ def curves(measured: dict[str, Any]) -> dict[str, Curve]:
 
 
 def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
-    """Returns how many heads each order prunes before the perplexity on held-out texts rises by a factor.
-
-    Args:
-        measured: the result of `over_texts`.
-        factor: perplexity with fewer heads divided by perplexity with all heads, above 1.
-
-    Returns:
-        Pruning order -> number of heads. It is the largest number at which this order was measured, such that neither
-        this number nor a smaller one exceeds the factor.
-    """
+    """Returns how many heads each order prunes before the perplexity on held-out texts rises by a factor."""
     found = {}
     for order, points in measured["curves"].items():
         rows = sorted(([point[0], point[1]] for point in points), reverse=True)
@@ -214,13 +163,7 @@ def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
 
 
 def is_computed(lab: Lab, before: AnyTrace, chosen: Choice) -> bool:
-    """Returns True if the shown order and the curve on the input text need no further forward pass.
-
-    Args:
-        lab: the model.
-        before: the baseline trace.
-        chosen: the pruning orders.
-    """
+    """Returns True if the shown order and the curve on the input text need no further forward pass."""
     if not has_curve_on_text(lab, before):
         return True
     is_ordered = chosen.name != TEXT or caches.measured.find((lab.identity, before.prompt)) is not None

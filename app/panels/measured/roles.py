@@ -34,12 +34,7 @@ LOOK_FOR = {
 
 
 def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the roles that at most COMMON of the model's heads have.
-
-    Args:
-        lab: the model.
-        measured: content of NAME.heads.json; may be empty.
-    """
+    """Returns the roles that at most COMMON of the model's heads have."""
     return [role for role in measured.get("roles", []) if share_of(lab, measured, role["role"]) <= COMMON]
 
 
@@ -51,11 +46,7 @@ def share_of(lab: Lab, measured: dict[str, Any], role: str) -> float:
 
 
 def look_for(role: str) -> str:
-    """Returns a sentence that says how the role appears in an attention map.
-
-    Args:
-        role: a role of models/analysis/roles.py.
-    """
+    """Returns a sentence that says how the role appears in an attention map."""
     if role in LOOK_FOR:
         return _(LOOK_FOR[role])
     distance = int(role.partition(" ")[2])
@@ -69,28 +60,14 @@ def look_for(role: str) -> str:
 
 
 def in_words(role: str) -> str:
-    """Returns a role in words.
-
-    Args:
-        role: a role of models/analysis/roles.py.
-
-    Returns:
-        Words in the visitor's language.
-    """
+    """Returns a role in words."""
     if role in RELATIONS:
         return _(RELATIONS[role])
     return _("position {distance}", distance=role.partition(" ")[2])
 
 
 def short(role: str) -> str:
-    """Returns the abbreviation of a role that is displayed below a tile.
-
-    Args:
-        role: a role of models/analysis/roles.py.
-
-    Returns:
-        The abbreviation.
-    """
+    """Returns the abbreviation of a role that is displayed below a tile."""
     name, _space, way = role.partition(" ")
     if name == "position":
         return way
@@ -99,16 +76,7 @@ def short(role: str) -> str:
 
 
 def badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
-    """Returns the badges of the heads with a role.
-
-    Args:
-        lab: the model.
-        measured: content of NAME.heads.json.
-        wanted: the only role to show; empty for all roles.
-
-    Returns:
-        Address -> (abbreviations, roles in words).
-    """
+    """Returns the badges of the heads with a role."""
     by_head: dict[Address, list[str]] = {}
     for role in shown_roles(lab, measured):
         if wanted in ("", role["role"]):
@@ -126,13 +94,7 @@ def explain_badges(lab: Lab, measured: dict[str, Any], wanted: str = "") -> None
 
 
 def draw(lab: Lab, measured: dict[str, Any], state: LabState) -> None:
-    """Displays a filter by role, and the roles of the selected head with example sentences.
-
-    Args:
-        lab: the model.
-        measured: content of NAME.heads.json.
-        state: the visitor's state.
-    """
+    """Displays a filter by role, and the roles of the selected head with example sentences."""
     roles = shown_roles(lab, measured)
     names = sorted({role["role"] for role in roles}, key=lambda role_name: (role_name.split()[0], role_name))
     if not measured:
@@ -151,13 +113,7 @@ def draw(lab: Lab, measured: dict[str, Any], state: LabState) -> None:
 
 
 def of_head(lab: Lab, measured: dict[str, Any], address: Address) -> None:
-    """Displays the roles of one head with example sentences, and the rules.
-
-    Args:
-        lab: the model.
-        measured: content of NAME.heads.json.
-        address: the head.
-    """
+    """Displays the roles of one head with example sentences, and the rules."""
     if not measured:
         st.caption(_("Roles were not measured for this model."))
         return

@@ -28,13 +28,13 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
         if not job.running:
             on_end(job)
             st.rerun()
-        st.progress(job.share, " · ".join([literal(_(job.what)), *_amounts(job)]))
+        st.progress(job.share, " · ".join([literal(_(job.what)), *amounts(job)]))
         st.button(_("Cancel"), key="cancel job", on_click=job.cancel)
 
     bar()
 
 
-def _amounts(job: Job[Any]) -> list[str]:
+def amounts(job: Job[Any]) -> list[str]:
     """Returns the completed amount and the remaining time in words, if they are known.
 
     For a waiting job, the only element says that the job waits.

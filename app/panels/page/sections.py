@@ -32,16 +32,7 @@ LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
 
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
-    """Returns the section that replaces the large map.
-
-    Args:
-        lab: the page's model.
-        state: the visitor's state.
-        trace: the trace under the plan.
-
-    Returns:
-        A key of SECTIONS; empty for the map.
-    """
+    """Returns the section that replaces the large map."""
     return state.section if state.offers_sections and state.section in _offered(lab, trace) else ""
 
 
@@ -58,14 +49,6 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Displays the choice of the section: one list, in which each section follows the name of its group.
 
     The list is closed, so that the words of the map are near the top of the screen.
-
-    Args:
-        lab: the page's model.
-        state: the visitor's state.
-        trace: the trace under the plan.
-
-    Returns:
-        The chosen section, as `present` returns it.
     """
     section = present(lab, state, trace)
     offered = _offered(lab, trace)
@@ -80,11 +63,7 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
 
 
 def name_of(section: str) -> str:
-    """Returns the name of a section in the list, after the name of its group.
-
-    Args:
-        section: a key of NAMES.
-    """
+    """Returns the name of a section in the list, after the name of its group."""
     group = next(group for group, names in SECTION_GROUPS.items() if section in names)
     return _("{group}: {section}", group=_(GROUPS[group]), section=_(NAMES[section]))
 
@@ -95,15 +74,7 @@ def part(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTr
 
 
 def draw(section: str, lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> None:
-    """Displays a section.
-
-    Args:
-        section: a key of SECTIONS.
-        lab: the page's model.
-        state: the visitor's state.
-        before: the baseline trace.
-        after: the trace under the plan.
-    """
+    """Displays a section."""
     if section == "needs":
         minimal_heads.draw(lab, state, before.prompt, before)
     elif section == "entropy":

@@ -49,17 +49,7 @@ class Reading:
 
 
 def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Reading:
-    """Returns the tokenized text, or the last valid text of the model's task if this text cannot be tokenized.
-
-    Args:
-        lab: the page's model.
-        history: stores the last valid text of each task.
-        text: the text in the box.
-        limit: maximum number of tokens; default: the model's limit.
-
-    Returns:
-        The tokenized text and the error, if any.
-    """
+    """Returns the tokenized text, or the last valid text of the model's task if this text cannot be tokenized."""
     limit = limit or lab.limit
     if lab.task.sees:
         return _picture(lab, limit)
@@ -91,14 +81,7 @@ def _picture(lab: Lab, limit: int) -> Reading:
 
 
 def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> None:
-    """Displays the text box, the examples and the line below.
-
-    Args:
-        lab: as in `part`.
-        reading: as in `part`.
-        state: as in `part`.
-        problems: as in `part`.
-    """
+    """Displays the text box, the examples and the line below."""
     if lab.task.sees:
         picture.choose(lab)
         mount(part(lab, reading, state, problems))
@@ -122,46 +105,19 @@ def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) 
 
 
 def box_part(reading: Reading, state: LabState) -> Part:
-    """Returns the text box.
-
-    Args:
-        reading: the tokenized text.
-        state: the visitor's state.
-
-    Returns:
-        The component.
-    """
+    """Returns the text box."""
     return text_box.part(key="text", text=state.text, placeholder=cut(reading.shown, EXCERPT), most=MAX_TEXT,
                          on_event=events.on_text)
 
 
 def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
-    """Returns one button per word; the button hides the word from the model.
-
-    Args:
-        lab: the page's model, whose task hides words.
-        reading: the tokenized text.
-        state: the visitor's state.
-
-    Returns:
-        The component; it is empty in a lesson, and for a text that cannot be tokenized.
-    """
+    """Returns one button per word; the button hides the word from the model."""
     offered = reading.error is None and not state.lesson
     return hiding.part(state.text, offered, lab.task.controls)
 
 
 def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
-    """Returns the line below the text box.
-
-    Args:
-        lab: the page's model.
-        reading: the tokenized text.
-        state: the visitor's state.
-        problems: messages about parts of the opened link that could not be parsed.
-
-    Returns:
-        The component.
-    """
+    """Returns the line below the text box."""
     prompt, error, text = reading.prompt, reading.error, state.text
     if lab.task.sees:
         messages = [_(str(error))] if error else []
@@ -171,29 +127,27 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
         return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=status,
                            excerpt=excerpt(text, error.start, error.stop), is_problem=True)
     messages = [*map(_, problems)] + left_out(reading, lab, text)
-    known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
-    if lab.task.only_english and is_foreign(text):
-        known.append(_("this model was trained on English texts only"))
-    if lab.task.only_english and is_capitals(text):
-        known.append(_("hardly any text in the training of this model was in capitals"))
-    if prompt.template:
-        known[0] += " " + _("({n} of the chat template)", n=len(prompt.template))
-    status = "" if messages else " · ".join(known)
+    status = "" if messages else " · ".join([_tokens(prompt) + _of_template(prompt), *hints(lab, prompt, text)])
     return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages),
                        actions=actions(lab, reading, state), on_event=events.on_notice)
 
 
+def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
+    """Returns remarks about a text that the model can read but was hardly trained for."""
+    hinted = [_(prompt.hint)] if prompt.hint else []
+    if lab.task.only_english and is_foreign(text):
+        hinted.append(_("this model was trained on English texts only"))
+    if lab.task.only_english and is_capitals(text):
+        hinted.append(_("hardly any text in the training of this model was in capitals"))
+    return hinted
+
+
+def _of_template(prompt: Prompt) -> str:
+    return " " + _("({n} of the chat template)", n=len(prompt.template)) if prompt.template else ""
+
+
 def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
-    """Returns the buttons in the line below the text box, for a text without an error.
-
-    Args:
-        lab: the page's model.
-        reading: the tokenized text.
-        state: the visitor's state.
-
-    Returns:
-        The removal of a space at the end of a text that the model continues, and the switch of the chat template.
-    """
+    """Returns the buttons in the line below the text box, for a text without an error."""
     buttons: list[Action] = []
     if lab.task.writes and not (state.chat or reading.prompt.omitted) and state.text[-1:].isspace():
         buttons.append({"name": events.TRIM, "label": _("Remove the space")})
@@ -205,16 +159,7 @@ def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
-    """Returns an excerpt around an error in the text, short enough for one line.
-
-    Args:
-        text: the text.
-        start: index of the first wrong character.
-        stop: index after the last wrong character.
-
-    Returns:
-        The text before the error, the wrong text, and the text after it; each may be cut.
-    """
+    """Returns an excerpt around an error in the text, short enough for one line."""
     stop = max(start, min(stop, start + EXCERPT))
     head = text[max(0, start - EXCERPT):start]
     return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
@@ -252,23 +197,12 @@ def left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
 
 
 def is_capitals(text: str) -> bool:
-    """Returns True if the text is entirely in capitals and has two or more words of several letters.
-
-    Args:
-        text: the input text.
-    """
+    """Returns True if the text is entirely in capitals and has two or more words of several letters."""
     return text.isupper() and sum(len(word) > 1 for word in text.split()) > 1
 
 
 def is_foreign(text: str) -> bool:
-    """Returns True if more than OTHER_LETTERS of a text's letters are not Latin.
-
-    Args:
-        text: the input text.
-
-    Returns:
-        True or False.
-    """
+    """Returns True if more than OTHER_LETTERS of a text's letters are not Latin."""
     letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
     others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
     return others > OTHER_LETTERS * len(letters)

@@ -193,12 +193,16 @@ def _choose(lab: Lab, search: Search) -> DeltaGenerator:
 def _start(model: str, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> None:
     """Starts the search. Takes the model's name instead of the model, because Streamlit stores a button's arguments."""
     try:
-        lab = visitor_models.opened(model)
-        before = compute.traces_of(lab, prompt, HeadPlan())[0]
-        limits.spend(limits.PASSES, SEARCH)
+        job = begin(visitor_models.opened(model), prompt, question, search, key).start()
     except (limits.LimitError, CheckpointError, ForeignError) as error:
-        st.session_state[session.SEARCH] = Under(key, Job[Any](TITLE, None).refuse(str(error)))
-        return
+        job = Job[Any](TITLE, None).refuse(str(error))
+    st.session_state[session.SEARCH] = Under(key, job)
+
+
+def begin(lab: Lab, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> Job[Any]:
+    """Returns the job of a search, which is not started yet; raises LimitError if the visitor is over the limit."""
+    before = compute.traces_of(lab, prompt, HeadPlan())[0]
+    limits.spend(limits.PASSES, SEARCH)
 
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
@@ -229,7 +233,7 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
 
     work: dict[str, Any] = {FEWEST: fewest, IN_GROUPS: grouped, WINNING: won}
     job: Job[Any] = Job(COUNTING if search.wanted == WINNING else TITLE, work[search.wanted])
-    st.session_state[session.SEARCH] = Under(key, job.start())
+    return job
 
 
 def _fewest(name: str, result: Fewest, search: Search) -> None:

@@ -78,10 +78,6 @@ def draw(model: str) -> None:
 
     Streamlit does not interrupt a run of a fragment. It handles clicks and keys, including Stop, between two chunks.
     Each run reads the current state, because the events route changes it between runs.
-
-    Args:
-        model: name of the model. A model object as argument would stay in memory, because Streamlit stores a fragment's
-            arguments with the session.
     """
     session.speak()
     this = visit.current()
@@ -109,7 +105,7 @@ def draw(model: str) -> None:
     # the continuation starts with the button, or with a change of the seed or the memory budget
     begins, this.begin_writing = this.begin_writing, False
     if begins and reason is None:
-        now = this.continuation = _begun(lab, key)
+        now = this.continuation = begin(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None and not running, help=None if running else reason)
@@ -121,11 +117,7 @@ def draw(model: str) -> None:
     _show(now, containers, state)
     if not running:
         return
-    until = time.perf_counter() + CHUNK
-    with serving.computing():
-        while now.running and time.perf_counter() < until:
-            with now.lock:
-                now.running = now.running and _step(now)
+    advance(now)
     _show(now, containers, state)
     try:
         st.rerun(scope="fragment")
@@ -134,28 +126,12 @@ def draw(model: str) -> None:
 
 
 def key_of(reading: Reading, state: LabState) -> tuple:
-    """Returns a key of everything that a continuation depends on.
-
-    Args:
-        reading: the tokenized text.
-        state: the visitor's state.
-
-    Returns:
-        A hashable tuple.
-    """
+    """Returns a key of everything that a continuation depends on."""
     return state.model, reading.prompt, state.plan, state.budgets, state.sampling
 
 
 def refusal(lab: Lab, reading: Reading) -> str | None:
-    """Returns the reason why a text cannot be continued.
-
-    Args:
-        lab: the model.
-        reading: the tokenized text.
-
-    Returns:
-        The reason; None if the text can be continued.
-    """
+    """Returns the reason why a text cannot be continued."""
     if reading.error is not None:
         return _("The text cannot be read")
     if len(reading.prompt.ids) >= lab.limit:
@@ -163,7 +139,7 @@ def refusal(lab: Lab, reading: Reading) -> str | None:
     return None
 
 
-def _begun(lab: Lab, key: tuple) -> Continuation:
+def begin(lab: Lab, key: tuple) -> Continuation:
     """Returns a new continuation; `refused` is set if it cannot start."""
     _model, prompt, plan, budgets, sampling = key
     plan = compute.usable(lab, plan, prompt)
@@ -194,6 +170,15 @@ def _containers(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGe
     trained = box(height - LABEL)
     planned = box(height - LABEL) if has_plan else trained
     return [*trained, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
+
+
+def advance(now: Continuation) -> None:
+    """Generates for CHUNK seconds, or until all texts have ended."""
+    until = time.perf_counter() + CHUNK
+    with serving.computing():
+        while now.running and time.perf_counter() < until:
+            with now.lock:
+                now.running = now.running and _step(now)
 
 
 def _step(now: Continuation) -> bool:

@@ -34,12 +34,7 @@ _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
 
 
 def choose(lab: Lab, state: LabState) -> None:
-    """Displays the choice of the memory budget for a selective model. A choice starts the continuation.
-
-    Args:
-        lab: the model.
-        state: the visitor's state.
-    """
+    """Displays the choice of the memory budget for a selective model. A choice starts the continuation."""
     if not (isinstance(lab, Forgets) and lab.can_forget):
         return
     offered = choices(lab)
@@ -61,14 +56,7 @@ def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
-    """Returns the memory budgets that a visitor can choose.
-
-    Args:
-        lab: the model.
-
-    Returns:
-        Label -> number of tokens that each layer keeps; empty for all tokens.
-    """
+    """Returns the memory budgets that a visitor can choose."""
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...]] = {_("Keep all tokens while writing"): ()}
     offered |= {_("Keep {budget} tokens per layer while writing", budget=budget): (budget,) * layers
@@ -82,14 +70,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
 
 
 def counts(steps: Sequence[Step]) -> str:
-    """Returns the number of tokens that each layer keeps, in words.
-
-    Args:
-        steps: steps of the generation.
-
-    Returns:
-        A sentence in the visitor's language.
-    """
+    """Returns the number of tokens that each layer keeps, in words."""
     kept = [len(positions) for positions in steps[-1].kept]
     if len(set(kept)) == 1:
         return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
@@ -98,23 +79,21 @@ def counts(steps: Sequence[Step]) -> str:
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:
-    """Returns the text as Markdown, with the tokens that a layer has dropped in grey and struck through.
-
-    Args:
-        steps: steps of the generation.
-        layer: layer, from 0.
-
-    Returns:
-        Markdown; `…` marks the start of the generated text.
-    """
-    kept, parts = set(steps[-1].kept[layer]), []
-    runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
-    for (is_new, is_kept), positions in runs:
-        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in positions)
+    """Returns the text as Markdown, with the tokens that a layer has dropped in grey and struck through."""
+    parts = []
+    for is_new, is_kept, text in pieces(steps, layer):
         if is_new and " …" not in parts:
             parts.append(" …")
         parts.append(literal(text) if is_kept else _forgotten(text))
     return "".join(parts)
+
+
+def pieces(steps: Sequence[Step], layer: int) -> list[tuple[bool, bool, str]]:
+    """Returns the text in pieces (True if generated, True if the layer keeps it, text). Arguments as in `struck`."""
+    kept = set(steps[-1].kept[layer])
+    runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
+    return [(is_new, is_kept, "".join(steps[place].token if place else f"({steps[place].token}) "
+                                      for place in positions)) for (is_new, is_kept), positions in runs]
 
 
 def _forgotten(text: str) -> str:
@@ -125,11 +104,7 @@ def _forgotten(text: str) -> str:
 
 
 def section(lab: Lab) -> None:
-    """Displays the perplexity on held-out text as a function of the memory.
-
-    Args:
-        lab: the model.
-    """
+    """Displays the perplexity on held-out text as a function of the memory."""
     try:
         result = store.read(lab.name, "memory")
     except CheckpointError as error:
@@ -138,15 +113,14 @@ def section(lab: Lab) -> None:
     if result is None:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m studies.corpus.forgetting {lab.name}"))
         return
-    control = _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
+    control = control_of(result)
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens. The tokens with the largest F are "
                   "dropped or, for comparison, the oldest tokens except the first.", windows=result["windows"],
                   window=result["window"]),
                 help=tip("perplexity"))
-    verdict = _verdict(result, control)
-    if verdict:
-        st.markdown(verdict)
+    if sentence := verdict(result, control):
+        st.markdown(sentence)
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
     budgets = _("Chosen budgets: the share of each layer was chosen on {windows} other windows.",
                 windows=result["validation_windows"])
@@ -155,6 +129,11 @@ def section(lab: Lab) -> None:
            title=_("Perplexity against memory"), about=[budgets],
            alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=model_label(lab.name), chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
+
+
+def control_of(result: dict) -> dict | None:
+    """Returns the stored results of the softmax model that a selective model is compared with; None without one."""
+    return _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
 
 
 def _measured(name: str) -> dict | None:
@@ -166,15 +145,7 @@ def _measured(name: str) -> dict | None:
 
 
 def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
-    """Returns the points of the chart.
-
-    Args:
-        result: stored results of the model.
-        control: stored results of the softmax control; None without a control.
-
-    Returns:
-        One row per point, grouped by line.
-    """
+    """Returns the points of the chart."""
     rows = []
     for record in (result, control):
         if record is None:
@@ -193,7 +164,7 @@ def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _verdict(result: dict, control: dict | None) -> str:
+def verdict(result: dict, control: dict | None) -> str:
     """Returns a sentence with the smallest memory that matches the control with full memory; empty if unknown."""
     if control is None:
         return ""

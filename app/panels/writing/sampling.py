@@ -13,13 +13,7 @@ from models.generate.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P
 
 
 def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
-    """Displays a button that shows and opens the sampling settings, and a button for the next seed.
-
-    Args:
-        lab: the model.
-        state: the visitor's state.
-        can_go_on: False if the text cannot be continued; disables the button for the next seed.
-    """
+    """Displays a button that shows and opens the sampling settings, and a button for the next seed."""
     if not lab.task.writes:
         return
     sampling = state.sampling

@@ -12,30 +12,12 @@ from models.kind import TARGET
 
 
 def is_offered(before: AnyTrace) -> bool:
-    """Returns True for an encoder-decoder model.
-
-    Args:
-        before: the baseline trace.
-
-    Returns:
-        True or False.
-    """
+    """Returns True for an encoder-decoder model."""
     return TARGET in before.rows
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace, key: str = "written") -> Part:
-    """Returns the panel with the output texts of the unmodified model and of the model under the plan.
-
-    Args:
-        lab: the model.
-        state: the visitor's state.
-        before: the baseline trace.
-        after: the trace under the plan.
-        key: key of the component.
-
-    Returns:
-        The component.
-    """
+    """Returns the panel with the output texts of the unmodified model and of the model under the plan."""
     plan = compute.usable(lab, state.plan, before.prompt)
     generated = after.written if after.written is not None or not plan else compute.rewritten(lab, before.prompt, plan)
     return written.part(key=key, before=before.written or "", after=generated if plan else None)

@@ -4,9 +4,10 @@ import { scopeName } from '../../core/head_state.js';
 import { mapPicture, mapTable } from '../../core/picture/maps.js';
 import { weightOf } from '../../core/stage/weights.js';
 import { _, N_ } from '../../core/texts.js';
+import { fileAddress } from '../../runtime/direct.js';
 import { toClipboard } from '../../widgets/clipboard.js';
 import { make, setText } from '../../widgets/dom.js';
-import { saveFile } from '../../widgets/download_menu.js';
+import { save, saveFile } from '../../widgets/download_menu.js';
 import { headBytes, mapBytes } from './matrix.js';
 import { meanBytes } from './mean.js';
 import { button, heading, note } from './parts.js';
@@ -27,14 +28,32 @@ function draw(place, api) {
       { className: 'downloads' },
       ...pictures.map(([kind, name]) => button(_(name), () => saveFile(kind, offer, say))),
       button(_('Numbers (CSV)'), () => saveFile('csv', offer, say)),
+      ...Object.entries(tool.files).map(([kind, name]) => button(name, () => download(`all.${kind}`, say))),
       button(_('Copy the Python code'), async () =>
         say((await toClipboard(tool.code, place)) ? _('Copied') : _('Not copied: select the code below')),
       ),
       said,
     ),
     make('pre', { className: 'code', tabIndex: 0, textContent: tool.code, attributes: { translate: 'no' } }),
+    ...(tool.refused ? [note(tool.refused)] : []),
     ...(offer.picture || thing === 'answer' ? [] : [note(_('The whole pattern is on its way.'))]),
   );
+}
+
+/** Downloads a file that the server makes, or says why it cannot. */
+async function download(name, say) {
+  const address = fileAddress(name);
+  say(address ? _('Making the file…') : _('This server makes no files: start the app with app/host.py.'));
+  if (!address) return;
+  try {
+    const response = await fetch(address);
+    if (!response.ok) return say(await response.text());
+    const given = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('content-disposition') ?? '');
+    save(await response.blob(), '', given ? decodeURIComponent(given[1]) : name);
+    say('');
+  } catch {
+    say(_('No connection to the server.'));
+  }
 }
 
 /** Returns the pattern of the head, or the mean pattern of the layer, for the files. */

@@ -65,6 +65,7 @@ export function patternOf(api, byte, off) {
       look: now.look,
       dark: api.dark,
       off,
+      wide: api.wide,
       square: kind.queries === kind.keys,
       act: position => api.send({ type: 'look', position }),
     }),

@@ -9,7 +9,7 @@ import { _ } from '../../core/texts.js';
 import { paintMatrix } from '../../widgets/canvas.js';
 import { make, pointerPosition, setText } from '../../widgets/dom.js';
 
-const LABELS = 14; // largest number of words with a label beside each row
+const LABELS = { small: 14, wide: 64 }; // largest number of words with a label beside each row
 
 /** Returns a function (row, column) -> byte of a whole map; undefined in an empty cell of a packed one. */
 export function mapBytes({ data }, rows, columns) {
@@ -34,9 +34,10 @@ export function headBytes({ arrays }, kind, layer, head) {
  * @param {boolean} map.dark
  * @param {boolean} [map.off] true for a pattern that is computed but not used
  * @param {boolean} [map.square] true if rows and columns are the same words: the main diagonal is then marked
+ * @param {boolean} [map.wide] true in the wide view, which has room for more labels
  * @param {(row: number) => void} map.act called with the row of a press
  */
-export function matrix({ rows, columns, byte, look, dark, off = false, square = false, act }) {
+export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
   const canvas = make('canvas', {
     attributes: { role: 'img', 'aria-label': _('Pattern: rows look, columns are looked at') },
   });
@@ -46,7 +47,7 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
     style: { top: `${(100 * look) / rows.length}%`, height: `${100 / rows.length}%` },
   });
   const labels =
-    rows.length <= LABELS
+    rows.length <= (wide ? LABELS.wide : LABELS.small)
       ? [make('div', { className: 'labels', attributes: { 'aria-hidden': true, translate: 'no' } }, ...rows.map(label))]
       : [];
   const readout = make('p', { className: 'readout', attributes: { translate: 'no' } });
@@ -72,7 +73,7 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
     const [i] = cellOf(event);
     if (i >= 0 && i < rows.length) act(i);
   });
-  return make('div', { className: 'matrix' }, ...labels, cells, readout);
+  return make('div', { className: 'matrix', style: { '--rows': rows.length } }, ...labels, cells, readout);
 }
 
 const shown = token => isolateDirection(truncate(tokenText(token), 16));

@@ -1,0 +1,73 @@
+"""The route of files: attention patterns of all heads, and the model under the plan, in a visitor's present state.
+
+    GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip}
+
+Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason.
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from urllib.parse import quote
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from app import exports, texts
+from app.lab.now import ERRORS, present
+from app.panels.prompt import saved_model
+from app.panels.prompt.export import TYPES, content_of
+from app.server import limits, serving
+from app.state import visit
+from app.state.link import query_of
+from app.state.visit import Visit
+from app.texts import _
+from models import Trace
+from models.errors import StructureError
+
+HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
+
+
+def route(prefix: str = "") -> Route:
+    return Route(f"{prefix}/lab/visits/{{visit}}/files/{{name}}", receive, methods=["GET"])
+
+
+async def receive(request: Request) -> Response:
+    now = visit.find(request.path_params["visit"])
+    ending = request.path_params["name"].rpartition(".")[2]
+    if now is None:
+        return PlainTextResponse("This visit has ended.", 410)
+    if ending not in TYPES:
+        return PlainTextResponse("Not found.", 404)
+    address = str(request.url).partition("lab/visits/")[0]
+    try:
+        name, data = await to_thread.run_sync(partial(made, now, ending, address))
+    except (*ERRORS, StructureError) as error:
+        with visit.use(now):
+            texts.speak(now.history.present.language)
+            return PlainTextResponse(_(str(error)), 422)
+    disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+    return Response(data, media_type=TYPES[ending], headers=HEADERS | {"Content-Disposition": disposition})
+
+
+def made(now: Visit, ending: str, address: str) -> tuple[str, bytes]:
+    """Returns the name and the content of a file; raises one of ERRORS or StructureError."""
+    with visit.use(now), serving.drawing():
+        texts.speak(now.history.present.language)
+        view = present()
+        lab, state, seen = view.lab, view.state, view.after
+        if ending == "zip":
+            if reason := saved_model.refusal(lab, state.plan):
+                raise ValueError(reason)
+            limits.spend(limits.PASSES)
+            with serving.computing():
+                saved_model.check(lab, state.plan)
+            return exports.file_name(lab.name, str(state.plan), ending), saved_model.zipped(lab, state.plan)
+        of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
+        what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
+        link = f"{address}?{query_of(state, view.reading.prompt.read_chars)}"
+        content = content_of(ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link)
+        return exports.file_name(lab.name, what, ending), content

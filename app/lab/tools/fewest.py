@@ -1,0 +1,186 @@
+"""Which heads does it need? The smallest set of heads, three groups of heads, or the heads that hold a token back."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+from app.lab import now, parts
+from app.lab.tool import Tool
+from app.lab.view import View
+from app.panels.answer import winning
+from app.panels.answer.winning import Won
+from app.panels.page import progress
+from app.panels.prompt import minimal_heads
+from app.panels.prompt.minimal_heads import CHANGES, NAMES, SCOPES, TITLES, Fewest, Grouped, Under
+from app.server import limits
+from app.server.jobs import Job
+from app.state import visit
+from app.state.handlers import head_events
+from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
+from app.state.session import history
+from app.texts import N_, _, spelt
+from components.mounting import Content
+from models import HeadPlan
+from models.analysis.gated_predictions import Question
+from models.analysis.head_groups import GROUPS
+
+KEY = "all.fewest"
+ACT = {"type": "act", "tool": KEY}
+PACE = 400  # ms between two reports of the search
+WORDS = 4  # number of tokens among which one is chosen to win
+
+
+def content(view: View, tool: Tool) -> Content:
+    """Returns the settings of the search, its progress or its result."""
+    search, this = view.state.search, visit.current()
+    question, key = _question(view)
+    under: Under | None = this.search
+    if under is not None and under.key != key:
+        under.job.cancel()
+        under = this.search = None
+    running = under is not None and under.job.running
+    title = parts.title(_("Which heads does it need?"), _("gates are learned for this text; the weights do not change"),
+                        parts.button(_("Cancel") if running else _("Search"), ACT | {"search": not running}))
+    head = [title, parts.row(*_settings(view, search))]
+    if under is None:
+        return parts.composed(head, parts.note(_("The search shows the time left and can be cancelled.")))
+    if running:
+        under.job.poll()
+        text = " · ".join([_(under.job.what), *progress.amounts(under.job)])
+        return parts.composed(head, {"part": "progress", "text": text, "share": under.job.share}, again=PACE)
+    if under.job.problem:
+        return parts.composed(head, parts.note(_(under.job.problem)))
+    result = under.job.result
+    return parts.composed(head, *(_fewest(result, search) if isinstance(result, Fewest) else
+                                  _groups(view, result) if isinstance(result, Grouped) else _won(view, result)))
+
+
+def _question(view: View) -> tuple[Question, tuple[Any, ...]]:
+    """Returns the predictions that the search keeps, and a key of everything that the search depends on."""
+    state, search, before = view.state, view.state.search, view.before
+    wins = search.wanted == WINNING
+    question = Question.of(before, None if search.whole and not wins else state.prediction)
+    token = winning.wanted(state, winning.output_of(state, before)) if wins else -1
+    settings = {FEWEST: (search.bound,), WINNING: (token, winning.changes_patterns(view.lab, state))}
+    return question, (view.lab.identity, before.prompt, question, search.wanted, settings.get(search.wanted))
+
+
+def _settings(view: View, search: Search) -> list[parts.Part]:
+    def choose(label: str, options: dict[str, str], value: str, name: str) -> parts.Part:
+        return parts.choice(label, options, value, act=ACT, field=name)
+
+    row = [choose(_("Search for"), {key: _(text) for key, text in TITLES.items()}, search.wanted, "wanted")]
+    if search.wanted != WINNING:
+        row.append(choose(_("Scope"), {str(int(key)): _(text) for key, text in SCOPES.items()}, str(int(search.whole)),
+                          "whole"))
+    elif view.lab.constant is not None:
+        row.append(choose(_("Change"), {str(int(key)): _(text) for key, text in CHANGES.items()},
+                          str(int(search.constant)), "constant"))
+    if search.wanted == FEWEST:
+        row.append(parts.choice(_("Largest KL divergence allowed"), {f"{bound:g}": _(
+            "KL at most {bound:g} nats", bound=bound) for bound in BOUNDS}, f"{search.bound:g}", act=ACT, field="bound",
+            many=True))
+    if search.wanted == WINNING:
+        output = winning.output_of(view.state, view.before)
+        token = winning.wanted(view.state, output)
+        ids = list(dict.fromkeys([*map(int, output.top(WORDS)), token]))
+        row.append(parts.choice(_("Token that should win"), dict(zip(map(str, ids), spelt(
+            output.names[i] for i in ids), strict=True)), str(token), act={"type": "contribution", "token": 0},
+            field="token", many=True))
+    return row
+
+
+def _fewest(result: Fewest, search: Search) -> list[parts.Part]:
+    size = result.answer(search.bound)
+    divergence, _plan = result.plans[size]
+    learned = sorted(((curve, kl) for curve, (kl, _plan) in result.plans.items()), reverse=True)
+    curves = [(name, _(name), points) for name, points in {minimal_heads.LEARNED: learned, **result.orders}.items()]
+    return [parts.note(_("{size} of {heads} heads are enough: the KL divergence is {kl:.3f} nats (at most {bound:g} is "
+                         "allowed).", size=size, heads=result.heads, kl=divergence, bound=search.bound)),
+            parts.button(_("Prune the others"), ACT | {"apply": FEWEST}),
+            *parts.lines(_("KL by the number of heads that are left"), curves, _("heads left"), at=size)]
+
+
+def _groups(view: View, result: Grouped) -> list[parts.Part]:
+    rows = []
+    for name in GROUPS:
+        heads = result.of(name)
+        if heads:
+            rows.append([_(NAMES[name]), str(len(heads)), f"{result.groups.losses[name]:.3f}",
+                         ", ".join(map(parts.short, heads)), parts.press(_("Prune these"), ACT | {"apply": name})])
+    return [parts.table([_("group"), _("heads"), _("loss without them"), "", ""], rows), parts.note(_(
+        "The unmodified model's loss is {loss:.3f} nats. Gates were fitted once with a penalty on closed gates and "
+        "once with a penalty on open gates: heads whose gate stays open in both facilitate the answer, heads whose "
+        "gate closes in both interfere with it.", loss=result.groups.loss))]
+
+
+def _won(view: View, won: Won) -> list[parts.Part]:
+    output = winning.output_of(view.state, view.before)
+    token, other = (parts.word(label) for label in spelt([output.names[won.token], output.names[won.other]]))
+    plan = won.plans[won.nearest][1]
+    slots = {"n": str(won.nearest), "heads": str(won.heads), "token": token, "other": other,
+             "p": {"share": won.probabilities[0]}, "q": {"share": won.probabilities[1]}}
+    text = _("No set was found that makes {token} the most probable token. The nearest changes {n} of {heads} heads: "
+             "{token} then has {p} and {other} {q}.") if won.fewest is None else _(
+        "{n} of {heads} heads are enough: after the change {token} has {p} and {other} {q}.")
+    margins = sorted((size, margin) for size, (margin, _plan) in won.plans.items())
+    return [parts.note(parts.said(text, **slots)), parts.note(", ".join(map(parts.short, plan.heads))),
+            parts.button(_("Change these heads"), ACT | {"apply": WINNING}),
+            *parts.lines(_("Margin of the token by the number of changed heads"),
+                         [("margin", _("margin, nats"), margins)], _("changed heads"), at=won.nearest)]
+
+
+def act(event: dict[str, Any]) -> None:
+    """Changes the settings, starts or cancels the search, or applies its result; every value is untrusted."""
+    present, this = history().present, visit.current()
+    old = present.search
+    bounds = {f"{bound:g}": bound for bound in BOUNDS}
+    flags = {"0": False, "1": True}
+
+    def known(name: str, values: dict[str, Any], default: Any) -> Any:
+        value = event.get(name)
+        return values.get(value, default) if isinstance(value, str) else default
+
+    search = Search(known("wanted", dict(zip(WANTED, WANTED, strict=True)), old.wanted),
+                    known("whole", flags, old.whole), known("bound", bounds, old.bound),
+                    known("constant", flags, old.constant))
+    if search != old:
+        history().do(replace(present, search=search), merge="viewing")
+    if event.get("search") is True:
+        with contextlib.suppress(*now.ERRORS):
+            view = now.present()
+            question, key = _question(view)
+            if view.before.outputs:
+                this.search = Under(key, _job(view, question, key))
+    elif event.get("search") is False and this.search is not None:
+        this.search.job.cancel()
+    plan = _plan(event.get("apply"))
+    if plan is not None:
+        head_events.set_plan(plan)
+
+
+def _job(view: View, question: Question, key: tuple[Any, ...]) -> Job[Any]:
+    try:
+        job = minimal_heads.begin(view.lab, view.before.prompt, question, view.state.search, key)
+        return job.start(polled=True)
+    except limits.LimitError as error:
+        return Job[Any](minimal_heads.TITLE, None).refuse(str(error))
+
+
+def _plan(name: object) -> HeadPlan | None:
+    """Returns the plan that applies a part of the finished search."""
+    under: Under | None = visit.current().search
+    result = under.job.result if under is not None else None
+    if name == FEWEST and isinstance(result, Fewest):
+        return result.plans[result.answer(history().present.search.bound)][1]
+    if name == WINNING and isinstance(result, Won):
+        return result.plans[result.nearest][1]
+    if isinstance(result, Grouped) and isinstance(name, str) and name in GROUPS:
+        return HeadPlan().with_heads(result.of(name), gate=0.0)
+    return None
+
+
+TOOLS = [Tool(KEY, N_("Which heads does it need?"), N_("minimal heads"), content, tip="minimal",
+              fits=lambda view: bool(view.before.outputs) and not view.lab.task.sees, act=act)]

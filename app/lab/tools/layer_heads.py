@@ -1,0 +1,87 @@
+"""Tools of a layer: how widely its heads spread their attention, how alike they are, and their computed gates."""
+
+from __future__ import annotations
+
+import math
+
+from app.lab import parts
+from app.lab.tool import Tool
+from app.lab.view import View
+from app.panels.measured import disagreement
+from app.state.lab_state import TERMS
+from app.texts import N_, _, number, spelt
+from components.mounting import Content
+from models.trace import Trace, row_entropy
+
+LEAST = 3  # number of queries from which a curve is drawn
+
+
+def entropy(view: View, tool: Tool) -> Content:
+    """Returns the entropy of the looking word's row of each head, and of all rows of the selected head."""
+    kind, layer, head = view.head
+    after, before = (row_entropy(view.layer(before=old).weights) for old in (False, True))
+    look, count = view.look, after.shape[1]
+    reach = look + 1 if view.kind.causal else len(view.after.rows[view.kind.key_row])
+    rows = [parts.bar(parts.short((kind, layer, h)), after[h, look], parts.to_head((kind, layer, h)),
+                      text=number(float(after[h, look]), ".2f"),
+                      **({"before": float(before[h, look])} if view.changed else {})) for h in range(len(after))]
+    word = spelt(view.after.rows[view.kind.query_row])[look]
+    curves = [("after", _("now") if view.changed else parts.short(view.head), list(enumerate(after[head].tolist(), 1))),
+              *([("before", _("before"), list(enumerate(before[head].tolist(), 1)))] if view.changed else [])]
+    chart = parts.lines(_("Entropy of each row of {head}", head=parts.short(view.head)), curves,
+                        _("position of the word"), at=look + 1) if count >= LEAST else []
+    return parts.composed(
+        parts.title(parts.said(_("How widely does {word} look?"), word=parts.word(word)), _(
+            "entropy of its row in nats, at most {most:.2f}", most=math.log(max(1, reach)))),
+        parts.row(parts.bars(rows, max(math.log(max(2, reach)), 1e-9)), parts.row(*chart, look="column"), look="duo"))
+
+
+def alike(view: View, tool: Tool) -> Content:
+    """Returns the similarity of each pair of heads of the layer on this text."""
+    found = disagreement.of_text_of(view.lab, view.before)
+    kind, layer, head = view.head
+    if not found:
+        raise ValueError(N_("Shorten the text to compare all heads on it."))
+    terms = [term for term in TERMS if all(term in likeness for likeness in found.values())]
+    chosen = tool.setting(view, "term")
+    term = chosen if chosen in terms else terms[0]
+    values = found[kind][term][layer]
+    own = sorted(((float(values[head, other]), other) for other in range(len(values)) if other != head), reverse=True)
+    rows = [parts.bar(parts.short((kind, layer, other)), value, parts.to_head((kind, layer, other)),
+                      text=number(value, ".2f")) for value, other in own]
+    names = [parts.short((kind, layer, other)) for other in range(len(values))]
+    table = parts.table(["", *names], [[name, *(number(float(value), ".2f") for value in row)]
+                                       for name, row in zip(names, values, strict=True)], look="")
+    over = disagreement.rows(view.lab, {view.lab.name: found}, terms)
+    return parts.composed(
+        parts.title(_("Which heads do the same?"), _(disagreement.SENSES[term]), parts.choice(
+            _("Compared by"), {each: _(TERMS[each]) for each in terms}, term, name="term")),
+        parts.row(parts.bars(rows), table, look="duo") if len(values) > 1 else parts.note(_("The layer has one head.")),
+        parts.table(list(over[0]), [list(row.values()) for row in over], look=""),
+        parts.note(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "
+                     "means that heads differ more; {least:.3f} if all are equal.", least=math.exp(-1))))
+
+
+def gates(view: View, tool: Tool) -> Content:
+    """Returns the gates that the model computes for the looking word, and their mean over the text."""
+    kind, layer, _head = view.head
+    values = view.after.gates[kind][layer]
+    rows = [parts.bar(parts.short((kind, layer, head)), by_word[view.look], parts.to_head((kind, layer, head)),
+                      before=float(by_word.mean())) for head, by_word in enumerate(values)]
+    word = spelt(view.after.rows[view.kind.query_row])[view.look]
+    curve = parts.lines(_("Gate of {head} by word", head=parts.short(view.head)),
+                        [("gate", _("gate"), list(enumerate(values[view.head[2]].tolist(), 1)))],
+                        _("position of the word"), at=view.look + 1)
+    return parts.composed(
+        parts.title(parts.said(_("How open are the gates at {word}?"), word=parts.word(word)), _(
+            "gates computed by the model; black line: mean over the text")),
+        parts.row(parts.bars(rows), parts.row(*curve, look="column"), look="duo"),
+        parts.note(_("A gate of 0% lets nothing of the head's output through. Your gate multiplies it.")))
+
+
+TOOLS = [Tool("layer.entropy", N_("How widely do they look?"), N_("entropy"), entropy, tip="entropy"),
+         Tool("layer.alike", N_("Which heads do the same?"), N_("disagreement"), alike, tip="cosine",
+              settings={"term": tuple(TERMS)},
+              fits=lambda view: isinstance(view.before, Trace) and view.kind.heads > 1 and not view.lab.task.sees),
+         Tool("layer.gates", N_("How open are its gates?"), N_("gates"), gates, tip="gates",
+              fits=lambda view: view.kind.name in view.after.gates)]

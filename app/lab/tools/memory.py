@@ -1,0 +1,37 @@
+"""How much can be forgotten? The perplexity on held-out text by the memory that a selective model keeps."""
+
+from __future__ import annotations
+
+from app.lab import parts
+from app.lab.tool import Tool
+from app.lab.view import View
+from app.panels.writing import forgetting
+from app.texts import N_, _
+from components.mounting import Content
+from models.capabilities import Forgets
+from studies import store
+
+
+def content(view: View, tool: Tool) -> Content:
+    """Returns the measured curves and the conclusion."""
+    result = store.read(view.lab.name, "memory")
+    if result is None:
+        raise ValueError(N_("The memory was not measured for this model."))
+    control = forgetting.control_of(result)
+    curves: dict[str, list[list[float]]] = {}
+    for point in forgetting.points(result, control):
+        curves.setdefault(point["line"], []).append([point["factor"], point["perplexity"]])
+    xs = sorted({point[0] for points in curves.values() for point in points})
+    return parts.composed(
+        parts.title(_("How much can be forgotten?"), _("perplexity by 1 / memory")),
+        parts.lines(_("Perplexity against memory"), [(name, name, sorted(points)) for name, points in curves.items()],
+                    _("1 / memory"), log=True, xTicks=xs),
+        parts.note(_("At 8, the layers together keep an eighth of all tokens, on {windows} held-out windows of "
+                     "{window} tokens. The tokens with the largest F are dropped or, for comparison, the oldest tokens "
+                     "except the first.", windows=result["windows"], window=result["window"])),
+        *([parts.note(verdict.replace("**", ""))] if (verdict := forgetting.verdict(result, control)) else []))
+
+
+TOOLS = [Tool("all.memory", N_("How much can be forgotten?"), N_("memory"), content, tip="forgetting",
+              fits=lambda view: isinstance(view.lab, Forgets) and view.lab.can_forget and bool(view.lab.card) and
+              store.read_undamaged(view.lab.name, "memory") is not None)]

@@ -1,0 +1,110 @@
+"""Measured curves by the length of the text (studies/corpus/lengths.py): loss, accuracy, entropy and normaliser."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from app.panels.choice.labels import model_label
+from app.server import caches
+from app.texts import N_, _
+from studies import seeds, store
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The quantity that a chart shows.
+
+    Attributes:
+        key: key of the quantity in the results of studies.corpus.lengths.measure and facts.
+        title, unit: texts for the visitor, not translated yet.
+        percent: True if the values are fractions that are shown in percent.
+    """
+
+    key: str
+    title: str
+    unit: str
+    percent: bool = False
+
+
+ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nats"))
+QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share of right "
+                                                                                                "answers"), True),
+              ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
+TRAINED = "trained"
+READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n = trained length"),
+            "length": N_("n = length")}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One model with one inference setting.
+
+    Attributes:
+        model: name of the model.
+        policy: one of READINGS.
+        by_length: number of tokens -> result of studies.corpus.lengths.measure.
+        spread: (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard
+            deviation over seeds if there are several.
+    """
+
+    model: str
+    policy: str
+    by_length: dict[int, dict[str, Any]]
+    spread: dict[tuple[str, int], float]
+
+    @property
+    def label(self) -> str:
+        if self.policy == TRAINED:
+            return model_label(self.model)
+        return _("{model}, {reading}", model=model_label(self.model), reading=_(READINGS[self.policy]))
+
+    def value(self, length: int, quantity: str) -> float | None:
+        """Returns a quantity at a length, averaged over layers and heads if necessary; None if it was not measured."""
+        measured = self.by_length.get(length, {}).get(quantity)
+        if isinstance(measured, list):
+            return fmean(value for layer in measured for value in layer)
+        return measured
+
+
+def curves_of(name: str) -> tuple[Curve, ...]:
+    """Returns the measured curves of a model, the trained setting first; empty if the model was not measured.
+
+    Raises:
+        CheckpointError: a file is damaged.
+    """
+    return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
+
+
+@caches.remembered()
+def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
+    stored = store.read(name, "length")
+    if stored is None:
+        return ()
+    return tuple(Curve(name, policy, {int(n): values for n, values in by_length.items()},
+                       _spreads(name, policy, by_length))
+                 for policy, by_length in stored["readings"].items())
+
+
+def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
+    """Returns (quantity, number of tokens) -> uncertainty, for the points whose uncertainty is known.
+
+    The uncertainty combines the sampling of texts and, for the trained setting, the seeds.
+    """
+    metrics = list(seeds.read_seeds(name).values()) if policy == "trained" else []
+    result = {}
+    for quantity in ("loss", "accuracy"):
+        for n, values in by_length.items():
+            of_seeds = [value for metric in metrics for key in (f"{quantity}_by_length", f"{quantity}_by_events")
+                        if (value := metric.get(key, {}).get(_key(key, n))) is not None]
+            chance = math.hypot(stdev(of_seeds) if len(of_seeds) > 1 else 0.0, values.get(f"{quantity}_error", 0.0))
+            if chance:
+                result[quantity, int(n)] = chance
+    return result
+
+
+def _key(metric: str, tokens: str) -> str:
+    """Returns the key of a length in a metric. For assignments, lengths are events of two tokens, without BOS."""
+    return str((int(tokens) - 1) // 2) if metric.endswith("events") else tokens

@@ -1,0 +1,205 @@
+"""The controls of the Lab's tools: continuation, search, comparison, constant heads, hidden words, and the files."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import files_route
+from app.lab import events, now, tools
+from app.lab.view import View
+from app.panels.prompt.minimal_heads import Fewest
+from app.state import visit
+from app.state.lab_state import LabState
+from app.state.pages.lab_view import LabView
+from app.state.visit import Visit
+from models.generate.sampling import GREEDY
+from models.plan import HeadPlan
+from tests.app.test_lab import LAYER, STORY
+
+ASSIGNMENT = "x=7; y=2; x=?"
+
+
+def visiting(model: str, text: str, plan: HeadPlan = HeadPlan(), tool: str = "head.looks") -> Visit:
+    """Returns a visit on the Lab."""
+    here = Visit()
+    with visit.use(here):
+        state = LabState(model, text)
+        here.history.do(replace(state, page="lab", plan=plan, selection=state.selection.within(state.shape),
+                                lab=LabView(tool)))
+    return here
+
+
+def shown(here: Visit) -> tuple[dict[str, Any], View]:
+    """Returns the payload of the open tool, and the view; call it within `visit.use`."""
+    view = now.present()
+    header, _arrays = tools.content(view, tools.offered(view))
+    assert header is not None
+    return header, view
+
+
+def act(tool: str, **values: Any) -> None:
+    events.on_lab({"type": "act", "tool": tool, **values})
+
+
+def written(header: dict[str, Any]) -> list[str]:
+    return ["".join(text for _look, text in part["pieces"]) for part in header["parts"] if part["part"] == "written"]
+
+
+def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
+    here = visiting("stories-selective", STORY, LAYER, "answer.cont")
+    with visit.use(here):
+        events.on_lab({"type": "act", "tool": "answer.cont", "greedy": "yes"})
+        header, view = shown(here)
+        for _turn in range(2000):
+            if "again" not in header:
+                break
+            header, view = shown(here)
+        assert "again" not in header
+        texts = ["".join(view.lab.generate(view.reading.prompt, plan, 128, GREEDY)) for plan in (HeadPlan(), view.plan)]
+        assert written(header) == texts
+
+
+def test_a_continuation_stops_and_another_text_does_not_show_it():
+    here = visiting("stories-softmax", STORY, tool="answer.cont")
+    with visit.use(here):
+        header, _view = shown(here)
+        assert header["again"] and written(header)[0]
+        act("answer.cont", on=False)
+        assert "again" not in shown(here)[0]
+        events.on_lab({"type": "text", "text": "Tom was sad because"})
+        assert not written(shown(here)[0])
+
+
+def test_a_limited_memory_strikes_words():
+    here = visiting("stories-selective", STORY, tool="answer.cont")
+    with visit.use(here):
+        act("answer.cont", memory="5")  # four tokens per layer
+        assert here.history.present.budgets == (4,) * 4
+        header, _view = shown(here)
+        for _turn in range(2000):
+            if "again" not in header:
+                break
+            header, _view = shown(here)
+        pieces = header["parts"][-1]["pieces"]
+        kept = [text for look, text in pieces if look != "gone"]
+        assert any(look == "gone" for look, _text in pieces) and 0 < len(kept) <= 4
+
+
+def test_the_search_for_minimal_heads_reports_its_progress_and_is_applied():
+    here = visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")
+    with visit.use(here):
+        act("all.fewest", bound="0.2")
+        assert here.history.present.search.bound == 0.2
+        act("all.fewest", search=True)
+        header, _view = shown(here)
+        until = time.monotonic() + 120
+        while here.search.job.running and time.monotonic() < until:
+            header, _view = shown(here)
+        assert isinstance(here.search.job.result, Fewest), here.search.job.problem
+        header, _view = shown(here)
+        assert {"lines", "button"} <= {part["part"] for part in header["parts"]}
+        act("all.fewest", apply="fewest")
+        result = here.search.job.result
+        assert here.history.present.plan == result.plans[result.answer(0.2)][1]
+
+
+def test_a_search_ends_when_its_text_changes():
+    here = visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")
+    with visit.use(here):
+        act("all.fewest", search=True)
+        job = here.search.job
+        events.on_lab({"type": "text", "text": "x=1; y=2; x=?"})
+        shown(here)
+        assert here.search is None
+        until = time.monotonic() + 60
+        while job.running and time.monotonic() < until:
+            pass
+        assert job.problem == "Cancelled."
+
+
+def test_models_are_added_and_removed_and_share_the_plan():
+    here = visiting("stories-selective", STORY, LAYER, "all.second")
+    with visit.use(here):
+        for name in ("stories-softmax", "stories-gated", "stories-random", "stories-log-n"):
+            act("all.second", model=name)
+        assert here.history.present.compared == ("stories-gated", "stories-random", "stories-log-n")
+        act("all.second", model="stories-random")
+        header, view = shown(here)
+        table = next(part for part in header["parts"] if part["part"] == "table")
+        assert [len(row) for row in table["rows"]] == [4, 4, 4]
+        tiles = next(part for part in header["parts"] if part["part"] == "row" and part["look"] == "beside")["parts"]
+        assert [part["states"][2][0]["gate"] for part in tiles] == [0, 0, 0]
+        assert f"{view.after.loss:.3f}" in table["rows"][0][2]
+
+
+def test_a_hidden_word_is_predicted_and_shown_again():
+    here = visiting("masked-softmax", "The girl lost her toy in the park.", tool="word.hide")
+    with visit.use(here):
+        act("word.hide", word=3)
+        assert here.history.present.text == "The girl lost [her] toy in the park."
+        act("word.hide", word=3)
+        assert here.history.present.text == "The girl lost her toy in the park."
+
+
+def test_the_curve_of_constants_makes_heads_constant():
+    here = visiting("masked-softmax", "The girl lost [her] toy in the park.", tool="all.papa")
+    with visit.use(here):
+        act("all.papa", count=5)
+        plan = here.history.present.plan
+        assert sum(state.constant for state in plan.heads.values()) == 5
+        header, _view = shown(here)
+        chart = next(part for part in header["parts"] if part["part"] == "lines")
+        assert chart["at"] == 5 and chart["curves"]
+
+
+def test_the_selected_head_is_patched_from_the_second_text():
+    here = visiting("assignment-softmax", ASSIGNMENT, tool="head.carry")
+    with visit.use(here):
+        events.on_lab({"type": "source", "text": "x=3; y=2; x=?"})
+        header, view = shown(here)
+        button = next(part for part in header["parts"] if part["part"] == "button")
+        assert button["act"] == {"type": "patch", "kind": "self", "layer": 0, "head": 0, "on": True}
+        events.on_lab(button["act"])
+        header, view = shown(here)
+        assert view.changed and here.history.present.plan.state("self", 0, 0).patch
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {}, {"tool": 7}, {"tool": "answer.who"}, {"tool": "answer.cont", "seed": 1e999, "top_p": "x", "temperature": -4},
+    {"tool": "answer.cont", "memory": "99"}, {"tool": "all.fewest", "bound": [1], "wanted": {}, "apply": "fewest"},
+    {"tool": "all.second", "model": "../etc"}, {"tool": "all.second", "model": ["stories-softmax"]},
+    {"tool": "all.papa", "count": 10**9}, {"tool": "word.hide", "word": -1}]
+
+
+@pytest.mark.parametrize("values", HOSTILE)
+def test_hostile_controls_change_nothing(values: dict[str, Any]):
+    here = visiting("stories-softmax", STORY)
+    with visit.use(here):
+        before = here.history.present
+        events.on_lab({"type": "act", **values})
+        assert here.history.present == before
+
+
+def test_files_have_the_patterns_of_the_present_state():
+    here = visiting("stories-softmax", "The cat sat.", LAYER)
+    client = TestClient(Starlette(routes=[files_route.route()]))
+    answers = {kind: client.get(f"/lab/visits/{here.channel.id}/files/all.{kind}") for kind in ("npz", "json", "csv")}
+    assert {answer.status_code for answer in answers.values()} == {200}
+    assert "attention-lab_stories-softmax_all-heads.npz" in answers["npz"].headers["content-disposition"]
+    with visit.use(here):
+        view = now.present()
+    with numpy.load(io.BytesIO(answers["npz"].content)) as arrays:
+        numpy.testing.assert_allclose(arrays["self 2 weights"], view.layer(layer=1).weights, atol=1e-6)
+    stored = json.loads(answers["json"].content)
+    assert stored["plan"] == str(LAYER) and "page=lab" in stored["link"]
+    assert client.get(f"/lab/visits/{here.channel.id}/files/all.exe").status_code == 404
+    assert client.get("/lab/visits/unknown/files/all.npz").status_code == 410
