@@ -59,11 +59,11 @@ def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[byt
 def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
     """Yields pictures of the first page, before and after a click on its button."""
     page.goto(address)
-    digit = page.locator('[data-part="opening"] .digit')
-    expect(digit).to_have_text("7", timeout=60_000)
+    answer = page.locator('[data-part="start"] .slot')
+    expect(answer).to_contain_text("66%", timeout=60_000)
     yield page.screenshot(), READING
-    page.locator('[data-part="opening"] button[data-plan]').first.click()
-    expect(digit).to_have_text("3")
+    page.locator('[data-part="start"] .buttons button').last.click()
+    expect(answer).to_contain_text("was 66%")
     still(page)
     yield page.screenshot(), READING
 

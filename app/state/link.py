@@ -18,16 +18,16 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, default_text, is_kept
+from app.state.lab_state import FIRST_PAGE, LAB, START, LabState, default_model, default_text, is_kept
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.selection import Selection
 from models import catalogue
 
-# The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
-FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 # State after skipping the start page: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
+# The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
+FIRST_VISIT = FIRST_LAB | {"page": START}
 
 
 def returning(present: LabState, last: LabState | None, model: str) -> LabState:
@@ -93,10 +93,8 @@ def first_lab() -> LabState:
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state on which the header's links are based: on the start page, Explore with its text and no
-    interventions.
-    """
-    return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
+    """Returns the state on which the header's links are based: on the start page, the Lab without interventions."""
+    return settled(state, replace(opened_by(None), page=LAB)) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:

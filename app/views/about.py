@@ -48,7 +48,7 @@ class Section(NamedTuple):
 
 
 def page() -> None:
-    frame.in_one_column(_text, "stretch")
+    frame.in_one_column(_text)
 
 
 def _text() -> None:

@@ -56,7 +56,7 @@ LOOKS = {HOLDS: Look(2, "circle", True), ONCE: Look(2, "circle", False), FADES: 
 
 
 def page() -> None:
-    frame.in_one_column(_claims, "stretch")
+    frame.in_one_column(_claims)
 
 
 def _claims() -> None:

@@ -50,7 +50,7 @@ SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbe
 
 
 def page() -> None:
-    frame.in_one_column(_draw, "stretch")
+    frame.in_one_column(_draw)
 
 
 def _draw() -> None:

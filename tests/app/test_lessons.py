@@ -296,11 +296,9 @@ def test_showing_the_answer_is_neither_right_nor_wrong(visitor: History):
     assert came(visitor.present).is_right is None
 
 
-@pytest.mark.parametrize(("plan", "key"), [("", ORDER[0]), ("self-0.0~3g0", "gates")])
-def test_the_start_page_leads_to_the_lesson_about_what_it_showed(plan: str, key: str, visitor: History):
-    lesson_events.on_start({"type": "plan", "plan": plan})
+def test_the_start_page_leads_to_the_first_lesson(visitor: History):
     lesson_events.on_start({"type": "lesson"})
-    assert visitor.present.lesson == Place(key, 1)
+    assert visitor.present.lesson == Place(ORDER[0], 1)
 
 
 @pytest.mark.parametrize("event", [{}, {"type": "step"}, {"type": "step", "to": "constant.99"}, {"type": "answer"},

@@ -63,7 +63,8 @@ PAIRS = [(name, language, (place + index) % 2 == 1)
 def test_no_violation(visit, name: str, language: str, dark: bool):
     state = STATES.get(name, {}) | {"page": name, "lang": language}
     page = visit(dark=dark, wait=False, **state)
-    page.locator(".st-key-opening" if name == START else "nav a[aria-current]").first.wait_for(timeout=30_000)
+    shown = ".st-key-start" if name == START else "nav a[aria-current], .st-key-bar"
+    page.locator(shown).first.wait_for(timeout=30_000)
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
     page.wait_for_timeout(1500)
     assert page.evaluate("document.documentElement.lang") == language

@@ -296,8 +296,9 @@ def test_about_keeps_the_state(visit):
     page = visit(plan="self-1.1c", **SELECTIVE)
     page.get_by_role("link", name="About").click()
     expect(page.get_by_text("TinyStories").first).to_be_visible()
-    page.get_by_role("link", name="Explore").click()
-    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    page.get_by_role("link", name="Lab", exact=True).click()
+    page.wait_for_function("location.search.includes('page=lab') && location.search.includes('plan=self-1.1c')")
+    expect(page.locator('[data-part="lab"] .tile').first).to_be_visible()
 
 
 def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):

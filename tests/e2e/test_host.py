@@ -98,7 +98,7 @@ def test_every_page_lives_with_the_headers(host: str, page: Page):
     page.on("request", lambda request: None if request.url.startswith(own) else outside.append(request.url))
     for name in PAGES:
         page.goto(f"{host}/?model=stories-selective&page={name}&with=stories-softmax&open=memory&text=The+{name}+cat+sat.")
-        expect(page.get_by_role("link", name="About", exact=True)).to_be_visible(timeout=30_000)
+        page.locator(".st-key-navigation, .st-key-bar").first.wait_for(timeout=30_000)
         expect(page.locator('[data-testid="stApp"]')).to_have_attribute("data-test-script-state", "notRunning",
                                                                         timeout=30_000)
         page.wait_for_timeout(500)

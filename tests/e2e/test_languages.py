@@ -64,10 +64,10 @@ def test_the_language_changes_and_nothing_else(visit):
 
 def test_a_link_opens_in_its_language(visit):
     page = visit(lang="zh", page="results", wait=False)
-    expect(page.get_by_role("link", name="结果", exact=True)).to_have_attribute("aria-current", "page")
-    expect(page).to_have_title("结果 · Attention Lab")
-    page.get_by_role("link", name="探索", exact=True).click()
-    expect(page.get_by_role("tab", name="实际使用", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="发现", exact=True)).to_have_attribute("aria-current", "page")
+    expect(page).to_have_title("发现 · Attention Lab")
+    page.get_by_role("link", name="课程", exact=True).click()
+    expect(page.get_by_role("link", name="课程", exact=True)).to_have_attribute("aria-current", "page")
 
 
 def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: Browser, address: str):

@@ -334,4 +334,4 @@ def test_the_answers_of_the_page_for_teachers_are_folded_except_in_print(visit: 
 def test_the_button_of_the_start_page_is_in_view(size: tuple[int, int], visit: Callable[..., Page]):
     page = visit(page="start", teach="1", wait=False)
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    expect(page.get_by_role("button", name="Prune layer 1")).to_be_in_viewport(ratio=1, timeout=60_000)
+    expect(page.get_by_role("button", name="Switch this head off")).to_be_in_viewport(ratio=1, timeout=60_000)

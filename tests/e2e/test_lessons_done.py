@@ -230,22 +230,22 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
             expect(panel(page).locator("h3")).to_be_focused()
 
 
-def test_the_start_page_shows_the_effect_of_a_layer_with_one_click(visit: Callable[..., Page]):
+def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_lesson_1(visit: Callable[..., Page]):
     page = visit(first=True)
-    shown = page.locator('[data-part="opening"]')
-    expect(shown.locator(".digit")).to_have_text("7", timeout=30_000)
-    expect(shown.locator(".verdict")).to_have_text("✓ right")
+    shown = page.locator('[data-part="start"]')
+    expect(shown.locator(".slot")).to_have_text("ball66%", timeout=30_000)
     assert query(page) == {}
-    shown.locator('button[data-plan="self-0.0~3g0"]').click()
-    expect(shown.locator(".digit")).to_have_text("3")
-    expect(shown.locator(".verdict")).to_have_text("✗ wrong")
-    page.wait_for_function("location.search.includes('plan=self-0.0%7E3g0')")
+    shown.get_by_role("button", name="Switch this head off").click()
+    expect(shown.locator(".slot")).to_have_text("ball50%, was 66%")
+    page.wait_for_function("location.search.includes('plan=self-2.4g0')")
     page.reload()
-    expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
-    shown.locator('button[data-plan="self-1.1g0"]').click()
-    expect(shown.locator(".digit")).to_have_text("7")
-    shown.get_by_role("button", name="Begin the lesson on pruning").click()
-    at(page, Place("gates", 1))
+    expect(shown.locator(".slot")).to_have_text("ball50%, was 66%", timeout=30_000)
+    shown.get_by_role("button", name="Switch the whole layer off").click()
+    expect(page.locator('[data-part="lab"]')).to_contain_text("friends", timeout=30_000)
+    assert query(page)["page"] == "lab" and "self-2.0" in query(page)["plan"]
+    page.locator('[data-part="bar"] .brand').click()
+    shown.get_by_role("button", name="Lesson 1").click()
+    at(page, Place("constant", 1))
     page.get_by_role("link", name="Explore", exact=True).click()  # the page behind the lesson
     expect(panel(page)).to_have_count(0)
     assert "lesson" not in query(page)
@@ -278,10 +278,9 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     panel(page).get_by_role("button", name="Leave").click()
     # the list of lessons is displayed again
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
-    page.get_by_role("link", name="Explore").click()
-    expect(page.get_by_label("Text", exact=True)).to_have_value("k=4; k=?")
-    expect(named(page, "layer 1, head 2, constant")).to_be_visible()
-    assert "lesson" not in query(page)
+    page.get_by_role("link", name="Lab", exact=True).click()
+    page.wait_for_function("location.search.includes('page=lab')")
+    assert {"text": "k=4; k=?", "plan": "self-0.1c"}.items() <= query(page).items() and "lesson" not in query(page)
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280, 1920])

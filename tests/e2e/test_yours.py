@@ -142,8 +142,8 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
         expect(page.get_by_role("alert").filter(has_text=message)).to_be_visible(timeout=LOADED)
         expect(page.get_by_role("button", name="Open folder")).to_be_visible()
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-    page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.get_by_role("gridcell")).to_have_count(32)
+    page.get_by_role("link", name="Lab", exact=True).click()
+    expect(page.locator('[data-part="lab"] .tile')).to_have_count(32)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -185,20 +185,15 @@ def _report(problems: Sequence[str]) -> None:
         st.warning(literal(_(problem)))
 
 
-def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
-    """Displays a page without text box and choice of a model; reports invalid parts of the opened link first.
-
-    Args:
-        draw: displays the page.
-        width: pixels, or "stretch".
-    """
+def in_one_column(draw: Callable[[], None]) -> None:
+    """Displays a page that is drawn by Streamlit alone; reports invalid parts of the opened link first."""
     now = visit.current()
     now.layout, now.channel.direct = None, False
     session.fill_widgets()
     answering()
     with serving.drawing():
         header.draw()
-        with st.container(width=width):
+        with st.container(key="place"):
             _report(now.history.problems)
             try:
                 draw()

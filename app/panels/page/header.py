@@ -20,8 +20,9 @@ from components.mounting import Part, mount
 from components.navigation import navigation
 from components.toolbar import toolbar
 
-PLACES = {"lab": N_("Lab"), "lessons": N_("Lessons"), "results": N_("Findings"), "yours": N_("Models")}
-WITHOUT_MODEL = (START, TEACHERS, "lessons", "results", "about")  # pages whose header has no choice of the model
+PLACES = {LAB: N_("Lab"), "lessons": N_("Lessons"), "results": N_("Findings"), "yours": N_("Models"),
+          "about": N_("Guide")}
+NEW = (START, TEACHERS, *PLACES)  # pages with the header in the look of the Lab
 
 
 def draw(read_chars: int = MAX_LINK_TEXT, has_model: bool = True) -> None:
@@ -57,7 +58,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
         read_chars: as in `draw`.
         has_model: False for a page that shows another model than the chosen one; its header has no choice of the model.
     """
-    if state.page == LAB:
+    if state.page in NEW:
         return [_bar(now, state, read_chars)]
     query, past = query_of(state, read_chars), now.history
     result = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
@@ -73,7 +74,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                   section="lessons" if is_part_of_lessons(state) else "",
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))
-    if state.page not in WITHOUT_MODEL and has_model:
+    if has_model:
         result.append(choosing.part(state.model))
     return result
 
@@ -82,7 +83,7 @@ def _bar(now: Visit, state: LabState, read_chars: int) -> Part:
     """Returns the header in the look of the Lab, and stores the state's address as an address of this session."""
     query, past = query_of(state, read_chars), now.history
     result = bar.part(key="bar", places={page: _(title) for page, title in PLACES.items()},
-                      present=state.page,
+                      present="lessons" if state.page == TEACHERS else state.page,
                       links=query_of(lab_of(state), read_chars), query=query,
                       mode="push" if past.push else "replace", can_undo=bool(past.past), can_redo=bool(past.future),
                       languages=texts.LANGUAGES, embedded=now.is_embedded, large=state.teach,
@@ -94,4 +95,4 @@ def _bar(now: Visit, state: LabState, read_chars: int) -> Part:
 
 def is_part_of_lessons(state: LabState) -> bool:
     """Returns whether the page belongs to the page Lessons: the page for teachers, or a page with a lesson's step."""
-    return state.page == TEACHERS or (state.lesson is not None and state.page not in WITHOUT_MODEL)
+    return state.page == TEACHERS or (state.lesson is not None and state.page not in NEW)

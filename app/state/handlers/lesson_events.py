@@ -7,15 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FIRST_PAGE, PAGES, SHOWN, START
+from app.state.lab_state import FIRST_PAGE, LAB, PAGES, SHOWN, START
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
-from app.state.link import first_lab, lab_of, opened_by, settled
-from app.state.pages.selection import Selection
+from app.state.link import opened_by, settled
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import HeadPlan
-
-PRUNING = "gates"  # the lesson about pruning, which the experiment of the start page leads to
 
 
 def on_lesson(event: dict[str, Any]) -> None:
@@ -75,17 +72,15 @@ def _work_page(page: str) -> str:
 
 
 def on_start(event: dict[str, Any]) -> None:
-    """Handles an event of the start page: a new plan, skipping, or opening the lab, the first lesson, or the lesson on
-    pruning if heads are pruned.
-    """
+    """Handles an event of the start page: a new plan, the Lab with a plan, or the first lesson."""
     past = history()
     match event.get("type"):
-        case "plan" if isinstance(event.get("plan"), str):
-            past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
-        case "skip":
-            past.do(settled(past.present, first_lab()))
-        case "lab":
-            opened = replace(lab_of(past.present), plan=past.present.plan)
-            past.do(replace(opened, selection=Selection.default(opened.plan, opened.shape)))
+        case "plan" | "lab" if isinstance(event.get("plan"), str):
+            first = settled(past.present, opened_by(None))
+            first = replace(first, plan=fit(HeadPlan.read(event["plan"])[0], first.models)[0])
+            if event["type"] == "lab":
+                scope = "row" if len(first.plan.heads) > 1 else first.selection.scope
+                first = replace(first, page=LAB, selection=replace(first.selection, scope=scope))
+            past.do(first)
         case "lesson":
-            take_step(Place(PRUNING if past.present.plan else ORDER[0], 1))
+            take_step(Place(ORDER[0], 1))

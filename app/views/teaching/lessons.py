@@ -14,7 +14,7 @@ from app.texts import _
 
 
 def page() -> None:
-    frame.in_one_column(_draw, "stretch")
+    frame.in_one_column(_draw)
 
 
 def _draw() -> None:

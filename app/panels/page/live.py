@@ -1,0 +1,60 @@
+"""The frame of a page that consists of the header and of components, for the Streamlit script and the events route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from app.markdown import literal, plain
+from app.panels.page import frame, header
+from app.server import serving
+from app.server.limits import LimitError
+from app.state import visit
+from app.state.lab_state import LabState
+from app.texts import _
+from components.mounting import Part, answering, mount
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
+
+Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
+
+
+def draw(parts: Parts) -> None:
+    """Displays the page in the Streamlit script, or the reason why it cannot be displayed."""
+    now = visit.current()
+    now.layout, now.channel.direct = None, True
+    with serving.drawing():
+        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
+            answering()
+            state, problems = now.history.present, now.history.problems
+        try:
+            content = parts(state, problems)
+        except (CheckpointError, ForeignError) as error:
+            header.draw()
+            message = _(str(error))
+            # Messages about our own models contain Markdown with a command; those about others a name of their owner.
+            st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
+            return
+        except LimitError as error:
+            header.draw()
+            st.warning(_(str(error)))
+            return
+        header.draw(has_model=False)
+        for part in content:
+            mount(part)
+        now.layout = _layout(state, content)
+        now.channel.end()
+
+
+def answer(parts: Parts, state: LabState, problems: Sequence[str]) -> frame.Answer | None:
+    """Returns the components for the events route; None if Streamlit must generate the page."""
+    now = visit.current()
+    content = parts(state, problems)
+    if now.layout != _layout(state, content):
+        return None
+    return frame.Answer([*header.parts(now, state, has_model=False), *content], [], False)
+
+
+def _layout(state: LabState, content: Sequence[Part]) -> frame.Drawn:
+    return frame.Drawn((state.page, state.language, state.teach, tuple(part.key for part in content)), None)

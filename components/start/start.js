@@ -1,0 +1,103 @@
+// The start page. The words are tinted by the weights of one head, and an arc leads from the last word to the word that
+// the head looks at most.
+
+import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { tokenText } from '../core/format.js';
+import { px } from '../core/stage/drawing.js';
+import { formatShare } from '../core/stage/sentences.js';
+import { NUMBERED, SHOWN } from '../core/stage/weights.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setStarredText, setText } from '../widgets/dom.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function create(state) {
+  const part = (tag, className) => make(tag, { className });
+  const [title, about, words, says] = [part('h1', ''), part('p', 'about'), part('div', 'words'), part('p', 'says')];
+  const arc = document.createElementNS(SVG, 'svg');
+  arc.setAttribute('aria-hidden', 'true');
+  arc.append(document.createElementNS(SVG, 'path'));
+  says.setAttribute('aria-live', 'polite');
+  const [buttons, ways] = [part('div', 'buttons'), part('nav', 'ways')];
+  state.root.append(
+    make(
+      'main',
+      { className: 'start' },
+      title,
+      about,
+      make('div', { className: 'read' }, arc, words),
+      make('div', { className: 'ask' }, says, buttons),
+      ways,
+    ),
+  );
+  const redraw = () => state.data && drawArc(state);
+  const resized = new ResizeObserver(redraw);
+  resized.observe(words);
+  document.fonts?.addEventListener('loadingdone', redraw); // words move when their font arrives
+  return { title, about, words, says, buttons, ways, arc, resized, redraw };
+}
+
+function update(state, data) {
+  setText(state.title, data.title);
+  setText(state.about, data.about);
+  setStarredText(state.says, data.says);
+  showWords(state, data);
+  showActions(state, state.buttons, data.buttons, ({ name }) => [name]);
+  showActions(state, state.ways, data.ways, ({ title, line }) => [
+    make('b', { textContent: title }),
+    make('span', { textContent: line }),
+  ]);
+  drawArc(state);
+}
+
+/** Shows buttons; an existing one is reused, so that the focus stays on it. */
+function showActions(state, place, actions, content) {
+  while (place.children.length > actions.length) place.lastChild.remove();
+  actions.forEach((action, index) => {
+    const button = place.children[index] ?? place.appendChild(make('button', { type: 'button' }));
+    button.replaceChildren(...content(action));
+    button.onclick = () => state.send(action.event);
+  });
+}
+
+function showWords(state, { words, answer, chance, pruned }) {
+  const most = words.reduce((best, { weight }, index) => (weight > words[best].weight ? index : best), 0);
+  const groups = [];
+  words.forEach(({ text, weight }, index) => {
+    const word = make('bdi', { textContent: tokenText(text).trim(), translate: false, dir: 'auto' });
+    const element = make('span', { className: 'word' }, word);
+    if (weight >= SHOWN && !pruned) {
+      element.style.background = cssColour(state.dark, 'attention', Math.sqrt(weight));
+      element.style.color = contrastColour(state.dark, 'attention', Math.sqrt(weight));
+      if (weight >= NUMBERED) element.append(make('small', { textContent: formatShare(weight) }));
+    }
+    element.classList.toggle('most', index === most);
+    element.classList.toggle('looks', index === words.length - 1);
+    if (groups.length && !/^[\s\p{L}\p{N}]/u.test(text)) groups.at(-1).append(element);
+    else groups.push(make('span', { className: 'group' }, element));
+  });
+  const slot = make('bdi', { textContent: tokenText(answer).trim(), translate: false });
+  groups.push(make('span', { className: 'slot' }, slot, make('small', { textContent: chance })));
+  state.words.replaceChildren(...groups);
+  state.words.classList.toggle('pruned', pruned);
+}
+
+function drawArc({ words, arc }) {
+  const [most, looks] = ['.most', '.looks'].map(name => words.querySelector(name)?.getBoundingClientRect());
+  if (!most || !looks) return;
+  const frame = arc.getBoundingClientRect();
+  const zoom = arc.clientWidth / frame.width || 1;
+  const [x, y] = [most.left + most.width / 2 - frame.left, most.bottom - frame.top].map(value => value * zoom);
+  const [endX, endY] = [looks.left + looks.width / 2 - frame.left, looks.top - frame.top].map(value => value * zoom);
+  const bend = Math.max(14, (endY - y) * 0.62);
+  const isNear = endY > y && endY - y < 130; // with more lines between them the arc would cross words
+  const d = `M${px(x)} ${px(y + 1)}C${px(x)} ${px(y + bend)} ${px(endX)} ${px(endY - bend)} ${px(endX)} ${px(endY)}`;
+  arc.firstChild.setAttribute('d', isNear ? d : '');
+}
+
+function destroy({ resized, redraw }) {
+  resized.disconnect();
+  document.fonts?.removeEventListener('loadingdone', redraw);
+}
+
+export const start = defineComponent({ create, update, destroy });
