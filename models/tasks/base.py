@@ -66,6 +66,7 @@ class Reader:
         controls: words of an input text that are read as control tokens, for example [SEP].
         target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
         chats: True if the model's tokenizer has a chat template; see Lab.in_chat.
+        is_slow: True if reading a text can take seconds.
         cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
         lengths: text lengths in tokens at which models are evaluated for the Length page; empty for no evaluation.
     """
@@ -87,6 +88,7 @@ class Reader:
     only_english = False
     controls: tuple[str, ...] = ()
     target_limit = 0
+    is_slow = False
     cuts_oldest = False
     chats = False
     lengths: tuple[int, ...] = ()

@@ -20,6 +20,7 @@ from typing import Any
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import files
 from models.labs.foreign.opening.numbers import check_numbers
+from models.labs.foreign.reading.rendering import render
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.reading.templates import has_template
 from models.labs.foreign.refusals import refuse
@@ -93,7 +94,7 @@ def _read_texts(folder: Path, config: Any) -> None:
         if getattr(tokenizer, "chat_template", None):
             _print(reading="chat_template.jinja" if (folder / "chat_template.jinja").exists() else
                    "tokenizer_config.json")
-            has_template(tokenizer)  # a template is a program, which can run forever
+            has_template(tokenizer, render)  # this process is limited already
     except (ForeignError, MemoryError):
         raise
     except Exception:  # the process that opens the model raises the same error

@@ -8,7 +8,8 @@ from typing import Self
 
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.readers import CausalReader
-from models.labs.foreign.reading.templates import TODAY, framed, writes_date
+from models.labs.foreign.reading.rendering import TODAY
+from models.labs.foreign.reading.templates import framed, writes_date
 from models.labs.foreign.reading.texts import Encoded
 from models.messages import message
 from models.prompt import Prompt, readable
@@ -16,6 +17,8 @@ from models.prompt import Prompt, readable
 
 class ChatReader(CausalReader):
     """The reader of the same model in its chat template; `Prompt.template` has the positions of the added tokens."""
+
+    is_slow = True  # a template may take seconds
 
     @classmethod
     def of(cls, reader: CausalReader) -> Self:

@@ -1,7 +1,7 @@
 """Chat templates: the text that a chat model reads for one message of a user.
 
-The template is a Jinja program in the tokenizer's files. transformers runs it in Jinja's sandbox, without access to
-files, modules or attributes of Python; code of a model's folder is never run.
+The template is a Jinja program in the tokenizer's files. A child process (rendering.py) runs it in Jinja's sandbox,
+without access to files, modules or attributes of Python; code of a model's folder is never run.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from models.errors import InputError
+from models.labs.foreign.reading.rendering import in_child
 from models.messages import message
 
 SENTINEL = "\ue000the message\ue001"  # a text that occurs in no template, which marks the place of the message
-TODAY = datetime(2024, 7, 26)  # the date of every template that writes today's date, so that an answer never changes
-MOST = 65_536  # largest number of characters of a rendered template: four times the longest text
 
 Form = Callable[[str], list[dict[str, Any]]]
+Render = Callable[[str, dict[str, Any], list[dict[str, Any]]], str | None]
 FORMS: tuple[Form, ...] = (  # a user's message as a text, as a list of parts, and after a system message
     lambda text: [{"role": "user", "content": text}],
     lambda text: [{"role": "user", "content": [{"type": "text", "text": text}]}],
@@ -41,9 +40,9 @@ class Framed:
         return self.before + self.content + self.after
 
 
-def has_template(tokenizer: Any) -> bool:
+def has_template(tokenizer: Any, render: Render = in_child) -> bool:
     """Returns True if the tokenizer has a chat template that contains the message of a user."""
-    return bool(getattr(tokenizer, "chat_template", None)) and _form(tokenizer) is not None
+    return bool(getattr(tokenizer, "chat_template", None)) and _form(tokenizer, render) is not None
 
 
 def writes_date(tokenizer: Any) -> bool:
@@ -63,25 +62,20 @@ def framed(tokenizer: Any, text: str) -> Framed:
     return Framed(before, content, after, start)
 
 
-def _form(tokenizer: Any) -> Form | None:
+def _form(tokenizer: Any, render: Render = in_child) -> Form | None:
     """Returns the first form of a chat in which the template writes the message exactly once; None if there is none."""
     for form in FORMS:
         with suppress(InputError):
-            if _rendered(tokenizer, form, SENTINEL).count(SENTINEL) == 1:
+            if _rendered(tokenizer, form, SENTINEL, render).count(SENTINEL) == 1:
                 return form
     return None
 
 
-def _rendered(tokenizer: Any, form: Form, text: str) -> str:
-    # transformers caches the compiled template and accepts no other clock
-    from transformers.utils.chat_template_utils import _compile_jinja_template
-
-    messages = form(text)
+def _rendered(tokenizer: Any, form: Form, text: str, render: Render = in_child) -> str:
     try:
-        _compile_jinja_template(tokenizer.get_chat_template()).globals["strftime_now"] = TODAY.strftime
-        rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    except Exception as error:  # a template can raise every error of Python and of Jinja
+        rendered = render(tokenizer.get_chat_template(), tokenizer.special_tokens_map, form(text))
+    except Exception as error:  # the tokenizer's file can have anything in place of a template
         raise InputError(message("The model's chat template fails on this text"), 0, len(text)) from error
-    if not isinstance(rendered, str) or len(rendered) > MOST:
+    if rendered is None:
         raise InputError(message("The model's chat template fails on this text"), 0, len(text))
     return rendered
