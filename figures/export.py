@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import textwrap
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from models import csv_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "app" / "static"  # the folder that Streamlit serves
 LINE = 17  # height in px of a line of the caption
@@ -95,13 +95,9 @@ def to_csv(chart: Any) -> str:
     """Returns the numbers of an altair chart as CSV (RFC 4180): the columns of its table, one row per value."""
     spec = chart.to_dict(validate=False)
     columns = spec["usermeta"]["table"]
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow([title for _field, title in columns])
-    for name, rows in spec["datasets"].items():
-        if name.startswith("rows"):
-            writer.writerows([[row.get(field, "") for field, _title in columns] for row in rows])
-    return file.getvalue()
+    rows = [row for name, rows in spec["datasets"].items() if name.startswith("rows") for row in rows]
+    return csv_table.to_csv([[title for _field, title in columns],
+                             *([row.get(field, "") for field, _title in columns] for row in rows)])
 
 
 def _save_plotly(figure: Any, path: Path, title: str, caption: Sequence[str], link: str) -> None:

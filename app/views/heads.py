@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy
-import pandas
 import streamlit as st
 from numpy import ndarray
 
@@ -30,6 +29,7 @@ from figures.head_scatter import HeadPoint, head_points, head_scatter
 from figures.squares import correlations
 from models import Lab
 from models.analysis.head_measures import spearman
+from models.csv_table import records_to_csv
 from models.plan import Address
 
 # Streamlit replaces these names by chartCategoricalColors of .streamlit/config.toml in the page's theme.
@@ -180,8 +180,8 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
         matrix = [[spearman(values[one], values[other]) for other in names] for one in names]
         figure(key="correlations", title=title, models=[lab.name], what="correlations",
                spec=spec_of(correlations.spec([_(MEASURES[name]) for name in names], matrix, title)))
-    table = pandas.DataFrame(rows(lab, values, distance))
-    st.download_button(_("Heads as CSV"), table.to_csv(index=False), exports.file_name(lab.name, "heads", "csv"),
+    table = rows(lab, values, distance)
+    st.download_button(_("Heads as CSV"), records_to_csv(table), exports.file_name(lab.name, "heads", "csv"),
                        "text/csv", on_click="ignore", icon=":material/download:")
 
 

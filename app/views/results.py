@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -22,6 +20,7 @@ from app.texts import _, ngettext
 from components.figure import Spec, figure, spec_of
 from figures.curves import claims as claim_charts
 from figures.theme import Look
+from models.csv_table import records_to_csv
 from models.storage.damage import CheckpointError
 from studies import claims, series
 from studies.claims import (
@@ -262,19 +261,9 @@ METHOD = Path(__file__).parents[2] / "assets" / "method.md"
 CURVES = "learning curves"  # the key of the learning curves among a claim's charts
 
 
-def columns_of(statement: Statement) -> list[str]:
-    """Returns the columns of the statement's table."""
-    return list(dict.fromkeys(name for row in statement.table for name in row))
-
-
 def as_csv(statement: Statement) -> str:
     """Returns the statement's table as a CSV file."""
-    file = io.StringIO()
-    columns = columns_of(statement)
-    writer = csv.DictWriter(file, columns, restval="")
-    writer.writeheader()
-    writer.writerows(statement.table)
-    return file.getvalue()
+    return records_to_csv(statement.table)
 
 
 def chart_spec(chart: Chart, learning: bool = False) -> Spec:

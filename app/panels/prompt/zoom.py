@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,7 +29,7 @@ from figures.pattern import (
     pattern_squares,
     strongest,
 )
-from models import Lab, Trace
+from models import Lab, Trace, csv_table
 from models.analysis.answer.json_values import DIGITS
 from models.capabilities import Forgets
 
@@ -133,26 +131,21 @@ def mask_of(trace: AnyTrace, layer: int, selections: ndarray) -> ndarray:
 
 def to_csv(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> bytes:
     """Returns a pattern as CSV: one row per query, one column per key. Numbers before the tokens make names unique."""
-    file = io.StringIO()
-    _write(csv.writer(file), weights, queries, keys)
-    return file.getvalue().encode("utf-8-sig")  # without a byte order mark Excel assumes another encoding
+    # without a byte order mark Excel assumes another encoding
+    return csv_table.to_csv(_rows(weights, queries, keys)).encode("utf-8-sig")
 
 
-def _write(writer: Any, weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
-    writer.writerow([_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))])
-    writer.writerows([f"{number} {query}", *(f"{value:.{DIGITS}g}" for value in line)]
-                     for number, (query, line) in enumerate(zip(queries, weights.tolist(), strict=True), 1))
+def _rows(weights: ndarray, queries: Sequence[str], keys: Sequence[str]) -> Iterator[list[str]]:
+    yield [_("query token"), *(f"{number} {key}" for number, key in enumerate(keys, 1))]
+    for number, (query, line) in enumerate(zip(queries, weights.tolist(), strict=True), 1):
+        yield [f"{number} {query}", *(f"{value:.{DIGITS}g}" for value in line)]
 
 
 def all_to_csv(weights: ndarray, names: Sequence[str], queries: Sequence[str], keys: Sequence[str]) -> bytes:
     """Returns the tables of `to_csv` of several heads, each below a line with the name of the head."""
-    file = io.StringIO()
-    writer = csv.writer(file)
-    for name, pattern in zip(names, weights, strict=True):
-        writer.writerow([name])
-        _write(writer, pattern, queries, keys)
-        writer.writerow([])
-    return file.getvalue().encode("utf-8-sig")
+    rows = (row for name, pattern in zip(names, weights, strict=True)
+            for row in ([name], *_rows(pattern, queries, keys), []))
+    return csv_table.to_csv(rows).encode("utf-8-sig")
 
 
 def _plot(lab: Lab, chart: Any, key: str, alt: str, what: str) -> None:

@@ -1,0 +1,35 @@
+"""Tables as CSV (RFC 4180), as in components/core/csv.js."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def to_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Returns the rows as text."""
+    file = io.StringIO()
+    csv.writer(file).writerows([safe(value) for value in row] for row in rows)
+    return file.getvalue()
+
+
+def records_to_csv(records: Collection[Mapping[str, Any]]) -> str:
+    """Returns a table with a column for each key of the records, in the order of their first use."""
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    return to_csv([columns, *([record.get(name, "") for name in columns] for record in records)])
+
+
+def safe(value: Any) -> Any:
+    """Returns a field that no spreadsheet reads as a formula, which may call programs: with an apostrophe in front.
+
+    A text of a single sign, which is a common token, is harmless and not changed. NaN is an empty field.
+    """
+    if isinstance(value, float) and value != value:
+        return ""
+    is_formula = isinstance(value, str) and len(value) > 1 and value[0] in "=+-@\t\r" and not _NUMBER.fullmatch(value)
+    return f"'{value}" if is_formula else value
