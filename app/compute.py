@@ -43,10 +43,11 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
         writes = _writes(lab) and (before is None)
+        if writes:
+            serving.begin_long()
         passes = len(missing) * limits.passes_of(prompt) + (writes and limits.beam_passes_of(prompt))
         limits.spend(limits.PASSES, passes)
-        long = writes and len(prompt.ids) > limits.LONG_SENTENCE
-        with serving.computing_long() if long else serving.computing(_is_light(lab, prompt)):
+        with serving.computing_long() if writes else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
             traces: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text,
                                                                                                          missing))]
@@ -63,10 +64,11 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     key = (lab.identity, prompt, plan)
     cached = caches.written.find(key)
     if cached is None:
+        serving.begin_long()
         limits.spend(limits.PASSES, limits.beam_passes_of(prompt))
         with serving.aside():
             time.sleep(PICTURES_FIRST)
-        with serving.computing_long() if len(prompt.ids) > limits.LONG_SENTENCE else serving.computing():
+        with serving.computing_long():
             cached = caches.Written(lab.rewrite(prompt, plan))
         caches.written.keep(key, cached)
     return cached.text
@@ -134,7 +136,7 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
     # The cache key contains the task and not the model: models of a family share a task, and the cache must not keep an
     # evicted model in memory. Two model folders of the same name have two tasks.
     try:
-        with serving.aside() if len(text) > LONG else contextlib.nullcontext():
+        with serving.aside() if len(text) > LONG or task.is_slow else contextlib.nullcontext():
             return task.read(text, limit)
     except InputError as error:
         return error.with_traceback(None)

@@ -25,7 +25,7 @@ from starlette.routing import Route  # noqa: E402
 from app import files_route, library_route, route  # noqa: E402
 from app.server import health, logs, streamlit_internals  # noqa: E402
 from app.server.requests import connections, first_paint, gate, static_files  # noqa: E402
-from app.state.lab_state import first_example  # noqa: E402
+from app.state.lab_state import FIRST_PAGE, first_examples  # noqa: E402
 from components.library import address  # noqa: E402
 from components.mounting import style_element  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
@@ -33,15 +33,16 @@ from models.labs.foreign.opening import hub  # noqa: E402
 os.environ.setdefault(hub.SETTING, "1")
 library_route.compressed()  # compressed now, so that the first visitor does not wait
 connections.bound_server()
-streamlit_internals.draw_for_pages_of_lost_sessions()
+streamlit_internals.draw_for_pages_of_lost_sessions(FIRST_PAGE)
 streamlit_internals.drop_messages_with_their_block()
+streamlit_internals.show_no_error_dialogs()
 
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Sets up the log and the health check when the server starts, as ASGI's lifespan protocol defines it."""
     logs.begin()
-    health.begin(first_example)
+    health.begin(first_examples)
     sweep = asyncio.create_task(connections.end_sessions())
     yield
     sweep.cancel()

@@ -9,26 +9,31 @@ take longer to compute, such as a translation, follow one by one at the end of t
 
 Status codes: 400: the body is not as above. 408: the body took longer than PATIENCE. 413: the body has more than
 MAX_BODY bytes. 410: the session has ended or is in another process; the browser then sends its events through
-Streamlit, which begins a new session with the state in the address.
+Streamlit, which begins a new session with the state in the address. 429: the visit or its address is over a limit
+(app/server/limits.py); the browser sends all its waiting events after the milliseconds in the header `retry-after-ms`.
+In a late block, `again` has these milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from app import texts
-from app.server import serving
-from app.server.limits import LimitError
+from app.server import limits, serving
+from app.server.limits import LimitError, Payer
+from app.server.queueing import Queue
 from app.state import visit
 from app.state.visit import Visit
 from app.views import ANSWERS
@@ -39,85 +44,173 @@ from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
 MAX_BODY = 2 * 2**20  # largest request in bytes; a text of 200,000 characters has up to 1.2 MB as JSON
+SMALL = 2**14  # bytes of each body that need no room, so that a few held back bodies do not stop everybody's clicks
+# Largest number of bytes outside strings, and of quotes: parsing JSON holds the GIL. 256 events have 30 kB.
+MAX_SYNTAX, MAX_QUOTES = 2**17, 100_000
 MAX_EVENTS = 1024  # largest number of events per request; the browser sends at most 256 per component
 PATIENCE = 10.0  # seconds within which the body must arrive
-THREADS = 64  # number of threads for requests that compute or wait for a turn; further requests wait without a thread
+LATER = 1.0  # seconds after which a request without a place is sent again
 # `identity` keeps Streamlit's middleware from compressing the response, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
 # bytes to send at once, and functions that compute the late blocks, in the order in which they are sent
 Answer = tuple[bytes, list[Callable[[], bytes]]]
 ERRORS = (CheckpointError, ForeignError, LimitError)  # the script shows the reason on the page
+T = TypeVar("T")
 
-_limiter: CapacityLimiter | None = None
+_limiter: CapacityLimiter | None = None  # of threads; one per place of the queues, and some that end
+
+class BodyError(ValueError):
+    """The body is not as described above."""
+
+
+class AgainError(Exception):
+    """The request must be sent again after some seconds."""
+
+    def __init__(self, seconds: float = LATER) -> None:
+        super().__init__(seconds)
+        self.milliseconds = max(1, round(1000 * seconds))
 
 
 def route(prefix: str = "") -> Route:
-    return Route(f"{prefix}/lab/visits/{{visit}}/events", receive, methods=["POST"])
+    return Route(f"{prefix}/lab/visits/{{visit}}/events", Events(), methods=["POST"])
 
 
-async def receive(request: Request) -> Response:
-    now = visit.find(request.path_params["visit"])
-    if now is None:
-        return PlainTextResponse("This visit has ended.", 410)
-    try:
-        async with asyncio.timeout(PATIENCE):
-            body = await _body(request)
-    except TimeoutError:
-        return PlainTextResponse("The request took too long.", 408)
-    if body is None:
-        return PlainTextResponse(f"More than {MAX_BODY} bytes.", 413)
-    try:
-        seen, events = parse(body)
-    except ValueError as error:
-        return PlainTextResponse(str(error), 400)
-    first, late = await _in_thread(lambda: answer(now, seen, events))
-    if not late:
-        return Response(first, media_type="application/octet-stream", headers=HEADERS)
+class Events:
+    """The route as an ASGI app. Waiting requests have no thread; work that nobody waits for any more ends."""
 
-    async def blocks() -> AsyncIterator[bytes]:
-        yield first
-        for make in late:
-            yield await _in_thread(make)
-    return StreamingResponse(blocks(), media_type="application/octet-stream", headers=HEADERS)
+    def __init__(self) -> None:
+        # As many as pages may be in progress (serving.py); a visit's browser sends a newer request while one computes.
+        self._short, self._long = Queue(4, per_visit=2), Queue(1, per_visit=1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        with contextlib.ExitStack() as held:
+            try:
+                response = await self._respond(request, held)
+            except AgainError as again:
+                response = PlainTextResponse("Send this again later.", 429, {
+                    "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds)})
+            await response(scope, receive, send)
+
+    async def _respond(self, request: Request, held: contextlib.ExitStack) -> Response:
+        now = visit.find(request.path_params["visit"])
+        if now is None:
+            return PlainTextResponse("This visit has ended.", 410)
+        payer = Payer(now.allowance, limits.of_address(request.client.host if request.client else None))
+        if (seconds := max(payer.wait(limits.WORK), payer.refusal(limits.MESSAGES))) > 0:
+            raise AgainError(seconds)
+        if not held.enter_context(payer.holds(limits.REQUESTS)):
+            raise AgainError
+        try:
+            async with asyncio.timeout(PATIENCE):
+                body = await _body(request, payer, held)
+        except TimeoutError:
+            return PlainTextResponse("The request took too long.", 408)
+        if body is None:
+            return PlainTextResponse(f"More than {MAX_BODY} bytes.", 413)
+        if (seconds := payer.take(limits.BYTES, len(body))) > PATIENCE:
+            raise AgainError(seconds)
+        await asyncio.sleep(seconds)
+        gone = asyncio.create_task(_until_gone(request))
+        held.callback(gone.cancel)
+        try:
+            first, late = await self._run(lambda: answer(now, *parse(body)), payer, gone)
+        except BodyError as error:
+            return PlainTextResponse(str(error), 400)
+        except serving.OvertakenError:  # the response to the newer request contains all changes
+            first, late = b"", []
+        if not late:
+            return Response(first, media_type="application/octet-stream", headers=HEADERS)
+
+        async def blocks() -> AsyncIterator[bytes]:
+            yield first
+            for make in late:
+                try:
+                    yield await self._run(make, payer, gone)
+                except serving.OvertakenError:
+                    return
+                except AgainError as again:
+                    yield _blocks([pack({"again": again.milliseconds})])
+                    return
+        return StreamingResponse(blocks(), media_type="application/octet-stream", headers=HEADERS)
+
+    async def _run(self, work: Callable[[], T], payer: Payer, gone: asyncio.Task[None]) -> T:
+        """Runs work in a thread when it is the visit's turn. Long work waits without a thread for a turn of its own."""
+        def run() -> T:
+            with serving.only_while(lambda: not gone.done()):
+                return work()
+
+        def run_short() -> T:
+            with serving.only_short():
+                return run()
+
+        with contextlib.suppress(serving.LongWorkError):
+            async with self._short.place(payer.visit, gone):
+                return await _in_thread(run_short)
+        with payer.holds(limits.LONG) as free:
+            if not free:
+                raise AgainError
+            async with self._long.place(payer.visit, gone):
+                return await _in_thread(run)
 
 
-async def _body(request: Request) -> bytes | None:
+async def _until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(request: Request, payer: Payer, held: contextlib.ExitStack) -> bytes | None:
     """Returns the body; None as soon as more than MAX_BODY bytes have arrived."""
-    chunks, size = [], 0
+    chunks, size, room = [], 0, 0
+
+    def give_back() -> None:
+        payer.give_back(limits.BODIES, room)
+
+    held.callback(give_back)
     async for chunk in request.stream():
         size += len(chunk)
         if size > MAX_BODY:
             return None
+        more = max(0, size - SMALL) - room
+        if more and not payer.grow(limits.BODIES, more):
+            raise AgainError
+        room += more
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-async def _in_thread(work: Callable[[], Any]) -> Any:
+async def _in_thread(work: Callable[[], T]) -> T:
     global _limiter
-    _limiter = _limiter or CapacityLimiter(THREADS)
+    _limiter = _limiter or CapacityLimiter(8)
     return await to_thread.run_sync(work, limiter=_limiter)
 
 
 def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
-    """Returns the serial number of the newest displayed response, and (component key, event) pairs; raises ValueError.
+    """Returns the serial number of the newest displayed response, and (component key, event) pairs; raises BodyError.
     """
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > MAX_QUOTES or sum(map(len, plain.split(b'"')[::2])) > MAX_SYNTAX:
+        raise BodyError(f"expected at most {MAX_SYNTAX} bytes outside strings")
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
-        raise ValueError("expected JSON") from None
+        raise BodyError("expected JSON") from None
     seen, events = (sent.get("seen"), sent.get("events")) if isinstance(sent, dict) else (None, None)
     if type(seen) is not int or not isinstance(events, list) or len(events) > MAX_EVENTS:
-        raise ValueError(f"expected seen, a number, and events, a list of at most {MAX_EVENTS}")
+        raise BodyError(f"expected seen, a number, and events, a list of at most {MAX_EVENTS}")
     return seen, keyed(events)
 
 
 def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
     """Passes the events to their handlers and returns the payloads that the browser must display again."""
     with visit.use(now):
-        now.channel.receive(events)
+        is_new, latest = now.channel.receive(events), now.channel.latest
         newest = now.channel.newest
+        if not is_new and (latest.serial, latest.newest) == (seen, newest):
+            return b"", []  # the browser displays the newest response, and nothing has changed
         with serving.drawing():
+            serving.begin()
             # If another request brought newer events during the wait for a turn, its response contains all changes.
             return (_blocks([]), []) if now.channel.newest != newest else _present(now, seen)
 

@@ -32,9 +32,9 @@ Arguments = ParamSpec("Arguments")
 
 @dataclass
 class Agent:
-    """The visitor whose allowances the tools use; implements limits.Payer."""
+    """The visitor whose allowance the tools use; implements limits.Visitor."""
 
-    allowances: limits.Purse = field(default_factory=dict)
+    allowance: limits.Allowance = field(default_factory=limits.Allowance)
     address: str | None = None
 
 

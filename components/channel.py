@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 SESSION_KEY = "channel"  # the key of the Channel in Streamlit's session state
 MAX_EVENTS = 256  # maximum events per message; the browser sends the remaining events after the response
+# Events that open a whole state, which takes milliseconds. Of a message, only the last MAX_OPENED are handled, and of
+# two without an undo, redo or reset between them only the later one (see `fold` in core/pending.js).
+OPENING, TURNING, MAX_OPENED = ("open", "address"), ("undo", "redo", "reset"), 4
 
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -43,6 +46,7 @@ class Channel:
         handlers: component -> the function that handles the events of this component.
         serial: number of the newest snapshot of the state.
         displayed: the snapshot that the Streamlit script displayed last, or is displaying now.
+        latest: the newest snapshot.
         sent: component -> name of a field or an array -> (fingerprint, serial) of the last payload of the events route
             with this name since the last script run began; the fingerprint is empty for a name that was removed.
         direct: True if the events route can update the page.
@@ -56,6 +60,7 @@ class Channel:
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
     sent: dict[str, dict[tuple[str, str], tuple[bytes, int]]] = field(default_factory=dict)
     displayed: Picture = Picture(0, 0, {})
+    latest: Picture = Picture(0, 0, {})
     direct: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     _listening: dict[str, OnEvent | None] = field(default_factory=dict)
@@ -64,7 +69,8 @@ class Channel:
         """Returns a new snapshot. Read the state that the snapshot includes while the lock is held."""
         with self.lock:
             self.serial += 1
-            return Picture(self.serial, self.newest, dict(self.received))
+            self.latest = Picture(self.serial, self.newest, dict(self.received))
+            return self.latest
 
     def begin(self) -> None:
         """Records that the Streamlit script begins to generate a page."""
@@ -81,22 +87,40 @@ class Channel:
         """Sets the handler of a component that is being mounted."""
         self.handlers[key] = self._listening[key] = on_event
 
-    def receive(self, events: Iterable[tuple[str, Any]]) -> None:
+    def receive(self, events: Iterable[tuple[str, Any]]) -> bool:
         """Passes each new event to its component's handler, once and in the order of the numbers.
 
-        The browser repeats unacknowledged events, so an event may arrive several times.
+        The browser repeats unacknowledged events, so an event may arrive several times. Returns True if one was new.
         """
         with self.lock:
             new = [(_number(event), key, event) for key, event in events
                    if key in self.handlers and _number(event) > self.received.get(key, 0)]
-            for number, key, event in sorted(new, key=lambda numbered: numbered[0])[:MAX_EVENTS]:
+            new = sorted(new, key=lambda numbered: numbered[0])[:MAX_EVENTS]
+            replaced = _replaced([event for _, _, event in new])
+            for index, (number, key, event) in enumerate(new):
                 if number <= self.received.get(key, 0):  # a message can contain an event twice
                     continue
                 self.received[key] = number
                 self.newest = max(number, self.newest)
                 handler = self.handlers[key]
-                if handler is not None:
+                if handler is not None and index not in replaced:
                     handler(event)
+            return bool(new)
+
+
+def _replaced(events: list[Any]) -> set[int]:
+    """Returns the indices of the events that a later event of OPENING replaces."""
+    replaced, later, opened = set(), False, 0
+    for index in range(len(events) - 1, -1, -1):
+        kind = events[index].get("type")
+        if kind in TURNING:
+            later = False
+        elif kind in OPENING:
+            if later or opened == MAX_OPENED:
+                replaced.add(index)
+            else:
+                later, opened = True, opened + 1
+    return replaced
 
 
 def keyed(events: Iterable[Any]) -> list[tuple[str, Any]]:

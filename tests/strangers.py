@@ -6,8 +6,8 @@
     python -m tests.strangers --root FOLDER    # the app of another checkout, to compare
 
 Starts `app/host.py` on the loopback and sends only there. Every attack is bounded in count and time. A line has the
-neighbour's p50 and p95 before and during the attack (milliseconds for a new text) and how much memory, descriptors and
-threads the process kept afterwards. The exit status is 1 if a bound in BOUNDS is broken.
+neighbour's p50 and p95 before and during the attack (milliseconds for a new text), the largest memory, and how much
+memory, descriptors and threads the process kept afterwards. The exit status is 1 if a bound in BOUNDS is broken.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ from tests.browser import ROOT, Server
 
 SECONDS = 8.0  # duration of an attack in seconds; the response times of the neighbour are measured meanwhile
 EVERY = 0.3  # seconds between two texts that the neighbour types
-BOUNDS = {"p95 ms": 300.0, "kept MB": 100.0}
+BOUNDS = {"p95 ms": 300.0, "peak MB": 1000.0, "kept MB": 100.0}
+# attacks on the events route, from a process of their own (tests/route_attacks.py)
+ROUTE = ("long work", "nothing new", "compare", "held back", "empty objects", "many links", "many files")
+
+Attack = Callable[[str], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
@@ -184,7 +188,7 @@ async def translations(address: str) -> None:
     await asyncio.wait([asyncio.create_task(one(number)) for number in range(8)], timeout=SECONDS)
 
 
-ATTACKS: dict[str, Callable[[str], Awaitable[None]]] = {
+ATTACKS: dict[str, Attack] = {
     "events": events, "file urls": file_urls, "git info": git_info, "clear cache": clear_cache,
     "many fields": many_fields, "fragments": fragments, "text": text_of_megabytes, "idle sockets": idle_sockets,
     "half requests": half_requests, "translations": translations}
@@ -210,7 +214,51 @@ async def neighbour(address: str, stop: asyncio.Event) -> list[float]:
     return sorted(times)
 
 
-async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) -> list[float]:
+@contextlib.asynccontextmanager
+async def prepared(name: str, address: str) -> AsyncIterator[Attack]:
+    """Yields an attack; the visits of an attack on the events route are open."""
+    if name in ATTACKS:
+        yield ATTACKS[name]
+        return
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.route_attacks", name, address, str(SECONDS), cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    assert process.stdin and process.stdout
+    try:
+        if await asyncio.wait_for(process.stdout.readline(), 120) != b"ready\n":
+            raise RuntimeError("the attack did not begin")
+
+        async def attack(_address: str) -> None:
+            process.stdin.write(b"\n")
+            if await process.wait():
+                raise RuntimeError("the attack failed")
+        yield attack
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def peak_of(processes: list[int], stop: asyncio.Event) -> float:
+    """Returns the largest memory of a process in MB until `stop` is set."""
+    peak = 0.0
+    while not stop.is_set():
+        peak = max(peak, *(usage(process)["MB"] for process in processes))
+        await asyncio.sleep(0.1)
+    return peak
+
+
+async def under(name: str, address: str, processes: list[int]) -> tuple[list[float], float]:
+    """Returns the neighbour's times in ms during an attack, and the largest memory of a process in MB."""
+    stop = asyncio.Event()
+    async with prepared(name, address) as attack:
+        peak = asyncio.create_task(peak_of(processes, stop))
+        times = await beside(address, attack)
+        stop.set()
+        return times, await peak
+
+
+async def beside(address: str, attack: Attack | None) -> list[float]:
     """Returns the neighbour's times in ms during an attack, or during SECONDS / 2 without an attack."""
     stop = asyncio.Event()
     working = asyncio.create_task(neighbour(address, stop))
@@ -219,7 +267,7 @@ async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) 
         await asyncio.sleep(SECONDS / 2)
     else:
         # an attack may end with any error; only the neighbour's times are measured
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(OSError, TimeoutError, websockets.WebSocketException):
             await asyncio.wait_for(attack(address), 3 * SECONDS)
     stop.set()
     return await working
@@ -276,24 +324,24 @@ def measure(name: str, root: Path = ROOT, balanced: bool = False) -> dict[str, A
         asyncio.run(beside(address, None))  # a first run fills the caches
         before = asyncio.run(beside(address, None))
         kept = usage(*processes)
-        during = asyncio.run(beside(address, ATTACKS[name]))
+        during, peak = asyncio.run(under(name, address, processes))
         time.sleep(5)
         after = usage(*processes)
         return {"attack": name, "before p50 ms": before[len(before) // 2],
                 "before p95 ms": before[int(len(before) * 0.95)],
                 "p50 ms": during[len(during) // 2], "p95 ms": during[int(len(during) * 0.95)], "max ms": during[-1],
-                "kept MB": after["MB"] - kept["MB"], "threads": after["threads"] - kept["threads"],
+                "peak MB": peak, "kept MB": after["MB"] - kept["MB"], "threads": after["threads"] - kept["threads"],
                 "descriptors": after["descriptors"] - kept["descriptors"], "load": os.getloadavg()[0]}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=ATTACKS)
+    parser.add_argument("--only", choices=[*ATTACKS, *ROUTE])
     parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, of this checkout")
     parser.add_argument("--root", type=Path, default=ROOT)
     asked = parser.parse_args()
     broken = False
-    for name in [asked.only] if asked.only else ATTACKS:
+    for name in [asked.only] if asked.only else [*ROUTE, *ATTACKS]:
         try:
             line = measure(name, asked.root.resolve(), asked.balanced)
         except (RuntimeError, OSError, websockets.WebSocketException, TimeoutError) as error:

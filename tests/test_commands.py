@@ -160,7 +160,7 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert len(cut["tokens"]["text"]) == 128 and cut["omitted"] > 0
             assert "this host opens no folders" in await call("run", model="./assets", text=TEXT)
             assert "names no group of heads" in await call("run", model=MODEL, text=TEXT, plan="nonsense")
-            refusals = [await call("run", model="hf:someone/else", text=TEXT) for _ in range(DOWNLOADS.most + 1)]
+            refusals = [await call("run", model="hf:someone/else", text=TEXT) for _ in range(DOWNLOADS.visit + 1)]
             assert all("is not among the models that this host opens" in its for its in refusals[:-1])
             assert "requests to the Hub per minute" in refusals[-1]
 

@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 import streamlit
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from streamlit.util import calc_hash
 
+from app.state.lab_state import FIRST_PAGE
 from components.mounting import FOLDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -104,7 +108,24 @@ def test_the_names_of_sessions_and_uploads_exist():
     assert "_session_mgr" in Runtime.__init__.__code__.co_names and callable(AppSession.shutdown)
     assert MemoryUploadedFileManager("/x").file_storage == {}
     assert "is_history_navigation" in ScriptRunContext.__dataclass_fields__
-    assert callable(Runtime.is_active_session)
+    assert callable(Runtime.is_active_session) and callable(AppSession.session_state.fget)
+    page = streamlit.Page.__new__(streamlit.Page)  # as app/main.py makes it, which needs a run of the script
+    page._url_path = FIRST_PAGE
+    assert page._script_hash == calc_hash(FIRST_PAGE)
+
+
+def test_streamlit_opens_no_error_dialogs(monkeypatch: pytest.MonkeyPatch):
+    from streamlit.web.server.starlette import starlette_app
+
+    from app.server import streamlit_internals
+
+    monkeypatch.setattr(starlette_app, "create_host_config_routes", starlette_app.create_host_config_routes)
+    streamlit_internals.show_no_error_dialogs()
+    (route,) = starlette_app.create_host_config_routes("lab")
+    answer = TestClient(Starlette(routes=[route])).get("/lab/_stcore/host-config")
+    assert answer.json()["blockErrorDialogs"] is True and "allowedOrigins" in answer.json()
+    script = next((streamlit_internals.static_folder() / "static" / "js").glob("index.*.js")).read_text("utf-8")
+    assert "blockErrorDialogs" in script
 
 
 def test_messages_of_an_inner_fragment_are_dropped_with_their_block(monkeypatch: pytest.MonkeyPatch):
@@ -150,7 +171,7 @@ def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
 
     from app.server import streamlit_internals
 
-    ended: list[str] = []
+    ended, cleared = [], []
     storage = MemorySessionStorage(ttl_seconds=30)
     now = [0.0]
     monkeypatch.setattr(storage._cache, "_timer", lambda: now[0])
@@ -158,11 +179,12 @@ def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(streamlit_internals, "Runtime", SimpleNamespace(
         exists=lambda: True, instance=lambda: SimpleNamespace(_session_mgr=manager)))
     for name in ("old", "new"):
-        session = SimpleNamespace(id=name, shutdown=lambda name=name: ended.append(name))
+        session = SimpleNamespace(id=name, shutdown=lambda name=name: ended.append(name),
+                                  session_state=SimpleNamespace(clear=lambda name=name: cleared.append(name)))
         storage.save(SimpleNamespace(session=session))  # type: ignore[arg-type]
         now[0] += 20.0
     assert streamlit_internals.end_expired_sessions() == 1 and ended == ["old"]
-    assert streamlit_internals.end_expired_sessions() == 0 and ended == ["old"]
+    assert streamlit_internals.end_expired_sessions() == 0 and ended == cleared == ["old"]
 
 
 def test_a_browser_that_is_gone_is_forgotten_within_a_minute():

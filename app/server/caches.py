@@ -24,6 +24,7 @@ TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a st
 LAYER_BYTES = 48 * 2**20  # bytes of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 MEASURED_BYTES = 2**20  # bytes of the measures of heads on input texts
 ANSWER_BYTES = 4 * 2**20  # bytes of results of logit lens, attribution and patching
+FILE_BYTES = 32 * 2**20  # bytes of exported files
 FORMATION_BYTES = 2**21  # bytes per model of the parts of answers; 12 x 12 heads of width 768 have 0.5 MiB
 WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
@@ -132,8 +133,20 @@ class Written:
         return len(self.text.encode())
 
 
+@dataclass(frozen=True)
+class File:
+    """The content of an exported file."""
+
+    content: bytes
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.content)
+
+
 # each key contains a tokenized prompt, so the number of entries is limited too
 measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
+files: ByteCache[File] = ByteCache(FILE_BYTES, most=TEXTS)
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

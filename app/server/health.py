@@ -1,6 +1,6 @@
 """Health check for load balancers (`/healthz`) and metrics for Prometheus on a separate port.
 
-    GET /healthz                              200 `ready` after a first forward pass of the default model, 503 before
+    GET /healthz                              200 `ready` after a first forward pass of a model, 503 before
     ATTENTION_LAB_METRICS=9100                metrics at GET http://127.0.0.1:9100/metrics
     ATTENTION_LAB_METRICS=0.0.0.0:9100        metrics on all addresses of this machine
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import REGISTRY, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -21,6 +21,7 @@ import models
 from app.server import caches, limits, logs, serving
 from app.server.requests import uploads
 from app.server.streamlit_internals import active_sessions
+from models.storage.damage import CheckpointError
 
 HEALTH = "/healthz"
 METRICS = "ATTENTION_LAB_METRICS"  # name of an environment variable
@@ -34,8 +35,8 @@ async def healthz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ready\n", 200) if _ready.is_set() else PlainTextResponse("loading\n", 503)
 
 
-def begin(first: Callable[[], tuple[str, str]]) -> None:
-    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set."""
+def begin(first: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    """Starts a thread that loads a first model, and the metrics server if ATTENTION_LAB_METRICS is set."""
     threading.Thread(target=_warm_up, args=(first,), daemon=True, name="warm up").start()
     if where := os.environ.get(METRICS):
         address, _, port = where.rpartition(":")
@@ -43,17 +44,25 @@ def begin(first: Callable[[], tuple[str, str]]) -> None:
         start_http_server(int(port), address or "127.0.0.1")
 
 
-def _warm_up(first: Callable[[], tuple[str, str]]) -> None:
+def _warm_up(first: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    """Runs the first of the models that can be loaded. Without one, the health check stays at 503."""
     try:
         serving.prepare()
-        name, text = first()
-        lab = serving.load(name)
-        with serving.computing():
-            models.run(lab, text)
-    except Exception as error:  # after any error the health check stays at 503, so the balancer sends no visitors
+        for name, text in first():
+            try:
+                lab = serving.load(name)
+                with serving.computing():
+                    models.run(lab, text)
+            except Exception as error:  # a damaged file of one model must not keep visitors from all others
+                # only messages about our own files may be logged, because they contain no visitor's text
+                why = str(error) if isinstance(error, CheckpointError) else logs.in_one_line(error)
+                _LOG.error("%s cannot be used: %s", name, why)
+            else:
+                _ready.set()
+                return
+        _LOG.error("not ready: no model can be used")
+    except Exception as error:
         _LOG.error("not ready: %s", logs.in_one_line(error))
-    else:
-        _ready.set()
 
 
 class Numbers:
@@ -73,7 +82,7 @@ class Numbers:
         for what, count in sizes.items():
             memory.add_metric([what], count)
         yield memory
-        for name, description, counts in (("asked", "Passes, generations and downloads.", limits.used),
+        for name, description, counts in (("asked", "Used units of each limit over time.", limits.used),
                                           ("refused", "How often a visitor met a limit.", limits.refused)):
             counter = CounterMetricFamily(f"attention_lab_{name}", description, labels=["what"])
             for each in limits.ALL:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 500  # largest number of characters of a logged message
+MOST, MINUTE = 3, 60.0  # number of tracebacks of one place per minute; further errors there get one line
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b")
 _errors = 0
+_written: dict[str, list[float]] = {}  # place of an error -> times of its tracebacks of the last minute
 _lock = threading.Lock()
 
 
@@ -76,9 +79,21 @@ def safe(message: str) -> str:
 
 
 def with_traceback(error: BaseException) -> str:
-    """Returns an exception's type, place and stack frames, without its message and without values of variables."""
-    frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-    return f"error: {in_one_line(error)}" + (f"\n{frames}" if frames else "")
+    """Returns an exception's type, place and stack frames, without its message and without values of variables.
+
+    The frames are omitted after MOST tracebacks of the same place within a minute.
+    """
+    place, now = in_one_line(error), time.monotonic()
+    with _lock:
+        for each in [each for each, times in _written.items() if now - times[-1] > MINUTE]:
+            del _written[each]
+        times = _written.setdefault(place, [])
+        times[:] = [then for then in times if now - then <= MINUTE]
+        is_shown = len(times) < MOST
+        if is_shown:
+            times.append(now)
+    frames = "".join(traceback.format_tb(error.__traceback__)).rstrip() if is_shown else ""
+    return f"error: {place}" + (f"\n{frames}" if frames else "")
 
 
 def _of_a_thread(arguments: threading.ExceptHookArgs) -> None:

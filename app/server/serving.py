@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import logging
 import os
 import threading
 import time
@@ -24,8 +25,11 @@ import streamlit as st
 import torch
 
 import models
+from app.server import limits
+from app.server.queueing import OvertakenError as OvertakenError
 from app.server.queueing import Turns
-from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward  # app/state uses it
+from app.server.streamlit_internals import session_id as session_id  # app/state uses both
+from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward
 from models import Lab, catalogue
 from models.generate.beam import between_steps
 from models.labs.foreign import is_foreign
@@ -46,6 +50,7 @@ _pages = Turns(4)
 # Work of several seconds, such as beam search: one at a time, so that short passes always find a free computing turn.
 _long = Turns(1)
 
+_LOG = logging.getLogger("attention_lab")
 
 POLITE = 0.05  # maximum seconds that a step of long work waits for short work
 SLICE = 0.002  # seconds between two checks of the turns during this wait
@@ -54,8 +59,8 @@ _trim_soon = threading.Event()  # set when memory of long work was freed
 
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
-    """Holds the turn to generate a page while the context is open."""
-    with _pages, _drawing:
+    """Holds the turn to generate a page while the context is open, and counts the visit's seconds of work."""
+    with _pages, _drawing, limits.working(limits.WORK):
         yield
 
 
@@ -82,10 +87,6 @@ def aside(page: bool = False) -> Iterator[None]:
             turns.acquire()
 
 
-class OvertakenError(Exception):
-    """A newer request of the same session made this request unnecessary before its computation began."""
-
-
 _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
 
 
@@ -93,18 +94,43 @@ _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lam
 def only_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
     """While the context is open, a computation begins only if `is_wanted` is true after the wait for a turn.
 
-    Otherwise `computing` raises OvertakenError.
+    Otherwise `computing` raises OvertakenError. The condition of an outer context applies too.
     """
-    token = _is_wanted.set(is_wanted)
+    outer = _is_wanted.get()
+    token = _is_wanted.set(lambda: outer() and is_wanted())
     try:
         yield
     finally:
         _is_wanted.reset(token)
 
 
-def _begin() -> None:
+def begin() -> None:
+    """Raises OvertakenError if nobody wants the result any more."""
     if not _is_wanted.get()():
         raise OvertakenError
+
+
+class LongWorkError(Exception):
+    """The computation is long work, for which this thread must not wait."""
+
+
+_may_be_long: ContextVar[bool] = ContextVar("may_be_long", default=True)
+
+
+@contextlib.contextmanager
+def only_short() -> Iterator[None]:
+    """While the context is open, long work raises LongWorkError before it begins."""
+    token = _may_be_long.set(False)
+    try:
+        yield
+    finally:
+        _may_be_long.reset(token)
+
+
+def begin_long() -> None:
+    """Raises LongWorkError inside `only_short`. Call this before the work is counted."""
+    if not _may_be_long.get():
+        raise LongWorkError
 
 
 @contextlib.contextmanager
@@ -115,8 +141,9 @@ def computing_long() -> Iterator[None]:
 
     Between two steps, the work waits for short work, and ends if its result is no longer wanted.
     """
-    with aside(page=True), _long, _computing:
-        _begin()
+    begin_long()
+    with aside(page=True), _long, _computing, limits.working(limits.SEARCHES):
+        begin()
         token = between_steps.set(_let_short_work_go_first)
         try:
             yield
@@ -131,7 +158,7 @@ def _let_short_work_go_first() -> None:
     The steps of a beam search are short calls of torch, which release and reacquire the GIL. A thread that generates a
     page at the same time waits for the GIL at each of its own calls.
     """
-    _begin()
+    begin()
     until = time.monotonic() + POLITE
     while (_drawing.is_taken() or _computing.is_taken(beside_me=True)) and time.monotonic() < until:
         time.sleep(SLICE)
@@ -145,11 +172,11 @@ def computing(light: bool = False) -> Iterator[None]:
     time for the other pages in progress.
     """
     if light and _drawing.is_mine():
-        _begin()
+        begin()
         yield
         return
     with aside(), _computing:
-        _begin()
+        begin()
         yield
 
 
@@ -183,17 +210,26 @@ def _collect_now_and_then() -> None:
     collected = time.monotonic()
     while True:
         time.sleep(TRIM)
-        if time.monotonic() - collected >= FULL_COLLECTION:
-            # Unfreeze first: `settle` freezes all live objects at each load. A cycle that dies later, such as a
-            # visitor's session, would otherwise never be freed.
-            gc.unfreeze()
-            gc.collect()
-            gc.freeze()
-            trim()
-            collected = time.monotonic()
-        elif _trim_soon.is_set() or resident() > MUCH:
-            _trim_soon.clear()
-            trim()
+        try:
+            collected = _collect(collected)
+        except Exception:  # the next attempt may succeed; without collections the memory grows for ever
+            _LOG.exception("garbage collection failed")
+
+
+def _collect(collected: float) -> float:
+    """Collects and trims if it is time to, and returns the time of the last full collection."""
+    if time.monotonic() - collected >= FULL_COLLECTION:
+        # Unfreeze first: `settle` freezes all live objects at each load. A cycle that dies later, such as a visitor's
+        # session, would otherwise never be freed.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        trim()
+        return time.monotonic()
+    if _trim_soon.is_set() or resident() > MUCH:
+        _trim_soon.clear()
+        trim()
+    return collected
 
 
 def tune() -> None:

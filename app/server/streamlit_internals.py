@@ -6,20 +6,30 @@ objects, so other modules import them only from this module.
 
 from __future__ import annotations
 
+import json
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import streamlit
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.util import calc_hash
+from streamlit.web.server.starlette import starlette_app
 
 __all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "draw_for_pages_of_lost_sessions",
            "drop_messages_with_their_block", "end_expired_sessions", "index_page",
-           "is_connected", "session_id", "static_folder", "uploaded_bytes", "went_back_or_forward"]
+           "is_connected", "page_query", "session_id", "show_no_error_dialogs", "static_folder", "uploaded_bytes",
+           "uploading_sessions", "went_back_or_forward"]
 
+page_query: ContextVar[str] = ContextVar("page query", default="")  # of the page that opens the present websocket
 UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
 
 
@@ -42,11 +52,13 @@ def active_sessions() -> int:
     return sum(int(getattr(stat, "value", 0)) for stats in statistics.values() for stat in stats)
 
 
-def draw_for_pages_of_lost_sessions() -> None:
+def draw_for_pages_of_lost_sessions(first_page: str) -> None:
     """Makes the script run for a page whose session this server does not know, for example after a restart.
 
     Streamlit's page requests a run only when it is loaded. Without this function, the page would show the state of the
-    lost session, and the page's events would name fragments that the new session does not have.
+    lost session, and the page's events would name fragments that the new session does not have. The run has the query
+    of the page (`page_query`) and is of the address `/`, whose page has the key `first_page`. For a run of another page
+    the browser would remove all elements, with the focus and the letters that are typed meanwhile.
     """
     connect = Runtime.connect_session
 
@@ -55,10 +67,33 @@ def draw_for_pages_of_lost_sessions() -> None:
         known = connect(runtime, client, user_info, existing_session_id, session_id_override)
         session_info = runtime._session_mgr.get_active_session_info(known)
         if existing_session_id and known != existing_session_id and session_info:
-            session_info.session.request_rerun(None)
+            session_info.session.request_rerun(ClientState(page_script_hash=calc_hash(first_page),
+                                                           query_string=page_query.get()))
         return known
 
     Runtime.connect_session = connect_session  # type: ignore[assignment, method-assign]
+
+
+def show_no_error_dialogs() -> None:
+    """Makes Streamlit's page open no error dialogs.
+
+    The dialog about a lost connection opens after 3.5 s and takes the focus, so that typed letters are lost. The app
+    shows a line instead, and sends its events when the server is back. Call it before the app is created.
+    """
+    create = starlette_app.create_host_config_routes
+
+    def create_routes(base_url: str | None) -> list[BaseRoute]:
+        (original,) = create(base_url)
+        assert isinstance(original, Route)
+
+        async def host_config(request: Request) -> Response:
+            answer: Response = await original.endpoint(request)
+            answer.body = json.dumps(json.loads(bytes(answer.body)) | {"blockErrorDialogs": True}).encode()
+            answer.headers["Content-Length"] = str(len(answer.body))
+            return answer
+        return [Route(original.path, host_config)]
+
+    starlette_app.create_host_config_routes = create_routes
 
 
 def drop_messages_with_their_block() -> None:
@@ -104,7 +139,13 @@ def end_expired_sessions() -> int:
         expired = storage._cache.expire()
     for _, session in expired:
         session.session.shutdown()
+        session.session.session_state.clear()  # Streamlit's cycles would keep the Visit until a full collection
     return len(expired)
+
+
+def uploading_sessions() -> list[str]:
+    """Returns the ids of the sessions that have uploaded files in memory."""
+    return [*getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})] if Runtime.exists() else []
 
 
 def uploaded_bytes(session: str | None = None) -> int:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from app.state.lab_state import LabState, example_text
 from models import catalogue
 
 MAX_STEPS = 200  # largest number of states in the undo list
-MAX_HELD = 400_000  # largest number of characters of all texts in the undo list; a character has up to four bytes
+MAX_HELD = 400_000  # largest size in bytes of all texts in one list of states, which keeps its newest state
 MAX_FAMILIES = 8  # number of model families whose last state is stored
 MERGE_SECONDS = 3.0  # changes with the same merge name within this many seconds are one undo step
+
+
+def fits(kept: Iterable[str]) -> bool:
+    """Returns True for at most one text, and for texts of at most MAX_HELD bytes. A shared text counts once."""
+    texts = {id(text): text for text in kept}.values()
+    return len(texts) < 2 or sum(map(sys.getsizeof, texts)) <= MAX_HELD
 
 
 @dataclass
@@ -48,7 +56,7 @@ class History:
         """Stores the last text that could be tokenized for a task; keeps the texts of at most MAX_FAMILIES tasks."""
         self.readable.pop(task, None)
         self.readable[task] = text
-        while len(self.readable) > MAX_FAMILIES:
+        while len(self.readable) > MAX_FAMILIES or not fits(self.readable.values()):
             self.readable.pop(next(iter(self.readable)))
 
     def go_to_model(self, name: str) -> None:
@@ -58,7 +66,7 @@ class History:
 
         last = self.left.get(catalogue.find(name).task.name)
         self.left[catalogue.find(self.present.model).task.name] = self.present
-        while len(self.left) > MAX_FAMILIES:
+        while len(self.left) > MAX_FAMILIES or not fits(state.text for state in self.left.values()):
             self.left.pop(next(iter(self.left)))
         self.do(returning(self.present, last, name))
 
@@ -76,7 +84,7 @@ class History:
         now = time.monotonic()
         if not merge or merge != self._merging or now - self._changed > MERGE_SECONDS:
             self.past = [*self.past, self.present][-MAX_STEPS:]
-            while sum(len(old.text) for old in self.past) > MAX_HELD:
+            while not fits(old.text for old in self.past):
                 self.past.pop(0)
             self.push = True
         self.present, self.future, self.problems, self._merging, self._changed = state, [], [], merge, now

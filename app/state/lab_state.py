@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -81,10 +81,11 @@ def example_text(model: str) -> str:
     return examples[0][1] if examples else ""
 
 
-def first_example() -> tuple[str, str]:
-    """Returns the default model's name and its first example text."""
-    name = default_model()
-    return name, example_text(name)
+def first_examples() -> Iterator[tuple[str, str]]:
+    """Yields the name of each model that may be readable, the default model first, and its first example text."""
+    for name in dict.fromkeys([DEFAULT_MODEL, *catalogue.names()]):
+        if _first_readable([name]):
+            yield name, example_text(name)
 
 
 def default_text(model: str) -> str:

@@ -14,7 +14,7 @@ import streamlit as st
 from app import texts
 from app.server import serving
 from app.state import visit
-from app.state.history import MAX_HELD, History
+from app.state.history import History, fits
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import read_query
@@ -125,13 +125,21 @@ def begin_at(query: str) -> None:
     After a restart of the server or a long pause, Streamlit reports the address at the time when the page was loaded,
     but the browser shows a newer address. Undo does not go back beyond this state.
     """
+    if is_short(query):
+        history().begin(*_read(fields_of(query)))
+
+
+def is_short(query: str) -> bool:
+    """Returns True for an address that may be read; otherwise the page shows the reason."""
     if len(query) > MAX_QUERY:
         history().problems = [message("The link was not opened, because it has {n:,} characters and at most {most:,} "
                                       "are read. Copy the link again.",
                                       n=len(query), most=MAX_QUERY)]
-        return
-    state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
-    history().begin(state, problems)
+    return len(query) <= MAX_QUERY
+
+
+def fields_of(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
 
 
 def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
@@ -146,7 +154,7 @@ def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
 
 def remember_address(query: str, state: LabState) -> None:
     """Stores a state under its address, so that `follow_address` recognizes the address as one of this session."""
-    _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))), state)
+    _remember(_canonical(fields_of(query)), state)
 
 
 def _remember(address: str, state: LabState) -> None:
@@ -154,7 +162,7 @@ def _remember(address: str, state: LabState) -> None:
     with here.channel.lock:  # the events route and a script run can both store an address
         here.addresses[address] = state
         here.addresses.move_to_end(address)
-        while len(here.addresses) > MAX_ADDRESSES or sum(len(kept.text) for kept in here.addresses.values()) > MAX_HELD:
+        while len(here.addresses) > MAX_ADDRESSES or not fits(kept.text for kept in here.addresses.values()):
             here.addresses.popitem(last=False)
 
 

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from app.server import limits
+from app.server import limits, serving
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Place
@@ -39,7 +39,7 @@ class Visit:
         answers: step of a lesson -> the visitor's answer, as LabState.answer.
         ticked: completed steps of lessons.
         aside: the state before the lesson, which is restored after it.
-        allowances: name of an allowance -> (units left, time when they were counted); see app/server/limits.py.
+        allowance: the used requests, bytes and work; see app/server/limits.py.
         addresses: hash of an address of this session -> the state of this address.
         download: format of the last requested export, and the sequence number of its event.
         begin_writing: True if the continuation must start when the page is next displayed.
@@ -59,7 +59,7 @@ class Visit:
     answers: dict[Place, str] = field(default_factory=dict)
     ticked: set[Place] = field(default_factory=set)
     aside: LabState | None = None
-    allowances: dict[str, tuple[float, float]] = field(default_factory=dict)
+    allowance: limits.Allowance = field(default_factory=limits.Allowance)
     addresses: OrderedDict[str, LabState] = field(default_factory=OrderedDict)
     download: tuple[str, int] | None = None
     begin_writing: bool = False
@@ -88,7 +88,8 @@ def current() -> Visit:
     if visit is not None:
         return visit
     if SESSION_KEY not in st.session_state:
-        st.session_state[SESSION_KEY] = Visit(channel=channel.current())
+        st.session_state[SESSION_KEY] = Visit(channel=channel.current(),
+                                              allowance=limits.of_session(serving.session_id()))
     return st.session_state[SESSION_KEY]
 
 

@@ -25,6 +25,7 @@ export function createSchedule() {
   const open = new Map(); // number of a request -> time at which it was sent
   let last = 0;
   let failedAt = -Infinity;
+  let pausedUntil = -Infinity;
   return {
     begin(now) {
       last += 1;
@@ -38,8 +39,13 @@ export function createSchedule() {
       open.delete(number);
       failedAt = now;
     },
+    /** Ends a request that the server asks to send again after some ms. */
+    pause(number, ms, now) {
+      open.delete(number);
+      pausedUntil = Math.max(pausedUntil, now + ms);
+    },
     /** Returns the ms until the next request may be sent. */
-    delay: now => (open.size ? Math.max(0, Math.max(...open.values()) + OVERTAKE - now) : 0),
+    delay: now => Math.max(0, pausedUntil - now, ...(open.size ? [Math.max(...open.values()) + OVERTAKE - now] : [])),
     isOpen: now => now - failedAt > RETRY,
   };
 }

@@ -51,10 +51,7 @@ export function fold(waiting, event) {
   return [...waiting.filter((previous, index) => index <= turned || !covers(event, previous)), event];
 }
 
-/**
- * Tracks the requests of a page for new numbers, over all components. A request is an event; a payload answers the
- * request if the payload includes the events up to the number of this event.
- */
+/** Tracks the events that ask for new numbers. A payload answers all events up to its number, of all components. */
 export function createRequests() {
   let requests = []; // {number, part} of each request, by number; of the answered requests only the newest per part
   return {
@@ -83,15 +80,10 @@ export function createRequests() {
 
 const FEW = 9; // largest number of positions for which each position has a number under the slider
 
-/**
- * Returns the positions with a number under the slider: all positions if there are few, else the first and the last.
- */
+/** Returns the positions with a number under the slider: all if there are few, else the first and the last. */
 export const sliderTicks = positions => (positions.length > FEW ? [positions[0], positions.at(-1)] : positions);
 
-/**
- * Tracks the position that the visitor has chosen for each group. Components of a group show this position before
- * Python has handled the event. A choice is valid until a payload includes its event.
- */
+/** Tracks the position that the visitor has chosen for each group of components, until a payload includes its event. */
 export function createChoices() {
   const chosen = new Map();
   return {

@@ -5,12 +5,14 @@ import { createSchedule, unpackBlocks } from '../core/direct.js';
 import { unpack } from '../core/payload.js';
 
 const LONGEST = 20_000; // ms after which a request is aborted
+const SPREAD = 0.3; // largest random part of a pause, so that the browsers of a class do not come back together
 
 const schedule = createSchedule();
 let page = { visit: null, direct: false }; // {visit, direct} of the newest payload from Streamlit
 let seen = 0; // serial number of the newest response that was displayed completely
 let isMissing = false; // true if this server has no events route
 let timer = 0;
+let mustAsk = false; // true if the next request is sent even without events, because a response was incomplete
 
 /** Records the session id and the direct flag of a payload from Streamlit. */
 export function followVisit({ visit, direct }) {
@@ -28,26 +30,29 @@ const address = name => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${
 export const fileAddress = name => (page.direct && !isMissing ? address(`files/${name}`) : null);
 
 /**
- * Sends events as soon as the running requests allow it.
+ * Sends events as soon as the running requests and the server's limits allow it.
  *
  * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` displays a part of the
  * response, and `done()` is called after the whole response. `refuse(isLost)` is called if the request fails; `isLost`
- * is true if there is no connection.
+ * is true if there is no connection. `again()` is called if the server is busy; call postEvents(actions, true) then.
  */
-export function postEvents(actions) {
+export function postEvents(actions, isIncomplete = false) {
+  mustAsk ||= isIncomplete;
   clearTimeout(timer);
   const delay = schedule.delay(performance.now());
   if (delay > 0) timer = setTimeout(() => postEvents(actions), delay);
   else post(actions);
 }
 
-async function post({ gather, draw, done, refuse }) {
+async function post({ gather, draw, done, refuse, again }) {
   // Every request has all waiting events, so that no event is missing in a request that overtakes another request.
   const events = gather();
-  if (!events.length) return;
+  if (!events.length && !mustAsk) return;
+  mustAsk = false;
   const visit = page.visit;
   const number = schedule.begin(performance.now());
   let isLost = true;
+  let pause = 0;
   try {
     const response = await fetch(address('events'), {
       method: 'POST',
@@ -56,23 +61,30 @@ async function post({ gather, draw, done, refuse }) {
     });
     isLost = false;
     isMissing ||= response.status === 404 || response.status === 405;
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    await read(response, (about, payloads) => {
-      schedule.end(number); // ends here, because the late part of the response must not delay other requests
-      if (page.visit === visit) draw(about, payloads);
-    });
+    if (response.status === 429) pause = Number(response.headers.get('retry-after-ms')) || 1000;
+    else if (!response.ok) throw new Error(`status ${response.status}`);
+    else
+      pause = await read(response, (about, payloads) => {
+        schedule.end(number); // ends here, because the late part of the response must not delay other requests
+        if (page.visit === visit) draw(about, payloads);
+      });
   } catch {
     schedule.fail(number, performance.now());
     refuse(isLost);
     return;
   }
-  schedule.end(number);
-  done();
+  if (pause) {
+    schedule.pause(number, pause * (1 + SPREAD * Math.random()), performance.now());
+    again();
+  } else {
+    schedule.end(number);
+    done();
+  }
 }
 
 /**
- * Reads a response and passes its payloads to `hand(about, payloads)`: the first payloads together when all have
- * arrived, then each late payload. A late block can be a new description, if a late payload could not be computed.
+ * Passes the payloads of a response to `hand(about, payloads)`: the first ones together, then each late payload, or a
+ * new description if it could not be computed. Returns the ms after which to ask for missing payloads; 0 if complete.
  */
 async function read(response, hand) {
   let rest = new Uint8Array(0);
@@ -88,11 +100,13 @@ async function read(response, hand) {
     }
     if (about === null) continue;
     for (const late of waiting.splice(0)) {
+      if (late.again) return late.again;
       if (late.layout) hand(late, []);
       else hand(about, [late]);
     }
   }
   if (about && !about.layout) seen = Math.max(seen, about.serial);
+  return 0;
 }
 
 /** Yields the bytes of a response: in one piece if the length is known, else in pieces as they arrive. */

@@ -51,6 +51,12 @@ const route = {
     push();
     sendAgainAfter(RETRY);
   },
+  again() {
+    showConnection(true);
+    sent = 0; // the events of this request are still waiting
+    if (isDirect()) postEvents(route, true);
+    else deliver();
+  },
 };
 
 /** Shows in the toolbar whether the server can be reached. */
@@ -92,12 +98,17 @@ function sendAgainAfter(time) {
 }
 
 /** Returns the events of a component whose effect is not included in its data yet, oldest first. */
-export const waitingOf = key => waiting.filter(event => event.key === key);
+export const waitingOf = key => [...unhandled, ...waiting].filter(event => event.key === key);
 
 /** Sends an event of the component `key` and returns the event's number. */
 export function sendEvent(key, event) {
   last += 1;
-  waiting = fold(waiting, { ...event, key, sequence: last });
+  const numbered = { ...event, key, sequence: last };
+  if (event.type !== 'address' && unhandled.some(other => other.key === key)) {
+    unhandled = fold(unhandled, numbered); // behind the older events of this component, which the new session gets soon
+    return last;
+  }
+  waiting = fold(waiting, numbered);
   requests.ask(last, affectedPart(event));
   deliver();
   // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
@@ -119,7 +130,7 @@ export function continueAfter(answered) {
 
 /** Removes the events of a component that has left the page. */
 export function dropEvents(key) {
-  const dropped = waitingOf(key);
+  const dropped = waiting.filter(event => event.key === key);
   waiting = waiting.filter(event => event.key !== key);
   left.push(...dropped);
   requests.withdraw(dropped.map(({ sequence }) => sequence));

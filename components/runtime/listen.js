@@ -2,7 +2,7 @@
 
 import { onHeadKey } from '../heads/heads.js';
 import { revealElement } from './reveal.js';
-import { keySelector, mainElement, watchTables } from './streamlit.js';
+import { keySelector, mainElement, sendAddressAtReconnect, watchTables } from './streamlit.js';
 
 const STATEMENT = 'claim-'; // begins the key of a statement of the page Results (app/views/results.py)
 const FOLDED = 'about-'; // begins the key of a folded section of the page About (app/views/about.py)
@@ -16,6 +16,7 @@ export function listenToPage() {
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
   watchTables(signal);
+  sendAddressAtReconnect();
   window.addEventListener('click', rememberPlace, { signal, capture: true });
   window.addEventListener('hashchange', follow, { signal });
   if (isFirst) openSection();

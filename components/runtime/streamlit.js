@@ -13,6 +13,7 @@ const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
 const STYLE_ID = 'attention-lab-style'; // of the element with the style sheet (components/mounting.py)
 const TABLE = 'stTable'; // data-testid of a table; its only child scrolls
 const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
+const LONGEST_ADDRESS = 6000; // characters; balancers accept headers of 16 kB
 const MENU_TIME = 5000; // ms within which the menu must open
 
 /** The themes, by Streamlit's names. */
@@ -59,6 +60,19 @@ export function setPageStyle(sheet) {
   if (element.textContent !== sheet) element.textContent = sheet;
 }
 
+/** Adds the address to a websocket that reconnects, so that a restarted server keeps the page's elements and focus. */
+export function sendAddressAtReconnect() {
+  const Socket = /** @type {any} */ (globalThis).attentionLabSocket ?? globalThis.WebSocket;
+  Object.assign(globalThis, { attentionLabSocket: Socket });
+  globalThis.WebSocket = class extends Socket {
+    constructor(url, protocols) {
+      const address = btoa(location.search).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+      const isLong = address.length > LONGEST_ADDRESS;
+      super(url, protocols?.length === 3 && !isLong ? [...protocols, `address.${address}`] : protocols);
+    }
+  };
+}
+
 /** Makes each table that is wider than its place a stop of the tab key, so that the arrow keys can scroll it. */
 export function watchTables(signal) {
   let frame = 0;
@@ -94,10 +108,7 @@ async function firstValue(look) {
   return null;
 }
 
-/**
- * Chooses a theme (a key of THEMES) by clicking its entry in Streamlit's menu, so that the page changes without a
- * reload.
- */
+/** Chooses a theme (a key of THEMES) by clicking its entry in Streamlit's menu, which changes it without a reload. */
 export async function chooseTheme(name) {
   const focused = /** @type {HTMLElement} */ (document.activeElement);
   const page = document.documentElement;

@@ -10,8 +10,9 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,12 +21,15 @@ from google.protobuf.internal import encoder
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
+from starlette.requests import ClientDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from app.server import health, limits, logs
+from app.server import health, limits, logs, serving
 from app.server.requests import connections, gate, messages, uploads
 from app.server.requests.gate import Gate
-from app.state.lab_state import first_example
+from app.state.lab_state import first_examples
+from models.storage.damage import broken
 
 Answer = tuple[int, dict[str, str], bytes]
 OWN = {"host": "lab.example.org"}
@@ -47,7 +51,7 @@ async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, method: str = "GET",
-          kind: str = "http") -> list[dict[str, Any]]:
+          kind: str = "http", client: str = "192.0.2.1") -> list[dict[str, Any]]:
     """Sends one request to the gate and returns the messages of the response."""
     sent: list[dict[str, Any]] = []
 
@@ -57,7 +61,7 @@ def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, m
     async def receive() -> dict[str, Any]:
         return {"type": "websocket.connect" if kind == "websocket" else "http.request", "body": b""}
 
-    scope = {"type": kind, "path": path, "method": method, "query_string": b"", "scheme": "http",
+    scope = {"type": kind, "path": path, "method": method, "query_string": b"", "scheme": "http", "client": (client, 1),
              "headers": [(key.encode(), value.encode("latin-1")) for key, value in (headers or OWN).items()]}
     run(guard(scope, receive, send))
     return sent
@@ -136,14 +140,22 @@ def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monke
 UPLOAD = "/_stcore/upload_file/visit/file"
 
 
+def test_a_visitor_who_leaves_is_no_error():
+    async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        raise ClientDisconnect
+
+    assert asked(Gate(left), "/lab/visits/a/events", method="POST") == []
+
+
 def test_stored_uploads_have_a_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.IN_ALL if session is None else 0)
+    most = limits.UPLOADS.process
+    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: most if session is None else 0)
     assert status(Gate(inner), UPLOAD, method="PUT") == 503
     assert status(Gate(inner), UPLOAD, method="DELETE") == 200
 
 
 def test_stored_uploads_of_one_visit_have_a_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: uploads.PER_VISIT - 100)
+    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: limits.UPLOADS.visit - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
     # a request with an invalid length is refused like one that is too large
@@ -161,7 +173,22 @@ def test_files_on_their_way_count_too():
             assert other is None
     with uploads.place(third, size) as refusal:
         assert refusal is None
-    assert not uploads._arriving
+    assert not limits._process.used
+
+
+def test_the_uploads_of_one_address_leave_room_for_others(monkeypatch):
+    """One address cannot fill the memory for uploads of all visitors."""
+    monkeypatch.setattr(uploads.streamlit_internals, "uploading_sessions", lambda: ["a", "b", "c"])
+    stored = {"a": 16 * limits.MB, "b": 16 * limits.MB, "c": 0}
+    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: stored.get(session, 0) if session else 40e6)
+    size = str(uploads.LARGEST)
+    for session in "ab":
+        with uploads.place(f"{uploads.PATH}{session}/1", "1", "192.0.2.1"):
+            pass
+    with uploads.place(f"{uploads.PATH}c/1", size, "192.0.2.1") as own, uploads.place(
+            f"{uploads.PATH}c/2", size, "192.0.2.1") as again, uploads.place(
+            f"{uploads.PATH}d/1", size, "192.0.2.2") as other:
+        assert own is None and again and again[0] == 503 and other is None
 
 
 def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
@@ -234,25 +261,56 @@ def _bytes_field(number: int, value: bytes) -> bytes:
     return b"".join(found)
 
 
-def test_who_sends_too_fast_is_read_more_slowly(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    pace = messages.Pace()
-    assert not any(pace.delay(100) for _ in range(int(messages.MESSAGES_AT_ONCE)))
-    assert pace.delay(100) == pytest.approx(1 / messages.MESSAGES_PER_SECOND)
-    now[0] += 60
-    assert pace.delay(100) == 0
-    assert pace.delay(4 * int(messages.BYTES_AT_ONCE)) == pytest.approx(
-        (3 * messages.BYTES_AT_ONCE + 100) / messages.BYTES_PER_SECOND)
+def test_who_sends_too_fast_or_works_too_much_is_read_more_slowly(monkeypatch):
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.receive", "bytes": rerun()}
+
+    monkeypatch.setattr(gate, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    payer = limits.Payer()
+    read = gate._paced(receive, gate._Socket(payer))
+    for _ in range(int(limits.MESSAGES.visit)):
+        run(read())
+    assert not any(slept)
+    run(read())
+    assert 0 < slept[-1] <= 1 / 60
+    payer.take(limits.WORK, 2 * limits.WORK.visit)
+    run(read())
+    assert slept[-1] > 50
+
+
+def test_the_messages_of_a_websocket_count_for_its_visit():
+    message = ForwardMsg()
+    message.new_session.initialize.session_id = "a session"
+    pays = gate._Socket(limits.Payer())
+
+    async def send(message: Any) -> None:
+        pass
+
+    run(gate._discreet(send, pays)({"type": "websocket.send", "bytes": message.SerializeToString()}))
+    assert pays.payer.visit is limits.of_session("a session")
 
 
 def test_an_address_and_a_process_have_so_many_sockets():
-    sockets = connections.Sockets(4, per_address=2)
-    with sockets.place("a") as one, sockets.place("a") as two, sockets.place("a") as three:
-        assert (one, two, three) == (True, True, False)
-        with sockets.place("b") as four, sockets.place("c") as five, sockets.place("d") as six:
-            assert (four, five, six) == (True, True, False)
-    assert sockets.count == 0 and not sockets._open
+    guard = Gate(inner)
+    guard._sockets = limits.Room("sockets", address=1)
+    accepted = []
+
+    async def outer(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await inner(scope, receive, send)
+        guard._app = inner
+        accepted.append(asked(guard, "/_stcore/stream", kind="websocket")[0]["type"])
+        accepted.append(asked(guard, "/_stcore/stream", kind="websocket", client="192.0.2.2")[0]["type"])
+
+    guard._app = outer
+    assert asked(guard, "/_stcore/stream", kind="websocket")[0]["type"] == "websocket.accept"
+    assert accepted == ["websocket.close", "websocket.accept"]
+    assert asked(guard, "/_stcore/stream", kind="websocket")[0]["type"] == "websocket.accept"
 
 
 def test_descriptors_are_raised_to_what_the_system_allows():
@@ -285,24 +343,63 @@ def test_frames_are_a_setting(monkeypatch):
     assert found == ["'self'", "https://school.test", "https://*.moodle.test"]
 
 
-def test_a_host_is_ready_when_its_first_model_has_read_a_text(monkeypatch):
-    monkeypatch.setattr(health, "_ready", threading.Event())
-    monkeypatch.setattr(health.serving, "prepare", lambda: None)
-    assert run(health.healthz(None)).status_code == 503
-    health._warm_up(first_example)
-    assert run(health.healthz(None)).status_code == 200
-
-
-def test_a_host_without_a_model_is_never_ready(monkeypatch, caplog):
-    def nothing() -> tuple[str, str]:
-        raise LookupError("/home/somebody/secret")
-
+@pytest.fixture
+def cold(monkeypatch) -> None:
+    """A host that has not loaded a model yet."""
     monkeypatch.setattr(health, "_ready", threading.Event())
     monkeypatch.setattr(health.serving, "prepare", lambda: None)
     logging.getLogger("attention_lab").propagate = True
-    health._warm_up(nothing)
+
+
+def test_a_host_is_ready_when_its_first_model_has_read_a_text(cold):
     assert run(health.healthz(None)).status_code == 503
-    assert "LookupError in" in caplog.text and "secret" not in caplog.text
+    health._warm_up(first_examples)
+    assert run(health.healthz(None)).status_code == 200
+
+
+def test_a_damaged_default_model_keeps_no_visitor_from_the_other_models(cold, monkeypatch, caplog):
+    (name, _), *_others = first_examples()
+    load = health.serving.load
+
+    def damaged(asked: str) -> Any:
+        if asked == name:
+            raise broken(Path("models/checkpoints") / name / "model.safetensors", "is damaged")
+        return load(asked)
+
+    monkeypatch.setattr(health.serving, "load", damaged)
+    health._warm_up(first_examples)
+    assert run(health.healthz(None)).status_code == 200
+    assert f"models/checkpoints/{name}/model.safetensors is damaged" in caplog.text
+
+
+def test_a_host_without_a_model_is_never_ready(cold, caplog):
+    def nothing() -> Iterator[tuple[str, str]]:
+        raise LookupError("/home/somebody/secret")
+
+    for models in (nothing, lambda: [("nobody", "a text")], lambda: []):
+        health._warm_up(models)
+        assert run(health.healthz(None)).status_code == 503
+    assert "LookupError in" in caplog.text and "no model can be used" in caplog.text and "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(("loop", "step"), [
+    (lambda: serving._collect_now_and_then(), "app.server.serving._collect"),
+    (lambda: asyncio.run(connections.end_sessions()), "app.server.streamlit_internals.end_expired_sessions")])
+def test_an_endless_loop_goes_on_after_an_error(loop, step, monkeypatch, caplog):
+    """The collector and the sweep of sessions log an error once per round and go on."""
+    logging.getLogger("attention_lab").propagate = True
+    rounds = []
+
+    def fails(*args: Any) -> None:
+        rounds.append(1)
+        raise MemoryError if len(rounds) < 3 else SystemExit
+
+    monkeypatch.setattr(step, fails)
+    monkeypatch.setattr(serving, "TRIM", 0.0)
+    monkeypatch.setattr(connections, "SWEEP", 0.0)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(SystemExit):
+        pool.submit(loop).result(10)
+    assert len(rounds) == 3 and len(caplog.records) == 2
 
 
 def test_the_numbers():
@@ -346,6 +443,25 @@ def test_an_error_has_its_traceback_and_nothing_that_was_typed(writing, caplog):
     assert logs.errors() == before + 1
     logging.getLogger("streamlit").warning("A line %s", "as it is")
     assert logs.errors() == before + 1 and caplog.records[-1].getMessage() == "A line as it is"
+
+
+def test_tracebacks_of_one_place_are_limited_per_minute(writing, caplog, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(logs, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(logs, "_written", {})
+    before = logs.errors()
+
+    def log() -> str:
+        try:
+            fails("x")
+        except KeyError as error:
+            logging.getLogger("a library").error("", exc_info=error)
+        return caplog.records[-1].getMessage()
+
+    lines = [log().count("\n") for _ in range(logs.MOST + 2)]
+    assert all(lines[:logs.MOST]) and not any(lines[logs.MOST:])
+    now[0] += logs.MINUTE + 1
+    assert log().count("\n") and logs.errors() == before + logs.MOST + 3 and len(logs._written) == 1
 
 
 def test_an_error_of_a_thread_is_written_too(writing, caplog):

@@ -24,57 +24,57 @@ from tests.app.visitors import visiting
 def clock(monkeypatch) -> list[float]:
     """Replaces the clock by a list whose first number is the time."""
     now = [1000.0]
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[0]))
     return now
 
 
 @pytest.fixture
-def visitor(monkeypatch, clock) -> dict:
+def visitor(monkeypatch, clock) -> limits.Allowance:
     """Yields a session without Streamlit, in hosted mode."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
-    return visiting(monkeypatch).allowances
+    return visiting(monkeypatch).allowance
 
 
-@pytest.mark.parametrize("what", limits.ALL, ids=lambda what: what.name)
-def test_an_allowance_has_a_maximum_and_is_refilled_per_minute(what: limits.Allowance, visitor, clock):
+@pytest.mark.parametrize("what", [PASSES, GENERATIONS, DOWNLOADS], ids=lambda what: what.name)
+def test_an_allowance_has_a_maximum_and_is_refilled_per_minute(what: limits.Rate, visitor, clock):
     asked, refused = limits.used[what.name], limits.refused[what.name]
-    spend(what, what.most)
+    spend(what, what.visit)
     with pytest.raises(LimitError) as error:
         spend(what)
-    assert f"{what.most:,}" in str(error.value) and "You can go on in " in str(error.value)
+    assert f"{what.visit:,}" in str(error.value) and "You can go on in " in str(error.value)
     seconds = int(str(error.value).split(" go on in ")[1].split(" s")[0])
     clock[0] += seconds
     spend(what)  # allowed after the waiting time that the message states
-    for _ in range(3 * what.most):  # for three minutes: one request each time one unit is refilled
-        clock[0] += 60 / what.most
+    for _ in range(3 * what.visit):  # for three minutes: one request each time one unit is refilled
+        clock[0] += 60 / what.visit
         spend(what)
     with pytest.raises(LimitError):
-        spend(what, 2 + what.most // 10)
+        spend(what, 2 + what.visit // 10)
     clock[0] += 3600
     with pytest.raises(LimitError):
-        spend(what, what.most + 1)  # unused units do not accumulate beyond the limit
-    assert limits.used[what.name] - asked == what.most + 1 + 3 * what.most
+        spend(what, what.visit + 1)  # unused units do not accumulate beyond the limit
+    assert limits.used[what.name] - asked == what.visit + 1 + 3 * what.visit
     assert limits.refused[what.name] - refused == 3
 
 
 def test_visitors_have_each_their_own(visitor, monkeypatch):
-    spend(GENERATIONS, GENERATIONS.most)
+    spend(GENERATIONS, GENERATIONS.visit)
     visiting(monkeypatch)
-    spend(GENERATIONS, GENERATIONS.most)
+    spend(GENERATIONS, GENERATIONS.visit)
 
 
 def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
     monkeypatch.setattr(limits, "_addresses", OrderedDict())
     for _ in range(limits.PER_ADDRESS):
         visiting(monkeypatch).address = "192.0.2.1"  # a reload of the page starts a new session
-        spend(GENERATIONS, GENERATIONS.most)
+        spend(GENERATIONS, GENERATIONS.visit)
     fresh = visiting(monkeypatch)
     fresh.address = "192.0.2.1"
     with pytest.raises(LimitError):
         spend(GENERATIONS)
-    assert GENERATIONS.name not in fresh.allowances  # a refused request uses no units
+    assert GENERATIONS.name not in fresh.allowance.spent  # a refused request uses no units
     visiting(monkeypatch).address = "192.0.2.2"
-    spend(GENERATIONS, GENERATIONS.most)
+    spend(GENERATIONS, GENERATIONS.visit)
 
 
 def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
@@ -93,16 +93,65 @@ def test_a_download_is_counted_and_never_refused(visitor):
     """
     asked = limits.used[PASSES.name]
     with limits.counted_alone():
-        spend(PASSES, PASSES.most + 1)
-    assert limits.used[PASSES.name] - asked == PASSES.most + 1
-    spend(PASSES, PASSES.most)
+        spend(PASSES, PASSES.visit + 1)
+    assert limits.used[PASSES.name] - asked == PASSES.visit + 1
+    spend(PASSES, PASSES.visit)
     with pytest.raises(LimitError):
         spend(PASSES)
 
 
+def test_seconds_of_work_are_counted_and_overdrawn_searches_refused(visitor, clock):
+    payer = limits.payer_of(limits._current())
+    with limits.working(limits.WORK), limits.working(limits.SEARCHES):
+        clock[0] += limits.SEARCHES.visit + 5  # of the processor; while it passes, a third of the bucket is refilled
+    assert payer.wait(limits.WORK) == 0 < limits.work_of(visitor)
+    seconds = payer.wait(limits.SEARCHES)
+    assert seconds == pytest.approx(15)
+    with pytest.raises(LimitError, match="go on in 15 s"), limits.working(limits.SEARCHES):
+        pass
+    clock[0] += seconds + 0.01
+    with limits.working(limits.SEARCHES):
+        pass
+
+
+def test_rates_delay_and_refuse(clock):
+    payer = limits.Payer()
+    most = int(limits.MESSAGES.visit)
+    assert not any(payer.take(limits.MESSAGES) for _ in range(most))
+    assert payer.take(limits.MESSAGES) == pytest.approx(1 / 60)
+    assert payer.refusal(limits.MESSAGES) == pytest.approx(2 / 60)
+    clock[0] += 2 / 60 + 1e-6
+    assert payer.refusal(limits.MESSAGES) == 0
+    assert payer.take(limits.BYTES, 4 * limits.BYTES.visit) == pytest.approx(12)
+    # a new visit of the same address has its own rate, up to the address's
+    other = limits.Payer(address=payer.address)
+    assert other.take(limits.BYTES, limits.BYTES.visit) == 0
+    assert other.take(limits.BYTES, limits.BYTES.address) > 0
+
+
+def test_room_is_of_a_visit_an_address_and_the_process():
+    room = limits.Room("test", visit=2, address=3, process=4)
+    first = limits.Payer()
+    second, third = limits.Payer(address=first.address), limits.Payer()
+    with first.holds(room, 2) as one, first.holds(room) as two, second.holds(room) as three, second.holds(room) as four:
+        assert (one, two, three, four) == (True, False, True, False)
+        with third.holds(room) as five, third.holds(room) as six:
+            assert (five, six) == (True, False)
+    with first.holds(room, 1, stored=(2, 0, 0)) as visit, first.holds(room, 1, stored=(0, 0, 4)) as process:
+        assert not visit and not process
+    assert not first.visit.used and not first.address.used and "test" not in limits._process.used
+
+
+def test_the_addresses_of_a_network_share_an_allowance():
+    assert limits.of_address("2001:db8::1") is limits.of_address("2001:db8::2")
+    assert limits.of_address("2001:db8::1") is not limits.of_address("2001:db8:0:1::1")
+    assert limits.of_address("192.0.2.1") is not limits.of_address("192.0.2.2")
+    assert limits.of_address("") is not limits.of_address("")
+
+
 def test_a_refusal_is_in_the_language_of_who_shows_it(visitor, monkeypatch):
     with pytest.raises(LimitError) as error:
-        spend(GENERATIONS, GENERATIONS.most + 1)
+        spend(GENERATIONS, GENERATIONS.visit + 1)
     monkeypatch.setattr(texts, "language", lambda: "zh")
     assert "每分钟" in texts._(str(error.value))
 
@@ -120,12 +169,12 @@ def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
         spend(DOWNLOADS, 1000)
 
 
-def meets(monkeypatch, what: limits.Allowance, least: int = 1) -> None:
+def meets(monkeypatch, what: limits.Rate, least: int = 1) -> None:
     """Replaces `spend`: requests of at least `least` units of this limit are refused."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     spend = limits.spend
 
-    def refuse(asked: limits.Allowance, amount: int = 1) -> None:
+    def refuse(asked: limits.Rate, amount: int = 1) -> None:
         if asked is what and amount >= least:
             raise LimitError("Wait 7 s.")
         spend(asked, amount)

@@ -10,6 +10,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -22,12 +23,16 @@ from starlette.testclient import TestClient
 import models
 from app import route
 from app.panels.page import text
+from app.server import limits, serving
 from app.server.limits import LimitError
-from app.state import visit
+from app.state import session, visit
+from app.state.handlers import events as page_events
 from app.state.lab_state import LabState
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import Place
+from app.state.link import read_query
 from app.state.visit import Visit
+from components import channel
 from components.mounting import Part
 from components.payload import unpack
 from tests.app.test_pages import opened
@@ -316,6 +321,125 @@ def test_a_forged_body_is_refused_and_changes_nothing(client: TestClient, body: 
     assert now.history.present == before
 
 
+def test_a_request_without_news_draws_nothing(monkeypatch: pytest.MonkeyPatch):
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    first = click(1, layer=1)
+    about, _ = post(now, [first])
+
+    def draw(*args: Any) -> None:
+        raise AssertionError("the page is drawn again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(route, "_present", draw)
+        assert post(now, [first], seen=about["serial"]) == ({}, {})
+        with pytest.raises(AssertionError):
+            post(now, [click(2, layer=2)], seen=about["serial"])
+    assert post(now, [], seen=about["serial"])[1]["map"][0]["layer"] == 2  # the event was handled but not answered
+
+
+def test_many_small_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch):
+    """Parsing JSON holds the GIL: 690,000 empty objects took 0.3 s. Long texts of any characters are allowed."""
+    text = "{[\"\\,]}" * 20_000
+    event = {"key": "text", "sequence": 1, "type": "text", "text": text}
+    assert route.parse(json.dumps({"seen": 0, "events": [event]}).encode()) == (0, [("text", event)])
+    full = [{"key": "heads", "sequence": n, "type": "heads", "kind": "self", "layer": 10, "head": 10, "gate": 0.125}
+            for n in range(256)]
+    assert len(route.parse(json.dumps({"seen": 0, "events": full}).encode())[1]) == 256
+
+    def loads(body: bytes) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(route, "json", SimpleNamespace(loads=loads))
+    for values in ("{},", '"",', "0,", '"\\u0041",'):
+        body = b'{"seen": 0, "events": [' + (values * (1_900_000 // len(values))).rstrip(",").encode() + b"]}"
+        with pytest.raises(route.BodyError, match="outside strings"):
+            route.parse(body)
+
+
+def test_over_a_limit_the_browser_is_asked_to_come_back(client: TestClient):
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    address, body = f"/lab/lab/visits/{now.channel.id}/events", json.dumps({"seen": 0, "events": [click(1)]}).encode()
+
+    def ask() -> tuple[int, float]:
+        response = client.post(address, content=body)
+        return response.status_code, float(response.headers.get("retry-after-ms", 0))
+
+    payer = limits.Payer(now.allowance)
+    for room, amount in ((limits.REQUESTS, limits.REQUESTS.visit),):
+        with payer.holds(room, amount):
+            assert ask() == (429, 1000)
+    payer.take(limits.MESSAGES, limits.MESSAGES.visit)
+    status, pause = ask()
+    assert status == 429 and 0 < pause < 100 and not now.channel.newest  # nothing was handled
+    now.allowance.spent.clear()
+    payer.take(limits.WORK, limits.WORK.visit + 1)
+    assert ask()[0] == 429 and ask()[1] > 1000
+    now.allowance.spent.clear()
+    assert ask() == (200, 0) and now.channel.newest == 1
+    large = b" " * (route.MAX_BODY - 1)
+    with payer.holds(limits.BODIES, limits.BODIES.visit - 100):
+        assert client.post(address, content=large).status_code == 429
+        assert ask() == (200, 0)  # a small body needs no room
+    assert not now.allowance.used
+
+
+def test_long_work_has_a_turn_of_its_own(client: TestClient, monkeypatch: pytest.MonkeyPatch):
+    """Work that needs a beam search waits outside the threads; over four per address, the browser asks again."""
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    address, body = f"/lab/lab/visits/{now.channel.id}/events", json.dumps({"seen": 0, "events": []}).encode()
+    tries: list[bool] = []
+
+    def long(*args: Any) -> route.Answer:
+        tries.append(True)
+        serving.begin_long()
+        tries.append(False)
+        return route._blocks([b"done"]), [late]
+
+    def late() -> bytes:
+        return long()[0]
+
+    monkeypatch.setattr(route, "answer", long)
+    assert blocks_of(client.post(address, content=body).content) == [b"done", b"done"]
+    assert tries == [True, True, False] * 2
+    others = limits.Payer(address=limits.of_address("testclient"))
+    with others.holds(limits.LONG, limits.LONG.address):
+        assert client.post(address, content=body).status_code == 429
+        monkeypatch.setattr(route, "answer", lambda *args: (route._blocks([b"maps"]), [late]))
+        first, last = blocks_of(client.post(address, content=body).content)
+        assert first == b"maps" and unpack(last)[0] == {"again": 1000}
+
+
+def blocks_of(answer: bytes) -> list[bytes]:
+    found = []
+    while answer:
+        (length,) = struct.unpack_from("<I", answer)
+        found.append(answer[4:4 + length])
+        answer = answer[4 + length:]
+    return found
+
+
+def opening(number: int, text: str, kind: str = "open") -> tuple[str, dict[str, Any]]:
+    return "toolbar", {"sequence": number, "type": kind, "query": f"model=stories-softmax&text={text}"}
+
+
+def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.MonkeyPatch):
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    read = []
+    monkeypatch.setattr(page_events, "read_query", lambda query: read.append(query["text"]) or read_query(query))
+    with visit.use(now):
+        now.channel.receive([opening(n, f"text+{n}") for n in range(1, 251)])
+        assert read == ["text 250"] and now.history.present.text == "text 250" and now.channel.newest == 250
+        # an undo refers to the state before it, as in the browser's `fold`
+        now.channel.receive([opening(251, "a"), ("toolbar", {"sequence": 252, "type": "undo"}), opening(253, "b")])
+        assert read[1:] == ["a", "b"] and [state.text for state in now.history.past][-1] == "text 250"
+        turns = [event for n in range(300, 500, 2)
+                 for event in (opening(n, str(n)), ("toolbar", {"sequence": n + 1, "type": "undo"}))]
+        now.channel.receive(turns)
+        assert len(read) == 3 + channel.MAX_OPENED
+        now.channel.receive([opening(600, "x" * session.MAX_QUERY)])
+        assert len(read) == 3 + channel.MAX_OPENED and "was not opened" in now.history.problems[0]
+
+
 def test_an_unknown_visit_has_ended(client: TestClient):
     body = json.dumps({"seen": 0, "events": []}).encode()
     for name in ("x", "../../x", "%00", Visit().channel.id):
@@ -394,7 +518,7 @@ def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], page: st
     shown: Payloads = {}
     for event in numbered:  # each event is a separate request
         shown |= post(direct, [event], seen=direct.channel.serial)[1]
-    about, last = post(direct, [], seen=direct.channel.serial)
+    about, last = post(direct, [])
     with visit.use(fallback):  # Streamlit passes all waiting events to the same handlers and mounts the components
         fallback.channel.receive([(event["key"], event) for event in numbered])
     pair[1].run()

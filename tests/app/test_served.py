@@ -18,7 +18,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from app.server.requests import messages, uploads
+from app.server import limits
+from app.server.requests import messages
 from components.library import address as library_address
 from components.library import source
 from tests.browser import Server
@@ -124,7 +125,7 @@ def test_the_limits_hold_below_the_base_path(address: str):
 
     Requests for too many files get no response.
     """
-    size = str(uploads.PER_VISIT + 1)
+    size = str(int(limits.UPLOADS.visit) + 1)
     assert status(address, "/lab/_stcore/upload_file/a/b", "PUT", b"x", Content_Length=size)[0] == 413
     assert socket(address, message=b"x" * (messages.LARGEST + 1)) == "closed"
     assert socket(address, message=files(messages.MOST_FILES + 1)) == "silence"

@@ -19,6 +19,7 @@ from tests.e2e.app_page import query
 
 pytestmark = pytest.mark.browser
 
+PAGES = {"explore": "Text", "lab": "Text for the model"}  # page -> label of its text box
 STATE = {"page": "explore", "model": "assignment-selective", "text": "a=1; b=2; a=?"}
 BACK = 40_000  # timeout in ms after the connection is back; without other load it takes seconds
 
@@ -95,3 +96,46 @@ def test_what_is_done_before_the_server_has_restarted_is_done_afterwards(page: P
     expect(lost(page)).to_be_visible()
     server.start()
     has_both(page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_typing_goes_on_while_the_server_is_away(name: str, browser: Browser, server: Server):
+    """The server is killed and started again while the visitor types: the text is whole, and no click is needed."""
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    attempts: list[str] = []
+    page.on("requestfailed", lambda request: attempts.append(request.url) if "/_stcore/" in request.url else None)
+    page.goto(f"{server.address}/?{urlencode({'page': name, 'model': 'stories-softmax', 'text': 'The'})}")
+    box = page.get_by_label(PAGES[name], exact=True)
+    box.wait_for(timeout=60_000)
+    text = "The"
+
+    def type_more(letters: str, delay: int = 40) -> None:
+        nonlocal text
+        text += letters
+        page.keyboard.type(letters, delay=delay)
+        assert box.input_value() == text
+        assert page.evaluate("""() => { let active = document.activeElement;
+            while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+            return active.matches('input, textarea'); }""")
+
+    box.click()
+    page.keyboard.press("End")
+    type_more(" old dog")
+    page.wait_for_function("new URLSearchParams(location.search).get('text') === 'The old dog'", timeout=BACK)
+    server.stop(kill=True)
+    type_more(" ran")
+    expect(lost(page)).to_be_visible()
+    while len(attempts) < 16:  # Streamlit's dialog opened at the sixth failed attempt, which makes two requests
+        type_more(" on and", delay=120)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    server.start()
+    for digit in range(20):  # while the page gets a new session
+        type_more(f" to {digit}", delay=60)
+    type_more(".")
+    page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text, timeout=BACK)
+    expect(box).to_have_value(text)
+    expect(lost(page)).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    context.close()

@@ -43,6 +43,8 @@ const packed = header => {
   return bytes;
 };
 
+const joined = (...parts) => Uint8Array.from(parts.flatMap(part => Array.from(part)));
+
 /** Returns a server that handles events as Channel.receive does. `needsLayout()` makes it ask for a script run. */
 function createServer(needsLayout = () => false) {
   const server = { log: [], received: {}, newest: 0, serial: 0 };
@@ -68,16 +70,30 @@ function show({ received, answered }) {
   events.continueAfter(answered);
 }
 
-/** Connects the page to a server. A number of `losses` in ten messages is lost on the way there or back. */
-function connect(server, losses, blocked = false) {
+/**
+ * Connects the page to a server. A number of `losses` in ten messages is lost on the way there or back. A `busy` server
+ * refuses every third request, and asks for another one after the first payloads of every fifth.
+ */
+function connect(server, losses, blocked = false, busy = false) {
+  let [pausedUntil, count] = [0, 0];
   const isLost = () => random(20) < losses.now;
   const delay = () => 5 + random(random(10) ? 60 : 900);
   globalThis.fetch = (_address, { body }) =>
     new Promise((answer, fail) => {
       if (blocked || isLost()) return void setTimeout(() => fail(new TypeError('lost')), delay());
+      if (now < pausedUntil) server.early = now;
+      count += 1;
+      if (busy && count % 3 === 0) {
+        const headers = new Headers({ 'retry-after-ms': '700' });
+        return void setTimeout(() => {
+          pausedUntil = now + 700;
+          answer({ ok: false, status: 429, headers });
+        }, delay());
+      }
+      const isPart = busy && count % 5 === 0;
       setTimeout(() => {
         server.receive(JSON.parse(body).events);
-        const bytes = packed(server.about());
+        const bytes = isPart ? joined(packed(server.about()), packed({ again: 700 })) : packed(server.about());
         const response = { ok: true, status: 200, headers: new Headers({ 'content-length': '1' }) };
         if (isLost()) setTimeout(() => fail(new TypeError('lost')), delay());
         else setTimeout(() => answer({ ...response, arrayBuffer: async () => bytes.buffer }), delay());
@@ -97,20 +113,26 @@ function connect(server, losses, blocked = false) {
   events.onAnswer(show);
 }
 
-const CASES = { 'the route': {}, 'a blocked route': { blocked: true }, 'a page of Streamlit': { direct: false } };
-for (const [name, { blocked = false, direct = true }] of Object.entries(CASES))
+const CASES = {
+  'the route': {},
+  'a blocked route': { blocked: true },
+  'a busy server': { busy: true },
+  'a page of Streamlit': { direct: false },
+};
+for (const [name, { blocked = false, direct = true, busy = false }] of Object.entries(CASES))
   test(`a poor network loses nothing and changes no order: ${name}`, async () => {
     for (const rate of [0, 2, 6]) {
       const server = createServer(() => random(8) === 0);
       const losses = { now: rate };
-      connect(server, losses, blocked);
+      connect(server, losses, blocked, busy);
       followVisit({ visit: 'v', direct });
       for (let n = 0; n < 120; n += 1) {
         events.sendEvent(['toolbar', 'heads', 'map'][random(3)], { type: 'edit', n });
         await pass(random(4) ? 30 : random(400));
       }
       losses.now = 0;
-      await pass(rate ? 60_000 : 6000);
+      await pass(rate ? 60_000 : 9000);
+      assert.equal(server.early, undefined, 'a request before the pause is over');
       assert.deepEqual(
         server.log,
         Array.from({ length: 120 }, (_, n) => n),

@@ -1,6 +1,6 @@
-"""Limits on connections: file descriptors, message size, arrival time of request headers, websockets per address.
+"""Limits on connections: descriptors, websockets, message size, time to send a header and to read a response.
 
-Streamlit configures uvicorn and has no settings for message size and header time. Therefore `bound_server` patches
+Streamlit configures uvicorn and has no settings for message size and times. Therefore `bound_server` patches
 uvicorn's protocol classes, once per process.
 """
 
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from app.server import streamlit_internals
+from app.server import limits, streamlit_internals
 from app.server.requests import messages
 
 REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
+READ_SECONDS = 30.0  # seconds after which a connection that reads nothing of its responses is closed
 DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four
 PER_VISIT = 5  # number of file descriptors reserved for each websocket
 OTHERS = 200  # number of file descriptors reserved for everything else in the process
@@ -28,6 +28,7 @@ SWEEP = 5.0  # seconds between two checks for sessions whose browser has disconn
 PER_ADDRESS = 600
 
 _bounded = threading.Event()
+_LOG = logging.getLogger("attention_lab")
 
 
 def raise_descriptors() -> int:
@@ -46,7 +47,7 @@ def raise_descriptors() -> int:
 
 
 def bound_server() -> None:
-    """Limits the size of websocket messages and the time of a request's headers, for all later connections.
+    """Limits the size of websocket messages and the times of requests and responses, for all later connections.
 
     A second call has no effect.
     """
@@ -73,13 +74,33 @@ def bound_server() -> None:
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
     H11Protocol.data_received = data_received  # type: ignore[method-assign]
+    for protocol in (H11Protocol, WebSocketsSansIOProtocol):
+        _limit_reading(protocol)
 
 
 async def end_sessions() -> None:
     """Ends expired sessions every SWEEP seconds, in an endless loop."""
     while True:
         await asyncio.sleep(SWEEP)
-        streamlit_internals.end_expired_sessions()
+        try:
+            streamlit_internals.end_expired_sessions()
+        except Exception:  # the next attempt may succeed; without it sessions would stay for ever
+            _LOG.exception("sessions were not ended")
+
+
+def _limit_reading(protocol: Any) -> None:
+    """Closes the connections of a protocol whose browser reads nothing for READ_SECONDS, with the bytes kept for it."""
+    pause, resume = protocol.pause_writing, protocol.resume_writing
+
+    def pause_writing(self: Any) -> None:
+        pause(self)
+        self._unread = asyncio.get_running_loop().call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self: Any) -> None:
+        resume(self)
+        self._unread.cancel()
+
+    protocol.pause_writing, protocol.resume_writing = pause_writing, resume_writing
 
 
 def _is_idle(connection: H11Protocol) -> bool:
@@ -106,36 +127,7 @@ def _await_request(connection: H11Protocol) -> None:
     asyncio.get_running_loop().call_later(REQUEST_SECONDS, look)
 
 
-class Sockets:
-    """Counts open websockets; refuses one above `most` in total or above `per_address` from one address."""
-
-    def __init__(self, most: int, per_address: int = PER_ADDRESS) -> None:
-        self.most, self.per_address = most, min(per_address, max(1, most // 2))
-        self._open: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def place(self, address: str) -> Iterator[bool]:
-        """Counts one websocket while the context is open; yields False, without counting it, if a limit is reached."""
-        with self._lock:
-            free = self._open.total() < self.most and self._open[address] < self.per_address
-            if free:
-                self._open[address] += 1
-        try:
-            yield free
-        finally:
-            if free:
-                with self._lock:
-                    self._open[address] -= 1
-                    if not self._open[address]:
-                        del self._open[address]
-
-    @property
-    def count(self) -> int:
-        """Number of open websockets."""
-        return self._open.total()
-
-
-def sockets() -> Sockets:
-    """Returns a counter whose total limit is computed from the process's limit of file descriptors."""
-    return Sockets(max(1, (raise_descriptors() - OTHERS) // PER_VISIT))
+def sockets() -> limits.Room:
+    """Returns the limit on open websockets, which follows from the process's limit of file descriptors."""
+    most = max(1, (raise_descriptors() - OTHERS) // PER_VISIT)
+    return limits.Room("sockets", address=min(PER_ADDRESS, max(1, most // 2)), process=most)

@@ -14,6 +14,7 @@ import os
 import re
 import socket
 from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import streamlit
@@ -22,9 +23,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.server import limits
 from app.server.health import HEALTH
 from app.server.requests import connections, first_paint, messages, uploads
-from app.server.streamlit_internals import ForwardMsg, index_page
+from app.server.streamlit_internals import ForwardMsg, index_page, page_query
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
 # Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
@@ -72,17 +74,19 @@ class Gate:
         refusal = self._refused(headers, path, scope)
         if scope["type"] == "websocket":
             await self._socket(scope, receive, send, headers, refused=refusal is not None)
-        elif refusal:
+            return
+        if refusal:
             await self._answer(refusal, scope, receive, send)
-        elif path.startswith(uploads.PATH) and scope["method"] == "PUT":
-            with uploads.place(path, headers.get("content-length")) as refusal:
-                if refusal:
-                    await self._answer(refusal, scope, receive, send)
-                else:
-                    with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
+            return
+        with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
+            if path.startswith(uploads.PATH) and scope["method"] == "PUT":
+                with uploads.place(path, headers.get("content-length"), _address(scope)) as refusal:
+                    if refusal:
+                        await self._answer(refusal, scope, receive, send)
+                    else:
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
-        else:
-            await self._app(scope, receive, self._with_headers(headers, send))
+            else:
+                await self._app(scope, receive, self._with_headers(headers, send))
 
     def _without_base(self, path: str) -> str:
         """Returns the path without the base path, as in Streamlit's routes; any other path is unchanged."""
@@ -95,12 +99,14 @@ class Gate:
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, headers: Headers, refused: bool) -> None:
         """Serves one websocket until it closes: counts it, filters its messages and limits their rate."""
-        with self._sockets.place((scope.get("client") or ("",))[0]) as free:
+        pays = _Socket(limits.Payer(address=limits.of_address(_address(scope))))
+        with pays.payer.holds(self._sockets) as free:
             if refused or not free:
                 await receive()  # the first message is websocket.connect
                 await send({"type": "websocket.close", "code": 1008 if refused else 1013})
                 return
-            await self._app(scope, _paced(receive), _discreet(self._with_headers(headers, send)))
+            page_query.set(_query(headers))
+            await self._app(scope, _paced(receive, pays), _discreet(self._with_headers(headers, send), pays))
 
     def _refused(self, headers: Headers, path: str, scope: Scope) -> tuple[int, str] | None:
         """Returns the HTTP status and the message of a refusal, or None if the request is accepted."""
@@ -146,24 +152,42 @@ class Gate:
         return sent
 
 
-def _paced(receive: Receive) -> Receive:
-    """Wraps `receive` of a websocket: drops messages that are not allowed and delays messages over the rate limit."""
-    pace = messages.Pace()
+def _address(scope: Scope) -> str:
+    """Returns the IP address of a request; behind a balancer, the address that the balancer reports."""
+    return (scope.get("client") or ("",))[0]
 
+
+def _query(headers: Headers) -> str:
+    """Returns the query of the page that opens a websocket (sendAddressAtReconnect in runtime/streamlit.js)."""
+    _, is_there, query = headers.get("sec-websocket-protocol", "").rpartition("address.")
+    with contextlib.suppress(ValueError):
+        return base64.urlsafe_b64decode(query + "=" * (-len(query) % 4)).decode().removeprefix("?") if is_there else ""
+    return ""
+
+
+@dataclass
+class _Socket:
+    """Who pays for the messages of one websocket: from its first message to the browser on, the visit."""
+
+    payer: limits.Payer
+
+
+def _paced(receive: Receive, pays: _Socket) -> Receive:
+    """Wraps `receive` of a websocket: drops messages that are not allowed and delays messages over the limits."""
     async def received() -> Message:
         while True:
             message = await receive()
             if message["type"] != "websocket.receive":
                 return message
-            data = message.get("bytes") or b""
-            if delay := pace.delay(len(data)):
-                await asyncio.sleep(delay)
+            data, payer = message.get("bytes") or b"", pays.payer
+            await asyncio.sleep(max(0.0, payer.take(limits.MESSAGES), payer.take(limits.BYTES, len(data)),
+                                    payer.wait(limits.WORK)))
             if messages.is_allowed(data):
                 return message
     return received
 
 
-def _discreet(send: Send) -> Send:
+def _discreet(send: Send, pays: _Socket) -> Send:
     """Wraps `send` of a websocket: removes the machine's paths, versions and installation ids from messages."""
     async def sent(message: Message) -> None:
         data = message.get("bytes")
@@ -172,6 +196,7 @@ def _discreet(send: Send) -> Send:
             forward.ParseFromString(data)
             session = forward.new_session
             session.main_script_path = ""
+            pays.payer = limits.Payer(limits.of_session(session.initialize.session_id), pays.payer.address)
             for part in (session.initialize.environment_info, session.initialize.user_info):
                 for field in part.DESCRIPTOR.fields:
                     if field.type == field.TYPE_STRING:

@@ -1,13 +1,10 @@
-"""Filter of websocket messages from the browser: allowed types, sizes and rates.
+"""Filter of websocket messages from the browser: allowed types and sizes.
 
 Streamlit's protocol has messages for developers (`load_git_info`, `clear_cache`) that any visitor could send, and
 Streamlit accepts messages of up to 200 MB. This filter passes only the message types that the app's pages send.
 """
 
 from __future__ import annotations
-
-import time
-from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -24,10 +21,6 @@ MOST_FIELDS = 4  # largest number of top-level fields of a message: its type and
 MOST_WIDGETS = 200  # largest number of widget values in one message; the largest page has 40
 MOST_FILES = 8  # largest number of upload addresses in one request
 LONGEST_NAME = 1000  # characters of the longest id of a widget, a fragment or a script
-
-# limits of the message rate; a drag sends one message per animation frame
-MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 60.0, 240.0
-BYTES_PER_SECOND, BYTES_AT_ONCE = 512.0 * KB, 2.0 * 1024 * KB
 
 
 def is_allowed(data: bytes) -> bool:
@@ -89,35 +82,3 @@ def _varint(data: bytes, place: int) -> tuple[int | None, int]:
         if byte < 0x80:
             return value, place + count + 1
     return None, len(data) + 1
-
-
-@dataclass
-class Bucket:
-    """A token bucket of `most` tokens, full at first, that gains `rate` tokens per second."""
-
-    rate: float
-    most: float
-    _left: float = field(init=False)
-    _since: float = field(default_factory=lambda: time.monotonic())
-
-    def __post_init__(self) -> None:
-        self._left = self.most
-
-    def take(self, amount: float) -> float:
-        """Takes tokens, also more than are left; returns the seconds until the number of tokens is zero again."""
-        now = time.monotonic()
-        self._left = min(self.most, self._left + (now - self._since) * self.rate) - amount
-        self._since = now
-        return max(0.0, -self._left / self.rate)
-
-
-class Pace:
-    """Rate limit of one websocket, in messages and bytes per second; messages over the limit are delayed."""
-
-    def __init__(self) -> None:
-        self._messages = Bucket(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE)
-        self._bytes = Bucket(BYTES_PER_SECOND, BYTES_AT_ONCE)
-
-    def delay(self, size: int) -> float:
-        """Counts one message and returns the seconds to wait before it is passed on."""
-        return max(self._messages.take(1), self._bytes.take(size))

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl
 
 from app.state import session, visit
 from app.state.fields import MAX_ASKED, MAX_LENGTH
@@ -236,9 +235,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.speak(event["language"])
         case "large" if isinstance(event.get("on"), bool):
             past.do(replace(past.present, teach=event["on"]))
-        case "open" if isinstance(event.get("query"), str):
-            params = dict(parse_qsl(event["query"].removeprefix("?"), keep_blank_values=True, max_num_fields=None))
-            state, problems = read_query(params)
+        case "open" if isinstance(event.get("query"), str) and session.is_short(event["query"]):
+            state, problems = read_query(session.fields_of(event["query"]))
             past.open(replace(state, language=past.present.language), problems)
         case "progress" if isinstance(event.get("done"), list):
             for place in event["done"][:MAX_PROGRESS]:
@@ -246,7 +244,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
                     with contextlib.suppress(ValueError):
                         visit.current().ticked.add(Place.parse(place))
         case "address" if isinstance(event.get("query"), str):
-            session.begin_at(event["query"].removeprefix("?"))
+            session.begin_at(event["query"])
 
 
 def on_effect(event: dict[str, Any]) -> None:

@@ -1,0 +1,200 @@
+"""Attacks on the events route, in a process of their own: `python -m tests.route_attacks NAME ADDRESS SECONDS`.
+
+Prints `ready` when the visits are open, and begins when a line arrives. tests/strangers.py measures a neighbour.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks.load.visitors import FINISHED, WORDS
+from components.payload import unpack
+from tests.endurance import Route
+from tests.strangers import ROUTE, compared, visit
+
+LARGE = 2 * 2**20  # bytes of the largest body that the route reads
+
+
+@dataclass
+class Guest:
+    """A visit of the attacker, whose websocket stays open."""
+
+    socket: Any
+    id: str
+    cookie: str
+    file: str = ""  # id of the download button on the page
+
+    @property
+    def path(self) -> str:
+        return f"/lab/visits/{self.id}/events"
+
+
+async def arrive(address: str, stack: contextlib.AsyncExitStack, query: str) -> Guest:
+    socket = await stack.enter_async_context(visit(address))
+    guest = Guest(socket, "", socket.response.headers.get("Set-Cookie", "").split(";")[0])
+    await draw(guest, query)
+    reader = asyncio.create_task(drain(guest))
+    stack.callback(reader.cancel)
+    return guest
+
+
+async def draw(guest: Guest, query: str) -> None:
+    """Opens a link and reads the page."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    await guest.socket.send(message.SerializeToString())
+    while True:
+        found = ForwardMsg.FromString(await asyncio.wait_for(guest.socket.recv(), 60))
+        look(guest, found)
+        if found.WhichOneof("type") == "script_finished" and found.script_finished in FINISHED and guest.id:
+            return
+
+
+def look(guest: Guest, found: ForwardMsg) -> None:
+    element = found.delta.new_element
+    if element.bidi_component.bytes:
+        with contextlib.suppress(ValueError, IndexError, KeyError):
+            guest.id = unpack(element.bidi_component.bytes)[0].get("visit") or guest.id
+    guest.file = element.download_button.deferred_file_id or guest.file
+
+
+async def drain(guest: Guest) -> None:
+    with contextlib.suppress(websockets.WebSocketException):
+        async for data in guest.socket:
+            look(guest, ForwardMsg.FromString(data))
+
+
+def body(*events: dict[str, Any]) -> bytes:
+    first = time.time_ns() // 1000  # numbers of events only grow
+    return json.dumps({"seen": 0, "events": [{"sequence": first + n, **event} for n, event in enumerate(events)]},
+                      separators=(",", ":")).encode()
+
+
+def typed() -> bytes:
+    return body({"key": "text", "type": "text", "text": " ".join(random.choices(WORDS, k=20))})
+
+
+async def repeat(address: str, guest: Guest, make: Callable[[], bytes], stop: float, patience: float = 60.0) -> None:
+    """Posts one body after the other over one connection, and closes it if a response takes longer than `patience`."""
+    while time.monotonic() < stop:
+        route = Route(address)
+        route.cookie = guest.cookie
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
+            while time.monotonic() < stop:
+                status, _ = await asyncio.wait_for(route.post(guest.path, make()), patience)
+                if status == 429:
+                    await asyncio.sleep(0.02)  # an attacker does not wait as long as the server asks
+        route.close()
+        await asyncio.sleep(0.01)
+
+
+async def long_work(address: str, guests: list[Guest], stop: float) -> None:
+    """150 visits ask for translations of 20 words and close the connection after a second."""
+    await asyncio.gather(*(repeat(address, guest, typed, stop, 1.0) for guest in guests))
+
+
+async def nothing_new(address: str, guests: list[Guest], stop: float) -> None:
+    """One visit asks for nothing new over 400 connections."""
+    await asyncio.gather(*(repeat(address, guests[0], body, stop) for _ in range(400)))
+
+
+async def compare(address: str, guests: list[Guest], stop: float) -> None:
+    """One visit sends new texts to four compared models over 400 connections."""
+    await asyncio.gather(*(repeat(address, guests[0], typed, stop) for _ in range(400)))
+
+
+async def held_back(address: str, guests: list[Guest], stop: float) -> None:
+    """500 connections send bodies of 2 MB without the last byte."""
+    place = urlsplit(address)
+
+    async def one(guest: Guest) -> None:
+        while time.monotonic() < stop:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection(place.hostname, place.port)
+                cookie = f"Cookie: {guest.cookie}\r\n" if guest.cookie else ""
+                writer.write(f"POST {guest.path} HTTP/1.1\r\nHost: {place.netloc}\r\n{cookie}"
+                             f"Content-Length: {LARGE}\r\n\r\n".encode())
+                with contextlib.suppress(TimeoutError):
+                    writer.write(b" " * (LARGE - 1))
+                    await asyncio.wait_for(writer.drain(), 5)
+                await asyncio.sleep(max(0.0, min(5.0, stop - time.monotonic())))
+                writer.transport.abort()
+            await asyncio.sleep(0.1)
+
+    await asyncio.gather(*(one(guests[n % len(guests)]) for n in range(500)))
+
+
+async def empty_objects(address: str, guests: list[Guest], stop: float) -> None:
+    """Eight connections send 690,000 empty objects per body."""
+    objects = b'{"seen":0,"events":[' + b"{}," * 690_000 + b"{}]}"
+    await asyncio.gather(*(repeat(address, guest, lambda: objects, stop) for guest in guests))
+
+
+async def many_links(address: str, guests: list[Guest], stop: float) -> None:
+    """One visit opens 250 links with plans of 7 kB in each message."""
+    def make() -> bytes:
+        plans = ["-".join(f"{random.randrange(4)}.{random.randrange(8)}g0.{random.randrange(10**6)}"
+                          for _ in range(500)) for _ in range(250)]
+        return body(*({"key": "toolbar", "type": "open", "query": f"model=stories-softmax&plan=self-{plan}"}
+                      for plan in plans))
+
+    await repeat(address, guests[0], make, stop)
+
+
+async def many_files(address: str, guests: list[Guest], stop: float) -> None:
+    """One visit asks for the same CSV file 40 times."""
+    guest, route = guests[0], Route(address)
+    route.cookie = guest.cookie
+    await route.post(guest.path, body({"key": "heads", "type": "take", "what": "csv"}))
+    route.close()
+    message = BackMsg()
+    message.rerun_script.query_string = urlencode({"model": "stories-softmax", "text": "word " * 200})
+    await guest.socket.send(message.SerializeToString())
+    until = time.monotonic() + 20
+    while not guest.file and time.monotonic() < until:
+        await asyncio.sleep(0.05)
+    assert guest.file, "the page has no download button"
+    for number in range(40):
+        message = BackMsg()
+        message.backend_operation_request.request_id = str(number)
+        message.backend_operation_request.deferred_file.file_id = guest.file
+        await guest.socket.send(message.SerializeToString())
+    await asyncio.sleep(max(0.0, stop - time.monotonic()))
+
+
+STORIES = urlencode({"model": "stories-softmax", "text": "The cat sat."})
+TRANSLATION = urlencode({"model": "translation-softmax", "text": "We need it."})
+# attack, number of visits, and their page
+ATTACKS: dict[str, tuple[Callable[[str, list[Guest], float], Awaitable[None]], int, str]] = {
+    "long work": (long_work, 150, TRANSLATION), "nothing new": (nothing_new, 1, STORIES),
+    "compare": (compare, 1, compared("We need it.")), "held back": (held_back, 60, STORIES),
+    "empty objects": (empty_objects, 8, STORIES), "many links": (many_links, 1, STORIES),
+    "many files": (many_files, 1, urlencode({"model": "stories-softmax", "text": "word " * 200}))}
+assert tuple(ATTACKS) == ROUTE
+
+
+async def main(name: str, address: str, seconds: float) -> None:
+    attack, count, query = ATTACKS[name]
+    async with contextlib.AsyncExitStack() as stack:
+        guests = [await arrive(address, stack, query) for _ in range(count)]
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        await attack(address, guests, time.monotonic() + seconds)
+
+
+if __name__ == "__main__":
+    asyncio.run(partial(main, sys.argv[1], sys.argv[2])(float(sys.argv[3])))
