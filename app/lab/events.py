@@ -39,6 +39,8 @@ def on_lab(event: dict[str, Any]) -> None:
             _show(replace(view, tool=FIRST_TOOLS[event["thing"]]))
         case "tool" if is_tool(event.get("name")):
             _show(replace(view, tool=event["name"]))
+        case "pin" if is_tool(event.get("name")):
+            _show(view.with_pin(event["name"], event.get("on") is True))
         case "look" if is_index(event.get("position"), MOST) or event.get("position") == LAST:
             _show(replace(view, look=event["position"]))
         case "marks":

@@ -82,7 +82,8 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         content["picture"] = {"columns": prompt.patches[1], "before": prompt.before}
         arrays["picture"] = numpy.frombuffer(prompt.seen, numpy.uint8)
     content["tool"], more = tools.content(view, thing_tools)
-    return [component.part(key="lab", header=content, arrays=arrays | more, on_event=events.on_lab)]
+    content["pins"], pinned = tools.pinned(view, thing_tools)
+    return [component.part(key="lab", header=content, arrays=arrays | more | pinned, on_event=events.on_lab)]
 
 
 def _model(opened: Lab) -> dict[str, Any]:

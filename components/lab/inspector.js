@@ -12,9 +12,10 @@ import { addTip } from '../widgets/tip.js';
 import { createPalette } from './palette.js';
 import { createSide } from './side.js';
 import { drawComposed } from './tools/composed.js';
-import { note, wordElement } from './tools/parts.js';
+import { button, note, wordElement } from './tools/parts.js';
 import { drawingOf } from './tools/registry.js';
 
+const PINS = { 'grid-column': '1 / -1', 'grid-template-columns': 'repeat(auto-fit, minmax(340px, 1fr))' };
 const WAIT = 150; // ms after which an open tool without numbers says that it computes
 
 /**
@@ -88,16 +89,28 @@ export function createInspector(state) {
     },
     attributes: { 'aria-label': _('Wide view') },
   });
+  const pin = make('button', {
+    type: 'button',
+    className: 'reset',
+    textContent: '⊕',
+    title: _('Keep this figure below'),
+    onclick: () => {
+      const key = openTool(data, state.waiting());
+      send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
+    },
+    attributes: { 'aria-label': _('Keep this figure below') },
+  });
+  const pins = make('div', { className: 'pins', style: PINS });
   const element = make(
     'section',
     { className: 'inspector', attributes: { 'aria-label': _('The selection and its tools') } },
-    make('div', { className: 'tabline' }, things, reset, widen),
+    make('div', { className: 'tabline' }, things, reset, pin, widen),
     side.element,
     view,
     tools,
   );
   const palette = createPalette(open);
-  element.append(palette.element, wide);
+  element.append(pins, palette.element, wide);
   offerTools(() => data && state.openPalette());
 
   const openThing = thing => {
@@ -166,7 +179,47 @@ export function createInspector(state) {
       if (each.dataset.key) setAttribute(each, 'aria-pressed', each.dataset.key === key);
   };
 
-  const showView = (now, key, thing) => {
+  /** Returns what a drawing of a tool receives; `arrays` replace those of the payload. */
+  const apiOf = (now, key, tool, overlay, arrays = data.arrays) => {
+    const kind = data.kinds.find(each => each.kind === now.selection.kind);
+    const name = key.split('.')[1];
+    return {
+      ...{ now, key, tool, kind, send, open, select, overlay },
+      data: { ...data, arrays },
+      thing: thingOfTool(key),
+      dark: state.dark,
+      wide: wide.open,
+      queries: data.tokens[kind.queries],
+      keys: data.tokens[kind.keys],
+      setting: (setting, value) => settingOf(value, state.waiting(), `${name}.${setting}`),
+      set: (setting, value) => send({ type: 'set', name: `${name}.${setting}`, value }),
+    };
+  };
+
+  /** Draws the pinned tools, two abreast. */
+  const showPins = now => {
+    pins.hidden = !data.pins?.length;
+    pins.replaceChildren(
+      ...(data.pins ?? []).map((tool, index) => {
+        const own = Object.entries(data.arrays).filter(([name]) => name.startsWith(`pin${index}.`));
+        const arrays = { ...data.arrays, ...Object.fromEntries(own.map(([name, array]) => [name.slice(5), array])) };
+        const { draw } = drawingOf(tool.key.split('.')[1]) ?? { draw: drawComposed };
+        const place = make('div', { className: `drawing ${tool.key.split('.')[1]}` });
+        if (tool.message) place.append(note(tool.message));
+        else
+          draw(
+            place,
+            apiOf(now, tool.key, tool, () => undefined, arrays),
+          );
+        const off = () => send({ type: 'pin', name: tool.key, on: false });
+        const remove = button('✕', off);
+        remove.setAttribute('aria-label', _('Remove figure {n}', { n: index + 1 }));
+        return make('figure', {}, make('figcaption', {}, make('b', { textContent: `${index + 1} ` }), remove), place);
+      }),
+    );
+  };
+
+  const showView = (now, key) => {
     clearTimeout(timer);
     clearInterval(asking);
     const { draw, isLocal = false } = (key && drawingOf(key.split('.')[1])) || { draw: drawComposed };
@@ -177,17 +230,8 @@ export function createInspector(state) {
       return undefined;
     }
     view.classList.remove('waits');
-    const kind = data.kinds.find(each => each.kind === now.selection.kind);
-    const name = key.split('.')[1];
-    const api = {
-      ...{ data, now, key, tool, thing, kind, send, open, select, dark: state.dark, wide: wide.open },
-      queries: data.tokens[kind.queries],
-      keys: data.tokens[kind.keys],
-      setting: (setting, value) => settingOf(value, state.waiting(), `${name}.${setting}`),
-      overlay: values => Object.assign(state.overlay, values),
-      set: (setting, value) => send({ type: 'set', name: `${name}.${setting}`, value }),
-    };
-    const place = make('div', { className: `drawing ${name}` });
+    const api = apiOf(now, key, tool, values => Object.assign(state.overlay, values));
+    const place = make('div', { className: `drawing ${key.split('.')[1]}` });
     if (tool?.message) place.append(note(tool.message));
     else draw(place, api);
     if (tool?.again)
@@ -216,7 +260,9 @@ export function createInspector(state) {
     showTools(key, thing);
     const old = JSON.stringify(state.overlay);
     state.overlay = {};
-    showView(now, key, thing);
+    showView(now, key);
+    showPins(now);
+    setAttribute(pin, 'aria-pressed', Boolean(data.pins?.some(tool => tool.key === key)));
     if (JSON.stringify(state.overlay) !== old) state.repaint();
   };
 

@@ -9,6 +9,7 @@ import { createWords } from './words.js';
 
 const NUMBERED = { heads: 12, layers: 8 }; // largest model whose tiles have numbers
 
+const LARGE_TILE = 'min(28px, 5vw)';
 const DEEP = 6; // rows from which on the rows share the window's height
 const AROUND = 330; // px of a window above and below the rows: header, lead, caption, words, text field
 const SMALLEST_GAP = 6; // px
@@ -56,6 +57,8 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     const all = Array.from({ length: groups }, (_each, i) => (i === group || groups === 1 ? open : [opener(i, depth)]));
     rows.replaceChildren(...all.reverse().flat());
     element.classList.toggle('large', isLarge);
+    if (isLarge) element.style.setProperty('--tile', LARGE_TILE);
+    else element.style.removeProperty('--tile');
     painted.clear();
     strings.reset();
   };
@@ -116,9 +119,9 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     element,
     row,
     words,
-    /** True if the words stand in several lines because the text is long; on phones they always do. */
+    /** True if the words stand in several lines because the text is long; on phones and in pictures they always do. */
     get wraps() {
-      return words.wraps && !narrow;
+      return words.wraps && !narrow && !state.data.picture;
     },
     /** Builds what the payload needs; returns whether sizes must be measured again. */
     build(data) {

@@ -116,7 +116,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
      */
     fit({ tokens }, { mustWrap, isEnd }) {
       const count = tokens[row].length;
-      let wraps = mustWrap || count >= LONG;
+      let wraps = mustWrap || count >= LONG || Boolean(patches);
       if (!wraps) {
         wrap(false, tokens[row]);
         element.style.fontSize = `${WORD_SIZE}px`;
@@ -154,7 +154,8 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         const tinted = weight >= SHOWN && shown.used && !hidden.length;
         const part = Math.sqrt(weight);
         const tint = tinted ? cssColour(state.dark, 'attention', part) : '';
-        if (patches) button.style.setProperty('--tint', tint || 'transparent');
+        if (button.classList.contains('patch'))
+          button.style.setProperty('--tint', tint ? `color-mix(in srgb, ${tint} 70%, transparent)` : 'transparent');
         else button.style.background = tint;
         button.style.color = tinted ? contrastColour(state.dark, 'attention', part) : '';
         const looks = !isMemory && shown.queries === row && index === shown.query;
@@ -191,7 +192,8 @@ function showPatches(element, words, { picture: { columns, before }, arrays }) {
     button.style.backgroundPosition = place;
     button.style.backgroundSize = `${100 * columns}% ${100 * rows}%`;
   });
-  for (const { button } of words.slice(0, before)) button.style.gridColumn = '1 / -1';
+  for (const { button } of words.slice(0, before))
+    Object.assign(button.style, { gridColumn: '1 / -1', justifySelf: 'start' });
 }
 
 const STRIP = 24; // px

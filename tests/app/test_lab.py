@@ -148,10 +148,11 @@ def test_every_offered_tool_has_content():
 
 @given(tool=st.sampled_from(["head.looks", "answer.who", "layer.mean"]), look=st.integers(-1, 999),
        marks=st.sampled_from(["", "c", "g", "cg"]),
+       pins=st.sampled_from([(), ("head.why",), ("answer.who", "all.find")]),
        settings=st.dictionaries(st.from_regex(r"[a-z]{1,16}\.[a-z]{1,16}", fullmatch=True),
                                 st.from_regex(r"[a-z0-9]{1,12}", fullmatch=True), max_size=4))
-def test_a_link_holds_the_view(tool: str, look: int, marks: str, settings: dict[str, str]):
-    view = LabView(tool, look, marks, tuple(sorted(settings.items())))
+def test_a_link_holds_the_view(tool: str, look: int, marks: str, settings: dict[str, str], pins: tuple[str, ...]):
+    view = LabView(tool, look, marks, tuple(sorted(settings.items())), pins)
     assert LabView.parse(str(view)) == view
     state = replace(LabState("stories-softmax"), page="lab", lab=view)
     query = dict(pair.split("=", 1) for pair in query_of(state).split("&"))
@@ -160,7 +161,8 @@ def test_a_link_holds_the_view(tool: str, look: int, marks: str, settings: dict[
 
 
 @pytest.mark.parametrize("field", ["", "head", "head.looks~x", "head.looks~~q", "head.looks~~~a", "x.y",
-                                   "head.looks~1~c~a.b!c~", "head.looks~~~" + "'".join(["a.b!c"] * 40)])
+                                   "head.looks~1~c~a.b!c~~", "head.looks~~~~x.y",
+                                   "head.looks~~~~head.why'head.why", "head.looks~~~" + "'".join(["a.b!c"] * 40)])
 def test_a_broken_view_of_a_link_is_reported(field: str):
     state, problems = read_query({"page": "lab", "model": "stories-softmax", "lab": field})
     assert state.lab == LabView() and len(problems) == 1

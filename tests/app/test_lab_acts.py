@@ -203,3 +203,16 @@ def test_files_have_the_patterns_of_the_present_state():
     assert stored["plan"] == str(LAYER) and "page=lab" in stored["link"]
     assert client.get(f"/lab/visits/{here.channel.id}/files/all.exe").status_code == 404
     assert client.get("/lab/visits/unknown/files/all.npz").status_code == 410
+
+
+def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
+    here = visiting("stories-softmax", STORY, tool="answer.who")
+    with visit.use(here):
+        for name in ("head.looks", "layer.mean", "all.find", "answer.lens", "answer.who"):
+            events.on_lab({"type": "pin", "name": name, "on": True})
+        assert here.history.present.lab.pins == ("layer.mean", "all.find", "answer.lens", "answer.who")
+        events.on_lab({"type": "pin", "name": "all.find", "on": False})
+        view = now.present()
+        headers, arrays = tools.pinned(view, tools.offered(view))
+        assert [header["key"] for header in headers] == ["layer.mean", "answer.lens", "answer.who"]
+        assert list(arrays) == ["pin0.map.mean"]

@@ -41,6 +41,20 @@ def content(view: View, among: list[Tool]) -> tuple[dict[str, Any] | None, dict[
         (tool for tool in among if tool.thing == view.state.lab.thing), None)
     if tool is None:
         return None, {}
+    return _content(view, tool)
+
+
+def pinned(view: View, among: list[Tool]) -> tuple[list[dict[str, Any]], dict[str, ndarray]]:
+    """Returns the payloads of the pinned tools that fit, with their arrays as `pinI.NAME`."""
+    found, all_arrays = [], {}
+    for tool in (tool for key in view.state.lab.pins for tool in among if tool.key == key):
+        header, arrays = _content(view, tool)
+        all_arrays |= {f"pin{len(found)}.{name}": array for name, array in arrays.items()}
+        found.append(header)
+    return found, all_arrays
+
+
+def _content(view: View, tool: Tool) -> tuple[dict[str, Any], dict[str, ndarray]]:
     try:
         header, arrays = tool.content(view, tool)
     except (ValueError, LimitError) as error:  # the model, the text or the visitor's limit does not allow it

@@ -9,7 +9,7 @@ THINGS = ("head", "layer", "all", "word", "answer")
 CONTRIBUTIONS, GUESSES = "c", "g"
 LAST = -1  # the looking word is the one whose prediction is shown
 MOST = 1000  # upper bound of the positions of any text
-MOST_SETTINGS = 12
+MOST_SETTINGS, MOST_PINS = 12, 4
 _TOOL = re.compile(r"(?:head|layer|all|word|answer)\.[a-z]{1,16}", re.ASCII)
 _SETTING = re.compile(r"([a-z]{1,16}\.[a-z]{1,16})!([\w .+-]{0,40})", re.ASCII)
 
@@ -22,6 +22,7 @@ class LabView:
         tool: thing and name of the open tool, like `head.looks`.
         look: position of the looking word; LAST for the position of the shown prediction.
         marks: CONTRIBUTIONS, GUESSES, both or none: the layers of the picture beside attention.
+        pins: tools that stay below the inspector, in order.
         settings: `tool.name` -> value of the settings that differ from their defaults; each tool checks its own.
     """
 
@@ -29,6 +30,7 @@ class LabView:
     look: int = LAST
     marks: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+    pins: tuple[str, ...] = ()
 
     @property
     def thing(self) -> str:
@@ -44,23 +46,30 @@ class LabView:
         kept = {key: old for key, old in self.settings if key != name} | ({name: value} if value else {})
         return replace(self, settings=tuple(sorted(kept.items())[:MOST_SETTINGS]))
 
+    def with_pin(self, tool: str, on: bool) -> LabView:
+        """Returns the view with a tool pinned or not; one more than MOST_PINS takes the place of the first."""
+        pins = [pin for pin in self.pins if pin != tool]
+        return replace(self, pins=tuple([*pins, tool][-MOST_PINS:]) if on else tuple(pins))
+
     def __str__(self) -> str:
         """Returns the link's field, like `head.looks~22~cg~find.role!first`; parts at the end are left out."""
         settings = "'".join(f"{name}!{value}" for name, value in self.settings)
-        parts = [self.tool, "" if self.look == LAST else str(self.look), self.marks, settings]
+        parts = [self.tool, "" if self.look == LAST else str(self.look), self.marks, settings, "'".join(self.pins)]
         return "~".join(parts).rstrip("~")
 
     @classmethod
     def parse(cls, text: str) -> LabView:
         """Returns the view of a link's field; raises ValueError if the text is not valid."""
-        tool, look, marks, settings, *more = [*text.split("~"), "", "", ""][:max(4, text.count("~") + 1)]
+        tool, look, marks, settings, pinned, *more = [*text.split("~"), *[""] * 4][:max(5, text.count("~") + 1)]
+        pins = tuple(pinned.split("'")) if pinned else ()
         pairs = [_SETTING.fullmatch(part) for part in settings.split("'")] if settings else []
         is_place = re.fullmatch(r"\d{0,3}", look, re.ASCII) is not None
         is_valid = is_tool(tool) and is_place and marks in ("", "c", "g", "cg") and None not in pairs and not more
+        is_valid = is_valid and all(map(is_tool, pins)) and len(set(pins)) == len(pins) <= MOST_PINS
         if not is_valid or len(pairs) > MOST_SETTINGS:
             raise ValueError(f"{text!r} is no view of the lab")
         return cls(tool, int(look) if look else LAST, marks,
-                   tuple(sorted((match[1], match[2]) for match in pairs if match and match[2])))
+                   tuple(sorted((match[1], match[2]) for match in pairs if match and match[2])), pins)
 
 
 def is_tool(text: object) -> bool:
