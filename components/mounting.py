@@ -22,7 +22,7 @@ from components.payload import pack
 FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
-THEMED = ("bar", "lab", "start")  # components whose style begins with theme.css instead of shared.css
+THEMED = ("bar", "lab", "models", "start")  # components whose style begins with theme.css instead of shared.css
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
 # the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.

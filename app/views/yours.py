@@ -1,7 +1,4 @@
-"""The page Your model: opens a model of `transformers` from the Hub or, on the visitor's own machine, from a folder.
-
-Every page can then show this model, and links can contain the model's name.
-"""
+"""The page Models: our models, and a model of `transformers` from the Hub or, on one's own machine, from a folder."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import streamlit as st
 
 import models
 from app.markdown import literal
+from app.panels.choice import shelf
 from app.panels.measured import constants
 from app.panels.page import frame, progress
 from app.server import limits
@@ -54,6 +52,9 @@ def page() -> None:
 
 
 def _draw() -> None:
+    st.markdown("## " + _("Choose a model"))
+    st.markdown(_("Rows are ways to attend, columns are tasks. Each dot is a model: press it to open it in the lab."))
+    shelf.draw()
     with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")
     with forms:

@@ -125,7 +125,16 @@ test('a changed tile of a packed grid is distinguished from the others', () => {
 
 test('changes replace and remove fields and arrays; a whole payload replaces everything', () => {
   const old = { a: 1, b: 2, arrays: { x: [1], y: [2] } };
-  const changes = { a: 3, c: 4, changes: [['field', 'b'], ['array', 'y'], ['field', 'x']], arrays: { z: [5] } };
+  const changes = {
+    a: 3,
+    c: 4,
+    changes: [
+      ['field', 'b'],
+      ['array', 'y'],
+      ['field', 'x'],
+    ],
+    arrays: { z: [5] },
+  };
   assert.deepEqual(merged(old, changes), { a: 3, c: 4, arrays: { x: [1], z: [5] } });
   assert.deepEqual(old, { a: 1, b: 2, arrays: { x: [1], y: [2] } });
   assert.deepEqual(merged(old, { c: 1, arrays: {} }), { c: 1, arrays: {} });
