@@ -54,7 +54,7 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
     lab, trace, plan = view.lab, view.after, view.plan
     states = [[_state(view, kind, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     n, m = (len(trace.rows[row]) for row in (kind.query_row, kind.key_row))
-    tiles, is_exact = _tiles(trace, kind), max(n, m) <= SIDE
+    (tiles, most), is_exact = _tiles(trace, kind), max(n, m) <= SIDE
     packed = kind.causal and not kind.attention.has_sink and tiles.shape[2] == tiles.shape[3]
     arrays[f"tiles.{kind.name}"] = lower_triangle(tiles) if packed else tiles
     if not is_exact and kind.query_row == view.kind.query_row:
@@ -66,7 +66,7 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
     closed = [[(kind.name, layer, head) in lab.closed for head in range(kind.heads)] for layer in range(kind.layers)]
     return {"kind": kind.name, "title": _(kind.title), "layers": kind.layers, "heads": kind.heads,
             "causal": kind.causal, "queries": kind.query_row, "keys": kind.key_row, "side": list(tiles.shape[2:]),
-            "packed": packed, "exact": is_exact, "selects": kind.attention.selects,
+            "packed": packed, "exact": is_exact, "most": most, "selects": kind.attention.selects,
             "has_sink": kind.attention.has_sink, "is_distribution": kind.attention.is_distribution,
             "reads_text": kind.attention.reads_text, "gated": kind.name in trace.gates,
             "constant": [[state.constant for state in row] for row in states],
@@ -79,14 +79,14 @@ def _state(view: View, kind: Kind, layer: int, head: int) -> HeadState:
     return of_heads.state_of(view.lab, view.plan, (kind.name, layer, head))
 
 
-def _tiles(trace: Trace | Sketch, kind: Kind) -> ndarray:
-    """Returns the tiles (L, H, n, m) of a block under the plan."""
+def _tiles(trace: Trace | Sketch, kind: Kind) -> tuple[ndarray, float]:
+    """Returns the tiles (L, H, n, m) of a block under the plan, and the weight of the strongest colour."""
     if isinstance(trace, Sketch):
-        return pooled(trace.thumbnails[kind.name], SIDE)
-    maps = trace.weights[kind.name]
+        return pooled(trace.thumbnails[kind.name], SIDE), 1.0
+    maps, most = trace.weights[kind.name], 1.0
     if not kind.attention.is_distribution and not kind.attention.has_sink:
-        maps = maps / max(float(maps.max()), 1e-9)  # rows of relu² need not sum to 1
-    return thumbnails(maps, kind.attention.has_sink, SIDE)
+        most = max(float(maps.max()), 1e-9)  # rows of relu² need not sum to 1
+    return thumbnails(maps / most, kind.attention.has_sink, SIDE), most
 
 
 def selected_map(view: View, which: str) -> ndarray | None:

@@ -78,6 +78,9 @@ test('a byte is a weight, and the row of a head is read from its tile', () => {
   close(weightOf(byte(0.25)), 0.25, 5e-3);
   const row = headRow(payload(), 'decoder', 0, 1, 2);
   close(row, [0.1, 0.8, 0.1, 0], 5e-3);
+  const halved = payload();
+  halved.kinds[0].most = 0.5;
+  close(headRow(halved, 'decoder', 0, 1, 2), [0.05, 0.4, 0.05, 0], 5e-3);
   assert.equal(tileBytes(payload().kinds[0], payload().arrays['tiles.decoder'].data, 0)(1, 2), undefined);
 });
 

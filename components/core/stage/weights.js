@@ -25,7 +25,8 @@ export function tileBytes({ packed, causal, has_sink: sink, side: [rows, columns
 
 /**
  * Returns the weights of one head from a query to all keys, as Float64Array; null if the payload has no row of this
- * query. A kind that is not exact has only the rows of the looking word, `look`.
+ * query. Tiles of rows that need not sum to 1 are relative to `most`, the largest weight of the kind. A kind that is not
+ * exact has only the rows of the looking word, `look`.
  */
 export function headRow({ kinds, arrays, look, tokens }, kindName, layer, head, query) {
   const kind = kinds.find(each => each.kind === kindName);
@@ -38,7 +39,7 @@ export function headRow({ kinds, arrays, look, tokens }, kindName, layer, head, 
     return Float64Array.from({ length: count }, (_, j) => (j < size ? weightOf(rows.data[index * size + j]) : 0));
   }
   const byte = tileBytes(kind, arrays[`tiles.${kindName}`].data, index);
-  return Float64Array.from({ length: count }, (_, j) => weightOf(byte(query, j) ?? 0));
+  return Float64Array.from({ length: count }, (_, j) => weightOf(byte(query, j) ?? 0) * (kind.most ?? 1));
 }
 
 /**

@@ -19,7 +19,7 @@ function draw(place, api) {
   const state = now.heads[kind.kind][layer][head];
   const isHere = data.selection.kind === kind.kind && data.selection.layer === layer && data.selection.head === head;
   const map = isHere && tool?.view === view ? data.arrays[`map.${view}`] : null;
-  const isSame = view === 'used' || (view === 'computed' && !state.constant);
+  const isSame = (kind.most ?? 1) === 1 && (view === 'used' || (view === 'computed' && !state.constant));
   // until the whole map arrives, the tile is shown, if it is a whole map
   const byte = map
     ? mapBytes(map, api.queries.length, api.keys.length)
