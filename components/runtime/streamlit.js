@@ -64,7 +64,7 @@ export function setPageStyle(sheet) {
 export function sendAddressAtReconnect() {
   const Socket = /** @type {any} */ (globalThis).attentionLabSocket ?? globalThis.WebSocket;
   Object.assign(globalThis, { attentionLabSocket: Socket });
-  globalThis.WebSocket = class extends Socket {
+  /** @type {any} */ (globalThis).WebSocket = class extends Socket {
     constructor(url, protocols) {
       const address = btoa(location.search).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
       const isLong = address.length > LONGEST_ADDRESS;
