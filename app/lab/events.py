@@ -11,7 +11,7 @@ from app.lab import tools
 from app.lab.tools import FIRST_TOOLS
 from app.state import visitor_models
 from app.state.fields import MAX_ASKED
-from app.state.handlers import answer_events, head_events
+from app.state.handlers import answer_events, head_events, lesson_events
 from app.state.handlers import events as page_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
@@ -63,6 +63,8 @@ def on_lab(event: dict[str, Any]) -> None:
             answer_events.on_answer(event)
         case "prune":
             _prune(event.get("heads"), event.get("left"))
+        case "step" | "answer" | "teach" | "leave":
+            lesson_events.on_lesson(event)
         case "undo" | "redo" | "reset":
             page_events.on_toolbar(event)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy
 import streamlit as st
 
-from app.lab import events, picture, tools
+from app.lab import events, lesson, picture, tools, written
 from app.lab.now import present
+from app.lab.view import View
 from app.markdown import literal, plain
 from app.panels.choice import choosing
 from app.panels.page import frame, header, text
@@ -39,7 +41,8 @@ def page() -> None:
             answering()
             state, problems = now.history.present, now.history.problems
         try:
-            parts = _parts(state, problems)
+            view = present(state)
+            parts = _parts(view, problems)
         except (CheckpointError, ForeignError) as error:
             header.draw()
             message = _(str(error))
@@ -60,13 +63,17 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     now = visit.current()
     if now.layout != frame.Drawn((state.page, state.language, state.teach), None):
         return None
-    return frame.Answer([*header.parts(now, state, has_model=False), *_parts(state, problems)], [], False)
-
-
-def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     view = present(state)
-    opened, reading = view.lab, view.reading
+    content = _parts(view, problems, waits=False)  # before the header, which sends the ticks of lessons to the browser
+    texts = content[-1].header["written"]
+    late = [partial(written.completed, view, content[-1])] if texts and texts["after"] == "" else []
+    return frame.Answer([*header.parts(now, state, has_model=False), *content], late, False)
+
+
+def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part]:
+    opened, reading, state = view.lab, view.reading, view.state
     content, arrays = picture.content(view)
+    content["written"] = written.content(view, waits)
     past = session.history()
     thing_tools = tools.offered(view)
     content |= {"model": _model(opened), "models": _related(opened), "undo": bool(past.past), "redo": bool(past.future),
@@ -74,7 +81,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
                                                  for title, example in opened.task.examples],
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
-    content["thing"] = state.lab.thing
+    content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
     if content["model"]["untrained"]:
         content |= {"answer": None, "guesses": None, "contributions": None}
     if opened.task.sees:

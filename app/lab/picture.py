@@ -28,6 +28,7 @@ def content(view: View) -> Content:
     """Returns the header and the arrays of the picture."""
     arrays: dict[str, ndarray] = {}
     lab, trace = view.lab, view.after
+    hides = view.state.hides_answer
     header = {
         "tokens": {row: spelt(tokens) for row, tokens in trace.rows.items()},
         "special": {"text": [i for i, is_text in enumerate(lab.task.is_text(trace.prompt.ids)) if not is_text]},
@@ -37,11 +38,14 @@ def content(view: View) -> Content:
                       "scope": view.state.selection.scope},
         "look": view.look, "at": view.at, "changed": view.changed, "can_constant": lab.constant is not None,
         "predicts": [output.position for output in trace.outputs],
-        "answer": _answer(view), "contributions": _contributions(view, arrays), "guesses": _guesses(view),
+        "hidden": hides, "answer": None if hides else _answer(view),
+        "contributions": None if hides else _contributions(view, arrays), "guesses": None if hides else _guesses(view),
         "scale": of_heads.scale_of(lab, view.state.plan.scale, len(trace.tokens)),
         "marks": {"contributions": CONTRIBUTIONS in view.state.lab.marks, "guesses": GUESSES in view.state.lab.marks},
     }
-    _losses(view, header)
+    header["losses"] = header["losses_before"] = None
+    if not hides:
+        _losses(view, header)
     if isinstance(trace, Trace) and trace.mask is not None:
         rows = trace.mask[:, view.look]
         arrays["mask"] = numpy.clip(rows * MASK_STEP + 0.5, 0, 255).astype(numpy.uint8)

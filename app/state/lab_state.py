@@ -117,7 +117,7 @@ class LabState:
         sampling: temperature, top-p and seed of the continuation.
         lesson: the open step of a lesson; None outside lessons.
         answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
-        teach: True for the display in a classroom: large type; in a lesson, only the lesson, the map and the effect.
+        teach: True for the display in a classroom: large type.
         language: language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not
             translated.
         search: settings of the section `needs` (minimal heads).
@@ -180,15 +180,8 @@ class LabState:
 
     @property
     def hides_answer(self) -> bool:
-        """True in the classroom display while the step's question is open: the class guesses the prediction first."""
-        return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
-
-    @property
-    def offers_sections(self) -> bool:
-        """False in the classroom display if the lesson's step uses the map and no section."""
-        if not self.teach or self.section or self.lesson is None:
-            return True
-        return step_at(self.lesson).done.asks("section")
+        """True while the question of a lesson's step is open: the visitor guesses before the prediction is shown."""
+        return not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
     def for_model(self, name: str) -> LabState:
         """Returns the state of one model, with the parts of plan and selection that fit this model's heads."""

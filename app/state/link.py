@@ -2,8 +2,9 @@
 
     ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
 
-The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. Three short addresses
-have a special meaning: `lesson=constant.3`, alone or with `page=explore`, opens the initial state of this step; an
+The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. A step of a lesson is
+always on the page `lab`. Three short addresses
+have a special meaning: `lesson=constant.3`, alone or with a page, opens the initial state of this step; an
 empty query opens the start page of a new visitor; `page=explore` alone opens the state after skipping the start page.
 The link of the default state names the model instead. Parsing never fails: a field that cannot be parsed gets its
 default and a message for the visitor.
@@ -49,7 +50,8 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     reads.
     """
     default = LabState(state.model)
-    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
+    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model(),
+                      page=FIRST_PAGE if state.lesson is None else LAB)
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     fields = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
@@ -83,8 +85,8 @@ def opened_by(place: Place | None) -> LabState:
 
 @functools.lru_cache(64)
 def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
-    state, problems = _read(FIRST_VISIT if place is None else step_at(place).opens)
-    return replace(LabState() if problems else state, lesson=place)
+    state, problems = _read(FIRST_VISIT if place is None else {"lesson": str(place), **step_at(place).opens})
+    return LabState(page=FIRST_PAGE if place is None else LAB, lesson=place) if problems else state
 
 
 def first_lab() -> LabState:
@@ -93,8 +95,12 @@ def first_lab() -> LabState:
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state on which the header's links are based: on the start page, the Lab without interventions."""
-    return settled(state, replace(opened_by(None), page=LAB)) if state.page == START else state
+    """Returns the state on which the header's links are based: on the start page, the Lab without interventions; in a
+    lesson, the step's state without the lesson.
+    """
+    if state.page == START:
+        return settled(state, replace(opened_by(None), page=LAB))
+    return replace(state, lesson=None, answer="")
 
 
 def settled(state: LabState, other: LabState) -> LabState:
@@ -116,7 +122,7 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     params = {key.removeprefix("amp;"): text for key, text in params.items()}
     state, problems = _read(params)
     named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
-    if not named or (named == {"page": FIRST_PAGE} and state.lesson is not None):
+    if not named or (named.keys() == {"page"} and state.lesson is not None):
         state = settled(state, opened_by(state.lesson))
     elif named == {"page": FIRST_PAGE}:
         state = settled(state, first_lab())
@@ -135,4 +141,4 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
             state, problems = replace(state, **{field.attribute: value}), problems + messages
         elif field.attribute == "selection":
             state = replace(state, selection=Selection.default(state.plan, state.shape))
-    return state, problems
+    return (state if state.lesson is None else replace(state, page=LAB)), problems

@@ -33,7 +33,7 @@ def page() -> None:
 def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key that changes with the arrangement of the page; see frame.Direct.depends."""
     before, after = compute.traces_of(lab, reading.prompt, state.for_model(lab.name).plan)
-    return (sections.present(lab, state, after), state.hides_answer, state.offers_sections,
+    return (sections.present(lab, state, after), state.hides_answer,
             translation.is_offered(before), visit.current().download)
 
 

@@ -8,15 +8,16 @@ from components.mounting import Content, OnEvent, component
 
 
 @component("bar")
-def bar(*, key: str, places: Mapping[str, str], present: str, links: str, query: str, mode: str, can_undo: bool,
-        can_redo: bool, languages: Mapping[str, str], embedded: bool, large: bool = False, ticked: Sequence[str] = (),
-        on_event: OnEvent) -> Content:
+def bar(*, key: str, places: Mapping[str, str], present: str, section: str, links: str, query: str, mode: str,
+        can_undo: bool, can_redo: bool, languages: Mapping[str, str], embedded: bool, large: bool = False,
+        ticked: Sequence[str] = (), on_event: OnEvent) -> Content:
     """Displays the header and writes the browser's address.
 
     Args:
         key: key of the mount.
         places: page -> title; a link each.
-        present: key of the current page.
+        present: key of the current page, whose link does nothing.
+        section: key of the place that is marked.
         links: the state's query without `?`, which is part of each link.
         query: the address after `?`, encoded by urllib.parse.urlencode.
         mode: `push` adds an entry to the browser's history, `replace` replaces the current entry.
@@ -28,7 +29,7 @@ def bar(*, key: str, places: Mapping[str, str], present: str, links: str, query:
         ticked: steps of lessons that the visitor has done; the browser stores them.
         on_event: called with the events of components/toolbar and with {type: page, page, sequence}.
     """
-    header = {"places": list(places.items()), "present": present, "links": links, "query": query, "mode": mode,
-              "undo": bool(can_undo), "redo": bool(can_redo), "languages": list(languages.items()),
+    header = {"places": list(places.items()), "present": present, "section": section, "links": links, "query": query,
+              "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), "languages": list(languages.items()),
               "embedded": bool(embedded), "large": bool(large), "ticked": list(ticked)}
     return header, {}

@@ -149,8 +149,10 @@ function create(state) {
 /** Returns the languages that the visitor can change to, as [key, name] pairs. */
 const others = state => state.data.languages.filter(([key]) => key !== currentLanguage());
 
+const requested = state => state.waiting().findLast(({ type }) => type === 'page')?.page;
+
 /** Returns the page that was requested last. */
-const shown = state => state.waiting().findLast(({ type }) => type === 'page')?.page ?? state.data.present;
+const shown = state => requested(state) ?? state.data.present;
 
 function goTo(state, page) {
   if (page === shown(state)) return;
@@ -174,7 +176,7 @@ function showPlaces(state, nav) {
     nav.replaceChildren(...places.map(([page, textContent]) => make('a', { textContent, dataset: { page } })));
   for (const link of nav.children) {
     setAttribute(link, 'href', address(links, link.dataset.page));
-    if (link.dataset.page === shown(state)) setAttribute(link, 'aria-current', 'page');
+    if (link.dataset.page === (requested(state) ?? state.data.section)) setAttribute(link, 'aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
 }

@@ -48,12 +48,21 @@ export function createAnswer(state) {
   const rows = Array.from({ length: 4 }, row);
   const list = make('ol', { className: 'options' }, ...rows.map(({ element }) => element));
   const vector = make('p', { className: 'vector' });
+  const unknown = make(
+    'div',
+    { className: 'unknown' },
+    make('span', { className: 'serif', textContent: '?' }),
+    make('span', { textContent: _('Guess first. The answer stays hidden.') }),
+    make('button', { type: 'button', className: 'button small', textContent: _('Show the answer') }),
+  );
+  unknown.lastChild.onclick = () => state.guess(null);
   const element = make(
     'section',
     { className: 'answer', attributes: { 'aria-label': _("The model's answer") } },
     line,
     list,
     vector,
+    unknown,
   );
   return {
     element,
@@ -63,7 +72,8 @@ export function createAnswer(state) {
       line.hidden = list.hidden = !found;
       const isVector = Boolean(data.answer?.vector);
       vector.hidden = !isVector;
-      element.hidden = !found && !isVector;
+      unknown.hidden = !data.hidden;
+      element.hidden = !found && !isVector && !data.hidden;
       if (isVector) showVector(vector, data);
       if (!found) return;
       const text = truncate(wordText(found.now.label), LONGEST);

@@ -5,6 +5,7 @@
 //   found: [{kind, layer, head}] heads that a search found; the others are faded. chosen: the same, framed.
 //   feeds: [{kind, layer, head, value}] measured edges to the selected head. mask: true to show the forgotten words.
 
+import { lessonAnswer } from '../core/lesson_text.js';
 import { answers, wordText } from '../core/stage/sentences.js';
 import { currentView } from '../core/stage/view.js';
 import { selectedRow } from '../core/stage/weights.js';
@@ -16,9 +17,11 @@ import { createField } from './field.js';
 import { createInspector } from './inspector.js';
 import { listenForKeys } from './keys.js';
 import { createLead, createLegend } from './lead.js';
+import { createLesson } from './lesson.js';
 import { createPhoneBar } from './phone.js';
 import { createPicture } from './picture.js';
 
+const DEEP = 6; // layers above which a lesson draws small tiles
 const WIDEST = 8; // layers from which the inspector stands beside the picture
 const LAST = -1; // `look` of the word whose prediction is shown
 
@@ -29,11 +32,12 @@ function create(state) {
   const answer = createAnswer(state);
   const field = createField(state);
   const phone = createPhoneBar(state);
+  const lesson = createLesson(state);
   const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
   const board = make('div', { className: 'board' });
   const stage = make('div', { className: 'stage' }, head, answer.element, board, field.element);
   const inspector = createInspector(state);
-  state.root.append(make('div', { className: 'lab' }, stage, inspector.element, phone.element));
+  state.root.append(make('div', { className: 'lab' }, lesson.element, stage, inspector.element, phone.element));
   const resized = new ResizeObserver(() => {
     if (!state.data) return;
     state.sized = true;
@@ -42,7 +46,7 @@ function create(state) {
   resized.observe(state.root);
   document.fonts?.addEventListener('loadingdone', state.remeasure);
   const silence = listenForKeys(state);
-  return { lead, legend, answer, pictures: [], board, field, inspector, phone, resized, silence };
+  return { lead, legend, answer, pictures: [], board, field, inspector, phone, lesson, resized, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -111,6 +115,13 @@ const actions = state => ({
     if (JSON.stringify(next) === JSON.stringify(state.hover)) return;
     state.hover = next;
     state.repaint();
+  },
+  /** Answers the question of a lesson's step; null shows the right answer. */
+  guess(choice) {
+    const { question } = state.data.lesson ?? {};
+    if (!question || question.right !== null || lessonAnswer(state.waiting())) return;
+    state.send({ type: 'answer', choice });
+    state.refresh();
   },
   /** Draws everything again from what is known, without new data. */
   repaint() {
@@ -185,6 +196,7 @@ const atRow = ({ tokens, kinds }) =>
 function update(state, data) {
   state.view = currentView(data, state.waiting());
   state.still ||= state.waiting().some(({ drag }) => drag);
+  state.lesson.show(data);
   paint(state, data);
   state.inspector.update(data);
   state.still = false;
@@ -193,7 +205,14 @@ function update(state, data) {
 function paint(state, data) {
   const { view, hover, lead, legend, answer, field, phone, root } = state;
   root.classList.toggle('large-type', Boolean(data.large));
-  root.classList.toggle('wide-model', Math.max(...data.kinds.map(({ layers }) => layers)) > WIDEST);
+  if (root.classList.contains('in-lesson') !== Boolean(data.lesson)) state.sized = true;
+  root.classList.toggle('in-lesson', Boolean(data.lesson));
+  root.classList.toggle('uses-tool', Boolean(data.lesson?.uses_tool));
+  root.classList.toggle('step-done', Boolean(data.lesson?.done));
+  root.classList.toggle('uses-text', Boolean(data.lesson?.uses_text));
+  const layers = Math.max(...data.kinds.map(kind => kind.layers));
+  root.classList.toggle('wide-model', layers > WIDEST);
+  root.classList.toggle('deep-model', layers > DEEP);
   const pictures = picturesOf(state, data);
   const changed = pictures.map(picture => picture.build(data));
   const selection = hover.head ?? view.selection;
@@ -233,13 +252,14 @@ function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
 }
 
-function destroy({ resized, silence, field, inspector, lead, remeasure }) {
+function destroy({ resized, silence, field, inspector, lead, lesson, remeasure }) {
   resized.disconnect();
   document.fonts?.removeEventListener('loadingdone', remeasure);
   silence();
   field.close();
   inspector.close();
   lead.close();
+  lesson.close();
 }
 
 export const lab = defineComponent({ create, update, parts: ['numbers', 'selection'], destroy });

@@ -7,24 +7,34 @@ import { _ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 
 const LONGEST = 12; // characters of the answer
+const LONGEST_TEXT = 20; // characters of a written text
 
 /** Creates {element, show(data, view)}. */
 export function createPhoneBar(state) {
   const word = make('bdi', { className: 'serif', translate: false, dir: 'auto' });
   const share = make('small');
-  const said = make('span', { className: 'said serif' }, make('span', { textContent: _('It answers') }), word, share);
+  const lead = make('span');
+  const said = make('span', { className: 'said serif' }, lead, word, share);
+  const show = make('button', { type: 'button', className: 'button', textContent: _('Show the answer') });
+  show.onclick = () => state.guess(null);
   const button = make('button', { type: 'button', className: 'button primary' });
   button.onclick = () => {
     const pruned = isPruned(state.view);
     state.change(pruned ? { constant: false, gate: 1 } : { gate: 0 });
   };
-  const element = make('div', { className: 'phone-bar' }, said, button);
+  const element = make('div', { className: 'phone-bar' }, said, show, button);
   return {
     element,
     show(data, view) {
       const found = answers(data.answer);
-      said.hidden = !found;
-      if (found) {
+      said.hidden = !found && !data.hidden;
+      show.hidden = !data.hidden;
+      setText(lead, data.hidden ? '' : data.written ? _('It writes') : _('It answers'));
+      if (data.hidden || data.written) {
+        const text = data.written?.after ?? data.written?.before ?? '?';
+        setText(word, truncate(text || '…', LONGEST_TEXT));
+        setText(share, '');
+      } else if (found) {
         const { label, before, after } = found.now;
         setText(word, truncate(wordText(label), LONGEST));
         const values = { now: formatShare(after), before: formatShare(before) };

@@ -158,6 +158,7 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       const isEnd = line && predicting === row && data.predicts.at(-1) === data.tokens[row].length - 1;
       memory?.fit(data, { mustWrap: narrow, isEnd: false });
       words.fit(data, { mustWrap: narrow, isEnd });
+      element.classList.toggle('wraps', words.wraps && !narrow); // it changes the positions that `measure` reads
     },
     /** Measures the positions of words and tiles, once for all drawings until sizes change. */
     measure(data, end) {
@@ -167,7 +168,6 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       for (const each of layers) showLayer(each, data, view, shown, state, narrow);
       words.show(data, shown);
       memory?.show(data, shown);
-      element.classList.toggle('wraps', words.wraps && !narrow);
       strings.show(data, view, shown, layers, draws);
     },
     showNext(token, note) {

@@ -152,7 +152,8 @@ function wordFacts(data, now) {
 }
 
 function answerFacts(data) {
-  const { answer } = data;
+  const { answer, hidden } = data;
+  if (hidden) return { name: [_('Answer')], nodes: [grey(_('Guess first. The answer stays hidden.'))] };
   if (!answer?.rows?.length) {
     const moved = answer?.vector?.facts?.[0];
     const nodes = moved ? [big(formatShare(moved.after ?? 0)), grey(`${moved.name}, ${moved.unit}`)] : [];

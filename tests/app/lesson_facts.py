@@ -28,7 +28,7 @@ Fact = Mapping[str, Any]
 
 def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
     """Returns the state of the app that a fact is about."""
-    state, problems = read_query({"page": "explore", **opens, **fact.get("with", {})})
+    state, problems = read_query({"page": "lab", **opens, **fact.get("with", {})})
     assert not problems, problems
     return state
 

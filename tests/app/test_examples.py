@@ -43,10 +43,3 @@ def test_the_example_of_pruning_prunes_half_and_is_one_step_of_undo():
 def test_the_first_statement_of_results_is_unfolded_and_no_other():
     found = [its for its in opened(page="results").expander if its.label.startswith("Details")]
     assert found[0].proto.expanded and not any(its.proto.expanded for its in found[1:])
-
-
-def test_a_lesson_has_no_examples_and_no_buttons_that_hide_words():
-    app = opened(lesson="synthesizers.3")
-    assert not [its for its in app.button if str(its.key).startswith("example-")]
-    (header, _arrays), = all_sent(opened(lesson="constant.1"), "hiding") or [({"words": []}, {})]
-    assert header["words"] == []

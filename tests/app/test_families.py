@@ -96,10 +96,9 @@ def test_without_a_right_token_the_sentence_is_about_the_prediction_of_the_first
     assert f"{points:.1f} points apart" in sentence if points >= 1 else "No difference" in sentence
 
 
-def test_under_one_point_there_is_no_difference_and_in_a_lesson_no_sentence():
+def test_under_one_point_there_is_no_difference():
     assert takeaway_of(text="x=7; x=?", **PAIR).startswith("No difference: all models give “7”")
     assert takeaway_of(model="assignment-softmax", text="x=7; x=?") == ""  # one model alone
-    assert takeaway_of(text="x=7; x=?", lesson="roles.1", **PAIR) == ""
 
 
 def test_the_compared_models_are_grouped_as_in_the_choice_of_a_model():
@@ -233,7 +232,6 @@ def test_length_shows_another_scale_only_where_it_was_chosen():
     assert len(curves_of("stories-selective")) == 2
     assert shown(**alone) == ["selective"]
     assert shown(**alone, plan="scale-logn9") == ["selective", "selective, log n"]
-    assert shown(**alone, lesson="lengths.1") == ["selective", "selective, log n"]
 
 
 def test_a_letter_on_length_moves_the_rings_without_the_script():

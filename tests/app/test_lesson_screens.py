@@ -1,9 +1,9 @@
-"""A number that a lesson step quotes is visible on the page that the step opens.
+"""Every step of every lesson, in both languages: what the Lab shows before the guess, after it, and after the task.
 
 pytest tests/app/test_lesson_screens.py
 
-Numbers from model cards, studies, predictions and bars of heads are searched in the texts and payloads of the page,
-before and after the task is done. Attention weights are read off the map, and numbers from papers are not on the page.
+Numbers from model cards, studies, predictions and contributions are searched in the Lab's payload before and after the
+task. Attention weights are read off the picture, and numbers from papers are not on the page.
 """
 
 from __future__ import annotations
@@ -11,36 +11,98 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 
+from app import texts
+from app.lab import page
+from app.state import visit
+from app.state.lab_state import SHOWN, LabState
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import Place
-from app.state.link import query_of
+from app.state.link import opened_by, read_query
 from app.texts import LANGUAGES, catalogue
 from tests.app.test_lessons import NUMBER, PLACES, after
-from tests.app.test_pages import all_sent, opened
 
-SHOWN = ("study", "card", "probability", "contribution", "moved")
-# language -> the label that a task quotes, for example: choose *random* under *Compare softmax with*
-UNDER = {"en": re.compile(r"under \*([^*]+)\*"), "zh": re.compile(r"在 \*([^*]+)\* 下")}
-QUOTING = [place for place in PLACES if UNDER["en"].search(lesson_files.step_at(place).task)]
-COMPONENTS = ("effect", "comparison", "figure", "written", "contributions")
+MEASURED = ("study", "card", "probability", "contribution", "moved")
+WORDS = 45  # largest number of words in the text of a step
+QUOTED = re.compile(r"\*([^*]+)\*")
 
 
-@functools.cache
-def screen(fields: tuple[tuple[str, str], ...]) -> tuple[str, tuple[float, ...]]:
-    """Returns the visible texts of a page and the numbers in the payloads of its components."""
-    app = opened(**dict(fields))
-    assert not app.exception
-    texts = [its.value for group in (app.markdown, app.caption, app.info) for its in group]
-    texts += [str(table.value.to_dict()) for table in app.table]
-    headers = [header for name in COMPONENTS for header, _ in all_sent(app, name)]
-    texts = [re.sub("[\\\\\u2060]", "", text) for text in texts]  # removes escapes of Markdown
-    return "\n".join([*texts, *(str(header) for header in headers)]), tuple(number for header in headers
-                                                                             for number in numbers(header))
+@functools.lru_cache(400)
+def payload(state: LabState) -> dict[str, Any]:
+    """Returns the header of the Lab for a visitor with this state only."""
+    now = visit.Visit()
+    with visit.use(now):
+        texts.speak(state.language)
+        now.history.do(state)
+        (part,) = page._parts(page.present(state), [])
+    texts.speak(texts.ENGLISH)
+    arrays = {name: values.tolist() for name, values in part.arrays.items() if name.startswith("tool.")}
+    return part.header | {"arrays": arrays}
+
+
+def in_language(words: str, language: str) -> str:
+    return words if language == texts.ENGLISH else str(catalogue(language).get(words).string)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_step_hides_the_answer_until_the_guess_and_the_reason_until_the_task(place: Place, language: str):
+    step, opened = lesson_files.step_at(place), replace(opened_by(place), language=language)
+    shown = payload(opened)
+    lesson = shown["lesson"]
+    assert [lesson[name] for name in ("heading", "text", "task")] == [
+        in_language(words, language) for words in (step.title, step.text, step.task)]
+    assert not lesson["done"] and not shown["problems"] and shown["notice"] is None
+    done = payload(replace(after(place), language=language))
+    assert done["lesson"]["done"] and done["answer"] is not None and not done["hidden"]
+    assert "message" not in (done["tool"] or {}), done["tool"]
+    if step.question is None:
+        assert shown["answer"] is not None
+        return
+    assert shown["hidden"] and not any(shown[name] for name in ("answer", "contributions", "guesses"))
+    assert shown["losses"] is None and lesson["question"]["right"] is None and lesson["question"]["because"] == ""
+    for answer in ("a", SHOWN):
+        guessed = payload(replace(opened, answer=answer))
+        assert guessed["answer"] is not None and not guessed["hidden"]
+    assert done["lesson"]["question"]["right"] == step.question.right
+    assert done["lesson"]["question"]["because"] == in_language(step.question.because, language)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_before_the_guess_no_tool_shows_a_prediction(place: Place):
+    """The task is done before the guess, with each tool that shows predictions."""
+    step, state = lesson_files.step_at(place), after(place)
+    if step.question is None:
+        return
+    for tool in [tool["key"] for tool in payload(state)["tools"] if tool["thing"] == "answer"] + [state.lab.tool]:
+        asked = payload(replace(state, answer="", lab=replace(state.lab, tool=tool)))
+        answered = payload(replace(state, lab=replace(state.lab, tool=tool)))
+        assert asked["hidden"] and asked["answer"] is None
+        if tool.startswith("answer.") or tool in ("head.carry", "word.swapw", "all.second"):
+            assert set(asked["tool"]) == {"key", "message"}
+        assert asked["written"] is None and (answered["written"] is None) == ("target" not in answered["tokens"])
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_step_has_few_words(place: Place):
+    step = lesson_files.step_at(place)
+    for words in (step.text, step.task, *([step.question.ask, step.question.because] if step.question else [])):
+        assert len(words.split()) <= WORDS, words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_tool_that_a_task_names_is_offered(place: Place, language: str):
+    """A name that ends in a question mark is the question of a tool."""
+    task = in_language(lesson_files.step_at(place).task, language)
+    named = [name for name in QUOTED.findall(task) if name[-1] in "?？" and "=" not in name]
+    offered = {tool["question"] for tool in payload(replace(after(place), language=language))["tools"]}
+    assert set(named) <= offered
+    assert named or not lesson_files.step_at(place).done.asks("tool")
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -59,13 +121,8 @@ def numbers(value: Any) -> Iterator[float]:
             yield from numbers(each)
 
 
-def is_shown(number: str, text: str, values: tuple[float, ...]) -> bool:
-    """Returns whether a page displays a number such as `29.1%` or `2.87`.
-
-    The number is displayed if it is in the text, or if a value rounds to it.
-    """
-    if number in text:
-        return True
+def is_shown(number: str, values: list[float]) -> bool:
+    """Returns whether a value rounds to a number such as `29.1%` or `2.87`."""
     digits = len(number.rstrip("%").partition(".")[2])
     if number.endswith("%"):
         return any(f"{value:.{digits}%}" == number or f"{value:.{digits}f}%" == number for value in values)
@@ -73,7 +130,9 @@ def is_shown(number: str, text: str, values: tuple[float, ...]) -> bool:
 
 
 CASES = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts
-         if fact["measure"] in SHOWN and NUMBER.search(fact["says"])]
+         if fact["measure"] in MEASURED and NUMBER.search(fact["says"]) and not (
+             # a number that the step quotes of another model, to compare this one with
+             fact["measure"] == "card" and fact["model"] != lesson_files.step_at(place).opens["model"])]
 
 
 @pytest.mark.parametrize(("place", "fact"), CASES, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
@@ -81,30 +140,15 @@ def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
     step = lesson_files.step_at(place)
     (number, *_) = NUMBER.findall(fact["says"])
     least = float(number.rstrip("%")) / 100 if "more than" in fact["says"] else None
-    links = [step.opens, {**step.opens, **step.does}, {**step.opens, **fact.get("with", {})}]
-    screens = [screen(tuple(sorted({"page": "explore", **link, "lesson": str(place)}.items()))) for link in links]
-    shown = [any(least < value <= 1 for value in found[1]) if least else is_shown(number.replace(" ", ""), *found)
+    linked = read_query({"lesson": str(place), **step.opens, **step.does, **fact.get("with", {})})[0]
+    answer = after(place).answer
+    screens = [[*numbers([header["answer"], header["tool"], header["arrays"]])] for header in (
+        payload(replace(state, answer=answer)) for state in (opened_by(place), after(place), linked))]
+    shown = [any(least < value <= 1 for value in found) if least else is_shown(number.replace(" ", ""), found)
              for found in screens]
     assert any(shown), f"{place}: no screen shows {number}"
 
 
 def test_a_number_that_no_screen_shows_is_noticed():
-    assert is_shown("29.1%", "", (0.2911,)) and not is_shown("29.1%", "", (0.295, 2.91))
-    assert is_shown("2.87", "", (2.8651,)) and not is_shown("2.87", "about 2.9", (2.86,))
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("place", QUOTING, ids=str)
-def test_a_label_that_a_task_quotes_is_on_the_page(place: Place, lang: str):
-    """The quotation is the beginning of the label; `…` stands for words that it leaves out."""
-    task = lesson_files.step_at(place).task
-    match = UNDER[lang].search(task if lang == "en" else str(catalogue(lang).get(task).string))
-    assert match
-    app = opened(**dict(parse_qsl(query_of(after(place)))), lang=lang)
-    labels = [re.sub("[\\\\\u2060]", "", its.label) for its in app.get("button_group")]
-    quoted = re.compile(".+".join(map(re.escape, match[1].split("…"))))
-    assert any(quoted.match(label) for label in labels), (match[1], labels)
-
-
-def test_tasks_quote_labels():
-    assert QUOTING
+    assert is_shown("29.1%", [0.2911]) and not is_shown("29.1%", [0.295, 2.91])
+    assert is_shown("2.87", [2.8651]) and not is_shown("2.87", [2.86])

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.panels.page.lesson import outcome
+from app.lab.lesson import outcome
+from app.lab.view import View
 from app.panels.page.text import Reading
 from app.state import visit
 from app.state.handlers import events, lesson_events
@@ -26,6 +27,7 @@ from app.state.lessons import conditions, lesson_files
 from app.state.lessons.conditions import Outcome
 from app.state.lessons.lesson_files import CHOICES, FOLDER, ORDER, Place, Step, Words
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
+from app.state.pages.lab_view import LabView
 from app.texts import catalogue
 from models import HeadPlan, load
 from tests.app.test_pages import opened, sent
@@ -44,15 +46,14 @@ def words_of(step: Step) -> list[Words]:
 def after(place: Place) -> LabState:
     """Returns the state of the app after a step was completed with the right answer."""
     step = lesson_files.step_at(place)
-    state, problems = read_query({"page": "explore", **step.opens, **step.does})
+    state, problems = read_query({"lesson": str(place), **step.opens, **step.does})
     assert not problems
-    return replace(state, lesson=place, answer=CHOICES[step.question.right] if step.question else "")
+    return replace(state, answer=CHOICES[step.question.right] if step.question else "")
 
 
 def came(state: LabState) -> Outcome:
     lab = load(state.model)
-    limit = 512 if state.page == "length" else lab.limit
-    return outcome(lab, Reading(lab.task.read(state.text, limit), state.text, limit), state)
+    return outcome(View(lab, Reading(lab.task.read(state.text, lab.limit), state.text, lab.limit), state))
 
 
 def test_there_is_a_file_for_each_lesson_and_no_other():
@@ -72,15 +73,16 @@ def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
 def test_what_a_step_opens_can_be_read(place: Place):
     step = lesson_files.step_at(place)
     for link in (step.opens, {**step.opens, **step.does}):
-        assert read_query({"page": "explore", **link})[1] == []
-    assert not {"lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
+        assert read_query({"lesson": str(place), **link})[1] == []
+    assert not {"page", "lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_each_step_has_a_short_link_that_opens_it(place: Place):
     assert query_of(opened_by(place)) == f"lesson={place}"
     assert read_query({"lesson": str(place)}) == (opened_by(place), [])
-    elsewhere = replace(LabState(), lesson=place)
+    assert read_query({"lesson": str(place), "page": "compare"}) == (opened_by(place), [])  # an old link
+    elsewhere = replace(LabState(), page="lab", lesson=place)
     assert read_query(dict(parse_qsl(query_of(elsewhere)))) == (elsewhere, [])
 
 
@@ -108,16 +110,6 @@ def test_a_task_that_asks_for_several_heads_counts_them():
     assert lesson_files.step_at(Place("gates", 2)).done.count(state) is None
 
 
-def test_a_step_that_needs_another_page_has_a_button_to_it(visitor: History):
-    lesson_events.take_step(Place("lengths", 1))
-    header, _ = sent(opened(lesson="lengths.1"), "lesson")
-    assert header["pageButton"] == {"page": "length", "title": "Length"}
-    lesson_events.on_lesson({"type": "page", "page": "length"})
-    assert (visitor.present.page, visitor.present.lesson) == ("length", Place("lengths", 1))
-    lesson_events.on_lesson({"type": "page", "page": ["nowhere"]})
-    assert visitor.present.page == "length"
-
-
 def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
     own = visitor.present
     events.on_toolbar({"type": "open", "query": "?model=assignment-selective&plan=self-1.1g0&page=heads"})
@@ -132,6 +124,11 @@ def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
 def test_progress_that_a_browser_has_stored_is_taken_over(visitor: History):
     events.on_toolbar({"type": "progress", "done": ["gates.1", "nowhere.1", 3, ["x"], "gates.99", "softmax.4"]})
     assert visit.current().ticked == {Place("gates", 1), Place("normalisation", 1)}
+
+
+def test_every_word_of_conditions_is_used():
+    used = [step.done for each in lesson_files.lessons() for step in each.steps]
+    assert not [word for word in conditions.WORDS if not any(done.asks(word) for done in used)]
 
 
 def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
@@ -203,8 +200,9 @@ def test_heads_are_counted_as_the_plan_has_them(heads, n: int):
 
 @given(st.booleans(), st.booleans())
 def test_conditions_are_joined_as_they_are_called(one: bool, two: bool):
-    state = LabState("assignment-softmax", "x=1; x=?" if one else "y=1; y=?", page="length" if two else "explore")
-    parts = [{"contains": "x="}, {"page": "length"}]
+    shown = LabView("answer.lens") if two else LabView()
+    state = LabState("assignment-softmax", "x=1; x=?" if one else "y=1; y=?", lab=shown)
+    parts = [{"contains": "x="}, {"tool": "answer.lens"}]
     for word, expected in (("all", one and two), ("any", one or two)):
         assert conditions.check({word: parts}, "here").holds(state, Outcome()) == expected
         assert conditions.check({"not": {word: parts}}, "here").holds(state, Outcome()) != expected
@@ -236,13 +234,12 @@ def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     assert visitor.present == own
 
 
-def test_the_page_behind_a_lesson_is_opened_without_the_lesson(visitor: History):
+def test_another_page_is_opened_without_the_lesson(visitor: History):
     own = visitor.present
     lesson_events.on_lesson({"type": "step", "to": "gates.1"})
-    events.on_toolbar({"type": "page", "page": "heads"})
-    assert visitor.present.lesson and visitor.present.page == "heads"
-    events.on_toolbar({"type": "page", "page": "heads"})
-    assert visitor.present == replace(own, page="heads")
+    assert visitor.present.page == "lab"
+    events.on_toolbar({"type": "page", "page": "results"})
+    assert visitor.present == replace(own, page="results")
     visitor.undo()
     assert visitor.present.lesson
 
@@ -320,35 +317,6 @@ def test_answers_outside_the_choices_are_ignored(event: dict[str, Any], visitor:
     assert visitor.present == before
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_step_is_shown_and_ticked(place: Place):
-    step = lesson_files.step_at(place)
-    app = opened(lesson=str(place))
-    assert not app.exception and not app.error
-    panel = sent(app, "lesson")[0]
-    assert (panel["place"], panel["heading"], panel["done"]) == (str(place), step.title, False)
-    if step.question:
-        assert panel["question"]["right"] is None and not panel["question"]["because"]
-    done = opened(**dict(parse_qsl(query_of(after(place)))))
-    assert not done.exception and not done.error
-    panel = sent(done, "lesson")[0]
-    assert panel["done"]
-    if step.question:
-        assert panel["question"]["right"] == step.question.right
-
-
-def test_a_lesson_in_chinese():
-    panel = sent(opened(lesson="constant.1", lang="zh"), "lesson")[0]
-    assert panel["heading"] == catalogue("zh").get(lesson_files.step_at(Place("constant", 1)).title).string
-
-
-def test_in_large_type_the_models_answer_waits_until_it_is_asked_for():
-    place = next(place for place in PLACES if lesson_files.step_at(place).question)
-    app = opened(lesson=str(place), teach="1")
-    assert not [e for e in app.get("bidi_component") if e.proto.component_name.endswith("attention_lab_effect")]
-    assert sent(opened(lesson=str(place), teach="1", say=SHOWN), "effect")
-
-
 def test_the_list_of_lessons_begins_and_goes_on():
     app = opened(page="lessons")
     assert not app.exception
@@ -356,7 +324,7 @@ def test_the_list_of_lessons_begins_and_goes_on():
     for its in lesson_files.lessons():
         assert its.title in text.replace("\\", "")
     app.button(key="take gates").click().run()
-    assert sent(app, "lesson")[0]["place"] == "gates.1"
+    assert sent(app, "lab")[0]["lesson"]["place"] == "gates.1"
     assert app.session_state["visit"].history.present.lesson == Place("gates", 1)
 
 
@@ -366,21 +334,6 @@ def test_a_first_visit_is_an_address_without_anything():
     assert read_query({"lang": "zh"})[0] == replace(opened_by(None), language="zh")
     assert query_of(LabState()) == "model=stories-selective"
     assert read_query({"page": "explore"}) == (first_lab(), [])
-
-
-def test_large_type_offers_sections_only_in_steps_that_use_one():
-    taken = LabState(lesson=Place("constant", 2), teach=True)
-    assert not taken.offers_sections
-    assert replace(taken, teach=False).offers_sections
-    assert replace(taken, section="entropy").offers_sections  # a link can open a section in large type
-    assert replace(taken, lesson=Place("roles", 3)).offers_sections
-
-
-def test_large_type_offers_other_views_only_in_steps_that_use_one():
-    def compares(**state: str) -> bool:
-        return sent(opened(lesson="gates.1", plan="self-3.3g0", **state), "head_map")[0]["compares"]
-
-    assert not compares(teach="1") and compares() and compares(teach="1", view="change")
 
 
 def test_only_the_next_lesson_has_a_filled_button():

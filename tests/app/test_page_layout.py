@@ -1,15 +1,13 @@
-"""The lesson's panel, the text box and the page have fixed places among Streamlit's elements.
+"""The text box and the page have fixed places among Streamlit's elements.
 
 pytest tests/app/test_page_layout.py
 """
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Node
 
-from app.state.lessons.lesson_files import ORDER
 from tests.app.test_pages import opened
 
 
@@ -24,16 +22,6 @@ def place_of(app: AppTest, name: str) -> tuple[int, ...]:
     path = search(app.main, ())
     assert path is not None, name
     return path
-
-
-@pytest.mark.parametrize("page", ["explore", "heads"])
-def test_a_lesson_moves_no_element_of_the_page(page: str):
-    """A lesson comes, goes and changes its model without a change of any other element's place."""
-    state = {"model": "stories-softmax", "page": page}
-    plain, taught = opened(**state), opened(**state, lesson=f"{ORDER[0]}.2")
-    assert place_of(taught, "lesson")
-    for name in ("navigation", "toolbar", "notice", "text_box", "heads"):
-        assert place_of(plain, name) == place_of(taught, name), name
 
 
 def test_a_page_begins_at_the_same_place_with_and_without_a_text_box():

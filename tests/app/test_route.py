@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 
 import models
 from app import route
+from app.lab import picture
 from app.panels.page import text
 from app.server import limits, serving
 from app.server.limits import LimitError
@@ -155,22 +156,22 @@ def test_selecting_a_head_of_the_lab_sends_neither_tiles_nor_words():
 
 def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(monkeypatch: pytest.MonkeyPatch):
     app = opened(lesson="constant.1")
-    now, draw = app.session_state["visit"], text.draw
+    now, content = app.session_state["visit"], picture.content
     question = lesson_files.step_at(Place.parse("constant.1")).question
-    answered = {"key": "lesson", "sequence": 9, "type": "answer", "choice": question.right}
+    answered = {"key": "lab", "sequence": 9, "type": "answer", "choice": question.right}
 
-    def interrupted(*args: Any) -> None:
-        draw(*args)
-        now.channel.receive([("lesson", answered)])
+    def interrupted(*args: Any) -> Any:
+        now.channel.receive([("lab", answered)])
+        return content(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(text, "draw", interrupted)
+        patch.setattr(picture, "content", interrupted)
         shown = mounted(app.run())
-    assert shown["lesson"][0]["question"]["chosen"] is None and now.history.present.answer
+    assert shown["lab"][0]["lesson"]["question"]["chosen"] is None and now.history.present.answer
     assert all(header["sequence"] == header["answered"] == 0 for header, _ in shown.values())
     about, parts = post(now, [answered], seen=now.channel.serial)
-    assert not about["layout"] and parts["lesson"][0]["question"]["chosen"] == question.right
-    assert about["serial"] > shown["lesson"][0]["serial"] and about["received"]["lesson"] == 9
+    assert not about["layout"] and parts["lab"][0]["lesson"]["question"]["chosen"] == question.right
+    assert about["serial"] > shown["lab"][0]["serial"] and about["received"]["lab"] == 9
 
 
 def test_an_overtaken_response_does_not_count_as_displayed():

@@ -114,7 +114,7 @@ def test_the_page_alone_opens_the_step_or_the_first_state_of_explore(place):
     assert (state, problems) == (replace(first, language="zh"), [])
     assert read_query(params(query_of(state))) == (state, [])
     # the default state has another link, with and without a lesson
-    default = replace(LabState(), lesson=place, language="zh")
+    default = replace(LabState(page="explore" if place is None else "lab"), lesson=place, language="zh")
     assert default != state and read_query(params(query_of(default))) == (default, [])
 
 

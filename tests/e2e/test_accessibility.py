@@ -73,9 +73,9 @@ def test_no_violation(visit, name: str, language: str, dark: bool):
 
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)], ids=str)
 def test_no_violation_in_large_type(visit, size: tuple[int, int]):
-    page = visit(lesson="constant.1", teach="1", say="a")
+    page = visit(wait=False, lesson="constant.1", teach="1", say="a")
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.locator(".fold").wait_for()
+    page.locator(".because").wait_for()
     page.wait_for_timeout(1000)
     assert not violations(page)
 

@@ -265,8 +265,8 @@ def test_phone_width_shows_everything_without_sideways_scrolling(visit):
     assert all(box.bounding_box()["x"] + box.bounding_box()["width"] <= 390 for box in boxes)
 
 
-@pytest.mark.parametrize("state", [{"model": "stories-softmax"}, {"model": "stories-softmax", "lesson": "gates.1"},
-                                   {"model": "stories-selective"}], ids=["softmax", "lesson", "selective"])
+@pytest.mark.parametrize("state", [{"model": "stories-softmax"}, {"model": "stories-selective"}],
+                         ids=["softmax", "selective"])
 def test_the_first_change_brings_the_views_and_moves_no_word(visit, state):
     page = visit(page="explore", **state)
     views = page.get_by_role("tablist", name="View of the head")

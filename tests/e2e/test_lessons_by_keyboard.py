@@ -25,7 +25,7 @@ def walk(page: Page, key: str, look: Callable[[Place], None] = lambda place: Non
     for number, step in enumerate(steps, 1):
         here = Place(key, number)
         expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(here), timeout=60_000)
-        expect(panel(page).locator("h3")).to_have_text(step.title)
+        expect(panel(page).locator("h1")).to_have_text(step.title)
         if step.question:
             tab_to(page, f'.choice[data-index="{step.question.right}"]')
             page.keyboard.press("Space")

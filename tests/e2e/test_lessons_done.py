@@ -1,6 +1,4 @@
-"""The first page and all lessons, completed from beginning to end by clicks in every language.
-
-Lesson 1 is also completed by keyboard.
+"""The start page and the lessons on the Lab, by clicks in every language, by keyboard, and on the screens of a class.
 
 pytest tests/e2e/test_lessons_done.py
 """
@@ -14,21 +12,21 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
-from app.panels.answer.writers import head_name
-from app.panels.choice.labels import model_label
-from app.panels.page.sections import name_of
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
+from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
 from app.texts import LANGUAGES, _
-from models import HeadPlan, load
+from models import HeadPlan
 from tests.e2e.test_explore import named, query
 
 pytestmark = pytest.mark.browser
 
+LIVE, CONSTANT, PRUNED = range(3)  # buttons of the state of heads
+
 
 def panel(page: Page) -> Locator:
-    return page.locator('[data-part="lesson"]')
+    return page.locator('[data-part="lab"] .lesson')
 
 
 def at(page: Page, place: Place) -> None:
@@ -53,96 +51,87 @@ def linked(page: Page, key: str, value: str) -> None:
 
 def tile(page: Page, layer: int, head: int, kind: str = "self") -> Locator:
     """Returns the tile of a head (layer and head counted from 0), whatever the language."""
-    return page.locator(f'[role="gridcell"][data-kind="{kind}"][data-layer="{layer}"][data-head="{head}"]')
+    return page.locator(f'.tile[data-kind="{kind}"][data-layer="{layer}"][data-head="{head}"]')
 
 
-def set_plan(page: Page, wanted: HeadPlan) -> None:
-    """Sets the heads that a step requires: all at once, per layer, or one by one."""
-    heads = list(wanted.heads)
-    (state,) = {str(its) for its in wanted.heads.values()}
-    layers = {layer for _kind, layer, _head in heads}
-    kind = heads[0][0]
-    if len(heads) == 24:  # all heads of a block of the translation model
-        page.locator(f'[data-kind="{kind}"][data-scope="all"]').click()
-        page.get_by_role("button", name=_("Prune"), exact=True).click()
-    elif len(heads) in (32, 4) and len(layers) in (1, 4):
-        which = _("All heads") if len(heads) == 32 else _("All heads of layer {layer}", layer=min(layers) + 1)
-        page.get_by_role("button", name=which, exact=True).click()
-        page.get_by_role("button", name={"c": _("Constant"), "g0": _("Prune")}[state], exact=True).click()
+def state_button(page: Page, which: int) -> Locator:
+    return page.locator(".side .segment button").nth(which)
+
+
+def open_thing(page: Page, thing: str) -> None:
+    page.locator(f'.things [data-thing="{thing}"]').click()
+
+
+def set_plan(page: Page, wanted: HeadPlan, kept: HeadPlan) -> None:
+    """Sets the heads that a step requires: all at once, a layer, or one by one."""
+    heads = [address for address, state in wanted.heads.items() if kept.heads.get(address) != state]
+    state = wanted.heads[heads[0]]
+    kind, layer, _head = heads[0]
+    several = {"layer": {each[1] for each in heads} == {layer} and len(heads) > 3, "all": len(heads) > 8}
+    if state.patch:
+        page.locator(".view .segment button").last.click() if state.patch == "pattern" else page.locator(
+            ".view").get_by_role("button", name=_("Keep this head's value from the second text")).click()
+    elif any(several.values()):
+        tile(page, layer, 0, kind).click()
+        open_thing(page, next(name for name, holds in several.items() if holds))
+        state_button(page, CONSTANT if state.constant else PRUNED).click()
     else:
         for kind, layer, head in heads:
             tile(page, layer, head, kind).click()
-            page.keyboard.press({"c": "c", "g0": "p"}.get(state, "-"))
-    linked(page, "plan", str(wanted).replace("g0.5", "g0.9"))
-
-
-def patch(page: Page, step: Step, wanted: HeadPlan) -> None:
-    """Patches the head that a step asks for, or takes only the pattern of the patched head."""
-    bars = page.locator('[data-part="contributions"]')
-    if "tokens" in step.does:
-        bars.get_by_label(_("Patched value")).select_option(label=_("its attention pattern only"))
-    else:
-        (address,) = wanted.heads
-        name = _("Patch {head}", head=head_name(load(step.opens["model"]), *address))
-        bars.get_by_role("button", name=name, exact=True).click()
+            state_button(page, CONSTANT if state.constant else PRUNED).click()
     linked(page, "plan", str(wanted))
 
 
+def open_tool(page: Page, key: str) -> None:
+    if page.locator('.things [aria-selected="true"]').get_attribute("data-thing") != key.split(".")[0]:
+        open_thing(page, key.split(".")[0])
+    page.locator(f'.tools [data-key="{key}"]').click()
+    page.wait_for_function("key => (new URLSearchParams(location.search).get('lab') ?? 'head.looks').startsWith(key)",
+                           arg=key)
+
+
 def do(page: Page, step: Step) -> None:
-    """Performs the task of a step with the controls of the page."""
+    """Performs the task of a step with the controls of the Lab."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
-    if "page" in what:
-        page.locator('nav a[data-page="length"]').click()
-        page.get_by_role("slider", name=re.compile(_("Length, tokens"))).wait_for()
-    if step.opens.get("open") == "pair" and "plan" in what:
-        patch(page, step, HeadPlan.parse(what["plan"]))
-    elif "plan" in what:
-        set_plan(page, HeadPlan.parse(what["plan"]))
-    elif "at" in what:
-        at = Selection.parse(what["at"])
-        tile(page, at.layer, at.head, at.kind).click()
-        linked(page, "at", what["at"]) if what["at"] != "0.0" else page.wait_for_timeout(600)
+    before, after = (LabView.parse(link.get("lab", "head.looks")) for link in (step.opens, step.does))
+    if "plan" in what:
+        set_plan(page, HeadPlan.parse(what["plan"]), HeadPlan.parse(step.opens.get("plan", "")))
+    elif "at" in what and "lab" not in what:
+        selected = Selection.parse(what["at"])
+        tile(page, selected.layer, selected.head, selected.kind).click()
+        page.wait_for_timeout(300)
     if "text" in what:
-        box = page.get_by_label(_("Text"), exact=True)
-        box.fill(what["text"])
+        page.locator(".field input").fill(what["text"])
         linked(page, "text", what["text"])
-    if "view" in what:
-        page.get_by_role("tab", name=_("Mask F")).click()
-    if "open" in what:
-        page.locator(".st-key-sections input").click()
-        page.get_by_role("option", name=name_of(what["open"]), exact=True).click()
-    for name in what.get("with", "").split():
-        if name not in step.opens.get("with", "").split():
-            page.get_by_test_id("stButtonGroup").get_by_role("button", name=model_label(name), exact=True).click()
-    if "with" in what:
-        linked(page, "with", what["with"])
-    if "n" in what:
-        slider = page.get_by_role("slider", name=re.compile(_("Length, tokens")))
-        slider.focus()
-        slider.press("End")
+    if "lab" in what and after.tool != before.tool:
+        open_tool(page, after.tool)
+    for name, value in after.settings:
+        if "lab" in what and before.setting(name) != value:
+            page.locator(".view select").first.select_option(value)
     if "keep" in what:
-        box = page.get_by_role("combobox", name=_("Tokens kept while writing"))
-        box.scroll_into_view_if_needed()
-        page.wait_for_timeout(500)  # a list that opens while the page scrolls would close again
-        box.click()
-        page.get_by_role("option", name=_("Keep {budget} tokens per layer while writing", budget=8)).click()
-        # the generation has ended
-        expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)
+        label = _("Keep {budget} tokens per layer while writing", budget=8)
+        page.locator(".view select").first.select_option(label=label)
 
 
-# `make test` completes the lessons in English; tests/app/test_lessons.py has the steps, test_texts.py the translations
-@pytest.fixture(params=[pytest.param(language, marks=[] if language == texts.ENGLISH else pytest.mark.nightly)
-                        for language in LANGUAGES])
-def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yields a language, in which the test looks up the labels of controls."""
-    texts.speak(request.param)
-    yield request.param
+# `make test` completes one lesson in each language; test_lesson_screens.py walks through all steps without a browser
+def _cases() -> Iterator[object]:
+    for key in ORDER:
+        for language in LANGUAGES:
+            often = key == "gates" or (key == "writers" and language == texts.ENGLISH)
+            yield pytest.param(key, language, marks=[] if often else pytest.mark.nightly)
+
+
+@pytest.fixture
+def spoken() -> Iterator[None]:
+    """Restores the language, in which a test looks up the labels of controls."""
+    yield
     texts.speak(texts.ENGLISH)
 
 
-@pytest.mark.parametrize("key", ORDER)
-def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[..., Page]):
-    page = visit(wait=False, lesson=f"{key}.1", lang=spoken)
+@pytest.mark.parametrize(("key", "language"), [*_cases()])
+def test_a_lesson_from_beginning_to_end(key: str, language: str, spoken: None, visit: Callable[..., Page]):
+    texts.speak(language)
+    page = visit(wait=False, lesson=f"{key}.1", lang=language)
     steps = lesson_files.lesson(key).steps
     for number, step in enumerate(steps, 1):
         at(page, Place(key, number))
@@ -154,7 +143,7 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
         if step.question:
             expect(panel(page).locator(".because")).to_have_text(_(step.question.because).replace("*", ""))
         if number < len(steps):
-            panel(page).get_by_role("button", name=_("Next"), exact=True).click()
+            panel(page).locator(".forth").click()
     assert steps[-1].question  # every lesson ends with a question
     expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
 
@@ -164,8 +153,10 @@ def test_the_result_of_a_guess_appears_after_the_step_and_the_last_question_can_
     page = visit(wait=False, lesson="constant.1")
     at(page, Place("constant", 1))
     choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
+    expect(page.locator(".answer .word")).to_be_hidden()
     choices.nth(1).click()
     expect(because).to_have_text("Now try it: you will see whether you guessed right.")
+    expect(page.locator(".answer .word")).to_have_text("play")
     expect(panel(page).locator(".right, .wrong")).to_have_count(0)
     do(page, steps[0])
     ticked(page)
@@ -183,6 +174,15 @@ def test_the_result_of_a_guess_appears_after_the_step_and_the_last_question_can_
     expect(panel(page).locator(".right")).to_have_count(1)
 
 
+def test_the_answer_can_be_shown_without_a_guess(visit: Callable[..., Page]):
+    page = visit(wait=False, lesson="gates.3", teach="1")
+    at(page, Place("gates", 3))
+    page.locator(".unknown button").click()
+    expect(page.locator(".answer .word")).to_have_text("7")
+    expect(panel(page).locator(".choice.right")).to_have_count(1)
+    expect(panel(page).locator(".choice.wrong")).to_have_count(0)
+
+
 def tab_to(page: Page, matches: str, back: bool = False) -> None:
     """Presses Tab until the element with the focus matches a selector."""
     for _press in range(60):
@@ -195,7 +195,7 @@ def tab_to(page: Page, matches: str, back: bool = False) -> None:
 
 
 def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
-    page = visit(lesson="constant.1")
+    page = visit(wait=False, lesson="constant.1")
     steps = lesson_files.lesson("constant").steps
     for number, step in enumerate(steps, 1):
         at(page, Place("constant", number))
@@ -204,30 +204,26 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
         page.keyboard.press("Enter")
         linked(page, "say", "abcd"[step.question.right])
         what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
-        if "plan" in what or "at" in what:
-            tab_to(page, '[role="gridcell"]')
-            if "at" in what:  # a head to the left in the same layer
-                before, after = (int(link["at"].split(".")[1]) for link in (step.opens, step.does))
-                for _ in range(before - after):
-                    page.keyboard.press("ArrowLeft")
-            elif len(HeadPlan.parse(what["plan"]).heads) == 32:
-                for _ in range(8):
-                    page.keyboard.press("ArrowLeft")
-                for _ in range(5):
-                    page.keyboard.press("ArrowUp")
-                page.keyboard.press("Enter")
-                page.keyboard.press("p" if "g0" in what["plan"] else "c")
-            else:
-                page.keyboard.press("c")
+        heads = HeadPlan.parse(what.get("plan", "")).heads
+        if "at" in what:
+            tab_to(page, ".tile")
+            for _press in range(3):  # from head 6 to head 3
+                page.keyboard.press("ArrowLeft")
+        if len(heads) == 32:
+            tab_to(page, '[role="tab"]')
+            for _press in range(2):
+                page.keyboard.press("ArrowRight")
+        if heads:
+            page.keyboard.press("p" if "g0" in what["plan"] else "c")
         if "text" in what:
-            tab_to(page, 'textarea[aria-label="Text"]', back="plan" in what)
+            tab_to(page, ".field input")
             page.keyboard.press("Control+a")
             page.keyboard.type(what["text"])
             page.keyboard.press("Enter")
         ticked(page)
         if number < len(steps):
             page.keyboard.press("Shift+PageDown")
-            expect(panel(page).locator("h3")).to_be_focused()
+            expect(panel(page).locator("h1")).to_be_focused()
 
 
 def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_lesson_1(visit: Callable[..., Page]):
@@ -246,8 +242,9 @@ def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_l
     page.locator('[data-part="bar"] .brand').click()
     shown.get_by_role("button", name="Lesson 1").click()
     at(page, Place("constant", 1))
-    page.get_by_role("link", name="Explore", exact=True).click()  # the page behind the lesson
-    expect(panel(page)).to_have_count(0)
+    page.get_by_role("link", name="Lab", exact=True).first.click()
+    expect(panel(page)).to_be_hidden()
+    page.wait_for_function("!location.search.includes('lesson')")
     assert "lesson" not in query(page)
 
 
@@ -266,15 +263,11 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     page.get_by_role("button", name="Begin").nth(1).click()
     at(page, Place("gates", 1))
     panel(page).get_by_role("button", name="Large type").click()
-    expect(page.get_by_role("combobox", name="Examples")).to_be_hidden()
+    expect(page.locator(".large-type")).to_have_count(1)
     page.keyboard.press("PageDown")
     at(page, Place("gates", 2))
-    expect(page.locator('[data-part="effect"]')).to_have_count(0)
-    panel(page).get_by_role("button", name="Show the answer").click()
-    expect(page.locator('[data-part="effect"]')).to_be_visible()
-    expect(panel(page).locator(".choice.right")).to_have_css("opacity", "1")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("combobox", name="Examples")).to_be_visible()
+    expect(page.locator(".large-type")).to_have_count(0)
     panel(page).get_by_role("button", name="Leave").click()
     # the list of lessons is displayed again
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()
@@ -283,21 +276,89 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     assert {"text": "k=4; k=?", "plan": "self-0.1c"}.items() <= query(page).items() and "lesson" not in query(page)
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280, 1920])
+@pytest.mark.parametrize("width", [768, 1280, 1920])
 def test_the_picture_stays_where_it_is_from_step_to_step(width: int, visit: Callable[..., Page]):
-    page = visit(lesson="gates.1")
+    page = visit(wait=False, lesson="gates.2")
     page.set_viewport_size({"width": width, "height": 900})
     places = []
-    for number in (1, 2, 3, 4):
-        if number > 1:
+    for number in (2, 3, 4):
+        if number > 2:
             panel(page).get_by_role("button", name="Next").click()
         at(page, Place("gates", number))
         page.wait_for_timeout(300)
-        places.append(page.get_by_role("grid").bounding_box())
+        places.append(tile(page, 0, 0).bounding_box())
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if width > 640:  # on a phone the lower elements are only visible after scrolling
+    if width > 900:
         assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
-    box = panel(page).bounding_box()
-    grid = places[-1]
-    # the box covers no part of the grid
-    assert box["x"] + box["width"] <= grid["x"] or box["y"] + box["height"] <= grid["y"]
+        assert places[0]["x"] > (box := panel(page).bounding_box())["x"] + box["width"]
+
+
+def test_lessons_are_marked_among_the_places(visit: Callable[..., Page]):
+    page = visit(wait=False, lesson="gates.2")
+    expect(page.locator(".places [aria-current]")).to_have_text("Lessons")
+    page.locator(".places").get_by_role("link", name="Lessons").click()
+    expect(page.get_by_role("button", name="Show the first page again")).to_be_visible(timeout=20_000)
+
+
+# the screens on which a class sees a step before the guess, and after the task
+CLASS = ["constant.1", "gates.3", "translation.3", "writers.3", "lengths.1"]
+OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
+
+
+def after_task(visit: Callable[..., Page], place: str, **more: str) -> Page:
+    step = lesson_files.step_at(Place.parse(place))
+    answer = {"say": "abcd"[step.question.right]} if step.question else {}
+    page = visit(wait=False, **{**step.opens, **step.does}, **answer, lesson=place, **more)
+    expect(panel(page).locator(".task.done")).to_be_visible(timeout=60_000)
+    return page
+
+
+def wholly_visible(page: Page, *elements: Locator) -> None:
+    for element in elements:
+        expect(element).to_be_in_viewport(ratio=0.99)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("place", CLASS)
+def test_a_step_is_on_one_screen_of_a_projector(place: str, lang: str, visit: Callable[..., Page]):
+    """At 1280 by 800 in large type: text, action and answer, without scrolling."""
+    page = visit(wait=False, lesson=place, teach="1", lang=lang)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    at(page, Place.parse(place))
+    page.wait_for_timeout(300)
+    step = panel(page)
+    wholly_visible(page, step.locator(".text"), step.locator(".ask"), *step.locator(".choice").all(),
+                   step.locator(".task"), step.locator(".forth"), page.locator(".unknown button"),
+                   page.locator(".tile").first, page.locator(".tile").last)
+    assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1
+    page = after_task(visit, place, teach="1", lang=lang)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_timeout(300)
+    step = panel(page)
+    wholly_visible(page, step.locator(".text"), step.locator(".because"), step.locator(".choice.right"),
+                   step.locator(".forth"), page.locator(".answer .word"), page.locator(".things"),
+                   page.locator(".view .title"))
+    if page.locator(".side .segment").is_visible():
+        wholly_visible(page, *page.locator(".side .segment button").all())
+    assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_on_a_phone_the_answer_is_beside_the_action(lang: str, visit: Callable[..., Page]):
+    page = visit(wait=False, phone=True, lesson="gates.1", lang=lang)
+    at(page, Place("gates", 1))
+    expect(panel(page).locator(".task")).not_to_contain_text("−")  # no key is named
+    slider = page.locator(".fader input")
+    slider.scroll_into_view_if_needed()
+    bar = page.locator(".phone-bar")
+    wholly_visible(page, slider, bar)
+    assert slider.bounding_box()["y"] + slider.bounding_box()["height"] <= bar.bounding_box()["y"]
+    slider.fill("0")
+    expect(bar).to_contain_text("toys")
+    ticked(page)
+    page = visit(wait=False, phone=True, lesson="gates.3", lang=lang)
+    at(page, Place("gates", 3))
+    expect(page.locator(".phone-bar bdi")).to_have_text("?")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".phone-bar .button").first.tap()
+    expect(page.locator(".phone-bar bdi")).to_have_text("7")

@@ -5,7 +5,6 @@ pytest tests/e2e/test_phone.py
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -105,47 +104,6 @@ def test_links_to_pages_are_as_large_as_a_finger(visit: Callable[..., Page], lan
     expect(button).not_to_contain_text(name)
 
 
-def test_the_picture_of_a_lesson_follows_the_heads(visit: Callable[..., Page]):
-    """A tap on a head changes the picture below it. In lessons the picture is before the answer."""
-    page = visit(phone=True, lesson="constant.1", lang="zh")
-    page.get_by_role("gridcell").nth(3).tap()
-    grid, picture, answer = (box(page.locator(its)) for its in (".board", ".plot", ".answer"))
-    assert grid["bottom"] < picture["y"] < answer["y"]
-    assert picture["y"] - grid["bottom"] < 400  # the heads and the beginning of the picture are on one screen
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_gate_of_a_step_is_in_reach_and_no_key_is_named(visit: Callable[..., Page], language: str):
-    page = visit(phone=True, lesson="gates.1", lang=language)
-    task = page.locator('[data-part="lesson"] .task')
-    for element in (task, page.get_by_role("gridcell").first, page.get_by_role("slider"), page.locator(".peek"),
-                    *page.locator('[data-part="heads"] .buttons button').all()):
-        expect(element).to_be_in_viewport(ratio=0.99)
-    assert box(page.locator(".gate"))["bottom"] <= box(page.locator(".peek"))["y"]
-    expect(task).not_to_contain_text("−")
-    page.get_by_role("slider").fill("0")
-    expect(page.locator(".peek")).to_contain_text("toys")
-    expect(task).to_have_class(re.compile("done"))
-    page.get_by_role("gridcell").last.scroll_into_view_if_needed()
-    page.mouse.wheel(0, 500)
-    page.wait_for_timeout(300)
-    last = box(page.get_by_role("gridcell").last)  # the controls follow the heads and cover none of them
-    assert last["bottom"] <= box(page.locator('[data-part="heads"] .scope'))["y"]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_selected_head_of_a_step_is_not_behind_the_buttons(visit: Callable[..., Page], language: str):
-    page = visit(phone=True, lesson="gates.1", lang=language)
-    page.wait_for_function("""() => {
-        const root = [...document.querySelectorAll('*')].find(one => one.shadowRoot?.querySelector('.tile.chosen'))
-        const [tile, controls] = ['.tile.chosen', '.controls'].map(
-            name => root?.shadowRoot.querySelector(name).getBoundingClientRect())
-        return tile && tile.bottom <= controls.top
-    }""")
-    for element in (page.locator(".tile.chosen"), page.locator('[data-part="lesson"] .task')):
-        expect(element).to_be_in_viewport(ratio=0.99)
-
-
 LABELS = """() => {
     const root = [...document.querySelectorAll('*')]
         .map(e => e.shadowRoot?.querySelector('[data-part="head_map"]')).find(Boolean);
@@ -168,27 +126,6 @@ def test_labels_of_the_mask_do_not_overlap(visit: Callable[..., Page], phone: bo
     for i, one in enumerate(labels):
         for other in labels[i + 1:]:
             assert abs(one["top"] - other["top"]) > 5 or one["right"] < other["left"] or other["right"] < one["left"]
-
-
-def test_the_matrix_always_labels_the_hidden_word(visit: Callable[..., Page]):
-    """Where every second token has a label, the hidden word has one in its row and one in its column."""
-    page = visit(phone=True, lesson="constant.1")
-    plot = page.locator(".plot")
-    plot.wait_for()
-    page.evaluate("""() => {
-        globalThis.drawn = [];
-        const { fillText } = CanvasRenderingContext2D.prototype;
-        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-            globalThis.drawn.push(text.replace(/[\\u2066-\\u2069]/g, '').trim());
-            return fillText.call(this, text, ...place);
-        };
-    }""")
-    page.set_viewport_size({"width": 380, "height": 844})  # draws the matrix again
-    page.wait_for_function("globalThis.drawn.length > 5")
-    drawn = page.evaluate("globalThis.drawn")
-    count = drawn.count("start")  # two for each drawing
-    assert count and len(drawn) < 26 * count  # some labels are omitted
-    assert drawn.count("[MASK]") == count
 
 
 def test_the_list_of_examples_does_not_search(visit: Callable[..., Page]):

@@ -98,16 +98,6 @@ def test_a_choice_does_not_move_the_list(visit: Callable[..., Page]):
         assert page.locator(".st-key-sections").bounding_box() == before
 
 
-@pytest.mark.parametrize(("teach", "phone"), [("0", False), ("0", True), ("1", False)])
-def test_a_lesson_has_the_same_list(visit: Callable[..., Page], teach: str, phone: bool):
-    page = visit(lesson="writers.1", teach=teach, phone=phone)
-    expect(chosen_section(page)).to_have_value("See: Head")
-    open_section(page, "layers")
-    page.wait_for_function("location.search.includes('open=layers')")
-    page.locator('[data-part="lens"]').wait_for()
-    expect(chosen_section(page)).to_have_value("Explain: By layer")
-
-
 def test_each_compared_model_is_explained(visit: Callable[..., Page]):
     page = visit(page="compare", model="stories-softmax")
     page.get_by_role("button", name="Choose models").click()

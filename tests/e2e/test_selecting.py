@@ -62,8 +62,8 @@ def test_a_state_is_saved_under_a_name_and_opened_again(visit: Callable[..., Pag
 
 def test_progress_in_lessons_survives_a_reload(visit: Callable[..., Page]):
     place = PLACES[0]
-    page = visit(lesson=str(place))
-    tile(page, 1, 2).click()
+    page = visit(wait=False, lesson=str(place))
+    page.locator('.tile[data-layer="1"][data-head="2"]').click()
     page.locator(".choice").first.click()
     expect(page.locator(".task.done")).to_be_visible()
     page.reload()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
@@ -150,16 +149,17 @@ def test_the_link_is_copied_on_plain_http(visit: Callable[..., Page]):
 
 
 def test_those_who_scan_get_neither_large_type_nor_the_answer(visit: Callable[..., Page]):
-    page = visit(page="explore", lesson="gates.2", say="1", teach="1")
-    link = opened(page).locator(".link").inner_text()
+    page = visit(wait=False, lesson="gates.2", say="b", teach="1")
+    page.get_by_role("button", name="Share", exact=True).click()
+    link = page.get_by_role("dialog").locator(".link").inner_text()
     query = parse_qs(urlparse(link).query)
     assert query["lesson"] == ["gates.2"] and not {"teach", "say"} & set(query)
 
 
 def test_a_class_gets_a_step_as_it_opens(visit: Callable[..., Page]):
-    page = visit(page="explore", lesson="gates.3", plan="self-0.0g0", lang="zh")
-    expect(page.get_by_role("gridcell", name=re.compile("剪枝"))).to_have_count(1)
-    page.get_by_role("button", name="用二维码分享").click()
+    page = visit(wait=False, lesson="gates.3", model="assignment-selective", plan="self-0.0g0", lang="zh")
+    expect(page.locator(".tile.pruned")).to_have_count(1)
+    page.get_by_role("button", name="分享", exact=True).click()
     dialog = page.get_by_role("dialog")
     assert parse_qs(urlparse(dialog.locator(".link").inner_text()).query) == {"lesson": ["gates.3"], "lang": ["zh"]}
     expect(dialog.locator(".remarks")).to_contain_text("不含你的改动")

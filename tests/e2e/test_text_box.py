@@ -110,8 +110,8 @@ HEIGHT = "its => [its.scrollHeight > its.clientHeight, its.getBoundingClientRect
 
 
 @pytest.mark.parametrize(("width", "state"), [
-    (390, {"page": "explore"}), (390, {"page": "compare"}), (768, {"page": "explore"}), (1280, {"lesson": "gates.1"}),
-    (1280, {"page": "explore", "teach": "1"}), (1280, {"lesson": "gates.1", "teach": "1"})], ids=str)
+    (390, {"page": "explore"}), (390, {"page": "compare"}), (768, {"page": "explore"}),
+    (1280, {"page": "explore", "teach": "1"})], ids=str)
 def test_the_whole_text_is_visible(width: int, state: dict[str, str], visit):
     page = visit(**{"model": MODEL, "text": STORY} | state)
     page.set_viewport_size({"width": width, "height": 800})
@@ -152,13 +152,11 @@ def test_neither_the_enter_key_nor_a_pasted_text_inserts_line_breaks(visit):
     expect(box(page)).to_have_value("The cat ")
 
 
-@pytest.mark.parametrize("lesson", ["", "gates.1"])
-def test_the_box_has_the_whole_width_of_a_phone(lesson: str, visit):
+def test_the_box_has_the_whole_width_of_a_phone(visit):
     """The number of tokens and the examples are below the box, beside each other."""
-    page = visit(phone=True, **({"lesson": lesson} if lesson else {"page": "explore"}))
+    page = visit(phone=True, page="explore")
     place = box(page).bounding_box()
     assert place["width"] >= 390 - 24
-    if not lesson:
-        count, examples = (page.locator(its).bounding_box() for its in (".st-key-notice", ".st-key-example"))
-        assert count["y"] == pytest.approx(examples["y"], abs=2) and count["y"] >= place["y"] + place["height"]
-        assert count["x"] + count["width"] <= examples["x"] and examples["x"] + examples["width"] <= 390
+    count, examples = (page.locator(its).bounding_box() for its in (".st-key-notice", ".st-key-example"))
+    assert count["y"] == pytest.approx(examples["y"], abs=2) and count["y"] >= place["y"] + place["height"]
+    assert count["x"] + count["width"] <= examples["x"] and examples["x"] + examples["width"] <= 390

@@ -155,17 +155,6 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
             assert slides == 0, (name, width)
 
 
-def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
-    """With large type (for a projector, 1280 px wide) tiles keep their size."""
-    sides = []
-    for teach in ("0", "1"):
-        page = visit(lesson="constant.2", teach=teach)
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.wait_for_timeout(500)
-        sides.append(page.get_by_role("gridcell").first.bounding_box()["width"])
-    assert sides[1] >= 0.95 * sides[0]
-
-
 LINES = """() => [...document.querySelectorAll('td, th')].filter(cell => cell.checkVisibility()).map(cell => {
     const range = document.createRange();
     range.selectNodeContents(cell);

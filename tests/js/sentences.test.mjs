@@ -166,3 +166,13 @@ test('the former rank has its ending', () => {
   assert.equal(formerText({ before: 0.001, ranks: [300, 1] }), 'was <1%');
   assert.equal(shortHead(2, 4), 'L3·H5');
 });
+
+test('the caption of a translator says what it writes, and of a hidden answer nothing', () => {
+  const written = (before, after, changed = after !== null) => payload({ written: { before, after }, changed });
+  assert.equal(caption(written('Die Katze.', null), { row: null }), 'It writes Die Katze.');
+  assert.equal(caption(written('Die Katze.', '')), 'It writes …');
+  assert.equal(caption(written('Die Katze.', 'Die Katze.')), 'It still writes Die Katze.');
+  assert.equal(caption(written('Die Katze.', 'Der Hund.')), 'It writes Der Hund. instead of Die Katze.');
+  const hidden = payload({ hidden: true, changed: true, answer: null });
+  assert.equal(caption(hidden), 'Layer 2, head 3 looks at ball, 70%.');
+});

@@ -16,6 +16,7 @@ from app.texts import _
 ORDER = ("looks", "why", "feeds", "corpus", "mean", "layer_heads", "forget", "find", "fewest", "order", "papa",
          "length", "scale", "memory", "second", "card", "who", "lens", "loss", "wholooks", "swapw", "hide", "carry",
          "align", "cont", "list", "get")
+REVEALS = {"loss", "second", "swapw", "carry"}  # tools of other things that show a prediction
 TOOLS: list[Tool] = [tool for name in ORDER for tool in import_module(f"{__name__}.{name}").TOOLS]
 
 
@@ -55,6 +56,8 @@ def pinned(view: View, among: list[Tool]) -> tuple[list[dict[str, Any]], dict[st
 
 
 def _content(view: View, tool: Tool) -> tuple[dict[str, Any], dict[str, ndarray]]:
+    if view.state.hides_answer and (tool.thing == "answer" or tool.name in REVEALS):
+        return {"key": tool.key, "message": _("Guess first. The answer stays hidden.")}, {}
     try:
         header, arrays = tool.content(view, tool)
     except (ValueError, LimitError) as error:  # the model, the text or the visitor's limit does not allow it

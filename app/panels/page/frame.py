@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
 from app.markdown import literal, plain
-from app.panels.page import header, lesson, text
+from app.panels.page import header, text
 from app.panels.page.text import Reading
 from app.server import serving
 from app.server.limits import LimitError
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
-from components.mounting import Part, answering, mount
+from components.mounting import Part, answering
 from models import HeadPlan, Lab
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -100,13 +99,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
             st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
             return None
         reading = _read(lab, state, direct)
-        with contextlib.suppress(LimitError, CheckpointError):  # reported below, where the components are created again
-            lesson.parts(lab, reading, state)  # ticks the step, which the header sends to the browser
         header.draw(reading.prompt.read_chars, _has_box(direct, lab, state))
         try:
-            # Each of these three has a fixed place, so that an element of one never moves the elements of another: the
+            # Each of these two has a fixed place, so that an element of one never moves the elements of another: the
             # browser refuses an element whose place is beyond the places that exist (“Bad delta path index”).
-            _mount_or_empty(lesson.parts(lab, reading, state))
             with st.container():
                 if _has_box(direct, lab, state):
                     text.draw(lab, reading, state, problems)
@@ -123,14 +119,6 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], direct: Direct) ->
         except CheckpointError as error:  # a stored measurement is missing or damaged
             st.error(plain(_(str(error))))
             return None
-
-
-def _mount_or_empty(parts: Sequence[Part]) -> None:
-    """Mounts the only part, or an empty element in its place."""
-    for part in parts:
-        mount(part)
-    if not parts:
-        st.empty()
 
 
 def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | None:
@@ -154,7 +142,7 @@ def parts(page: Direct, state: LabState, problems: Sequence[str]) -> Answer | No
     if not isinstance(former, Drawn) or former.depends != keys.depends:
         return None
     box = text.parts(lab, reading, state, problems) if _has_box(page, lab, state) else []
-    content = [*lesson.parts(lab, reading, state), *box, *page.parts(lab, reading, state)]
+    content = [*box, *page.parts(lab, reading, state)]
     return Answer([*header.parts(now, state, reading.prompt.read_chars, _has_box(page, lab, state)),
                    *content], page.late(lab, reading, state),
                   former.later != keys.later)
@@ -173,7 +161,7 @@ def _has_box(page: Direct, lab: Lab, state: LabState) -> bool:
 def _keys(page: Direct, lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Drawn:
     """Returns the keys of a page and of everything around it."""
     has_box = _has_box(page, lab, state)
-    frame = (state.page, lab.identity, state.compared, state.language, state.teach, state.lesson is not None, has_box,
+    frame = (state.page, lab.identity, state.compared, state.language, state.teach, has_box,
              () if has_box else tuple(problems))
     return Drawn((frame, page.depends(lab, reading, state)),
                  (state if lab.task.sees else None, page.later(lab, reading, state)))

@@ -23,6 +23,7 @@ from components.toolbar import toolbar
 PLACES = {LAB: N_("Lab"), "lessons": N_("Lessons"), "results": N_("Findings"), "yours": N_("Models"),
           "about": N_("Guide")}
 NEW = (START, TEACHERS, *PLACES)  # pages with the header in the look of the Lab
+LESSON = "lesson"  # in place of the page's key in a lesson, so that each place is a way out of it
 
 
 def draw(read_chars: int = MAX_LINK_TEXT, has_model: bool = True) -> None:
@@ -72,7 +73,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
     links = replace(lab_of(state), page=FIRST_PAGE)  # the browser adds the page of each link
     pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS, LAB)}
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
-                                  section="lessons" if is_part_of_lessons(state) else "",
+                                  section="",
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))
     if has_model:
         result.append(choosing.part(state.model))
@@ -83,7 +84,8 @@ def _bar(now: Visit, state: LabState, read_chars: int) -> Part:
     """Returns the header in the look of the Lab, and stores the state's address as an address of this session."""
     query, past = query_of(state, read_chars), now.history
     result = bar.part(key="bar", places={page: _(title) for page, title in PLACES.items()},
-                      present="lessons" if state.page == TEACHERS else state.page,
+                      present=LESSON if state.lesson else state.page,
+                      section="lessons" if state.lesson or state.page == TEACHERS else state.page,
                       links=query_of(lab_of(state), read_chars), query=query,
                       mode="push" if past.push else "replace", can_undo=bool(past.past), can_redo=bool(past.future),
                       languages=texts.LANGUAGES, embedded=now.is_embedded, large=state.teach,
@@ -91,8 +93,3 @@ def _bar(now: Visit, state: LabState, read_chars: int) -> Part:
     past.push = False
     session.remember_address(query, state)
     return result
-
-
-def is_part_of_lessons(state: LabState) -> bool:
-    """Returns whether the page belongs to the page Lessons: the page for teachers, or a page with a lesson's step."""
-    return state.page == TEACHERS or (state.lesson is not None and state.page not in NEW)

@@ -33,7 +33,7 @@ LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     """Returns the section that replaces the large map."""
-    return state.section if state.offers_sections and state.section in _offered(lab, trace) else ""
+    return state.section if state.section in _offered(lab, trace) else ""
 
 
 def _offered(lab: Lab, trace: AnyTrace) -> list[str]:
@@ -53,8 +53,6 @@ def choose(lab: Lab, state: LabState, trace: AnyTrace) -> str:
     section = present(lab, state, trace)
     offered = _offered(lab, trace)
     with st.container(key="sections"):
-        if not state.offers_sections:
-            return ""
         st.session_state[session.SECTION] = section or HEAD
         labels = {name: name_of(name) for names in SECTION_GROUPS.values() for name in names if name in offered}
         st.selectbox(_("Panel"), labels, format_func=labels.__getitem__, key=session.SECTION,

@@ -72,12 +72,11 @@ def large_part(lab: Lab, state: LabState, before: AnyTrace, trace: AnyTrace, key
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     changed = before is not trace
     base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if changed else None
-    in_class = state.teach and state.lesson is not None
-    compares = (changed and not in_class) or state.view not in ("used", "mask")
+    compares = changed or state.view not in ("used", "mask")
     return head_map.part(
         key=key, view=state.view, form=state.form, mean=state.mean, changed=changed,
         remarks=[*remarks(lab, state), *mask_remarks(state, trace, layer)],
-        explains=state.page == FIRST_PAGE and state.offers_sections and why.is_offered(lab, trace),
+        explains=state.page == FIRST_PAGE and why.is_offered(lab, trace),
         shading=state.shading, compares=compares if state.page == FIRST_PAGE else None,
         on_event=head_events.on_map,
         **content.head_map(lab, state.plan, trace, maps, (kind.name, layer, head), base, _output(trace, state)))

@@ -226,7 +226,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", prediction=LAST, budgets=()))
         # a list, because `in` on a dict raises an error for unhashable values
         case "page" if event.get("page") in [*PAGES]:
-            if past.present.lesson is not None and event["page"] == past.present.page:
+            if past.present.lesson is not None:
                 leave_lesson(event["page"])
                 return
             state = replace(lab_of(past.present), page=event["page"])

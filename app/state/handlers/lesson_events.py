@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FIRST_PAGE, LAB, PAGES, SHOWN, START
+from app.state.lab_state import FIRST_PAGE, LAB, SHOWN, START
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import opened_by, settled
 from app.state.session import history, is_index
@@ -16,7 +16,7 @@ from models.plan import HeadPlan
 
 
 def on_lesson(event: dict[str, Any]) -> None:
-    """Handles an event of a lesson's panel: another step or page, an answer, the classroom display, leaving."""
+    """Handles an event of a lesson's panel: another step, an answer, the classroom display, leaving."""
     past = history()
     present = past.present
     match event.get("type"):
@@ -31,8 +31,6 @@ def on_lesson(event: dict[str, Any]) -> None:
                 past.do(replace(present, answer=answer), merge="answering")
         case "teach" if isinstance(event.get("on"), bool):
             past.do(replace(present, teach=event["on"]))
-        case "page" if event.get("page") in [*PAGES]:
-            past.do(replace(present, page=event["page"]))
         case "leave":
             leave_lesson()
 

@@ -1,7 +1,7 @@
 """Conditions that complete a step of a lesson: tests of the visitor's state and the model's predictions.
 
-A condition is written in JSON: {"constant": 1}, {"all": [{"page": "length"}, {"not": {"length": 64}}]}. Only all, any,
-not and the keys of WORDS are valid, so a lesson file cannot run code.
+A condition is written in JSON: {"constant": 1}, {"all": [{"tool": "answer.lens"}, {"not": {"text": "x"}}]}. Only all,
+any, not and the keys of WORDS are valid, so a lesson file cannot run code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
 from models.plan import HeadPlan
 
@@ -18,25 +19,15 @@ class Settings(Protocol):
     """The settings of a visitor that conditions test. `LabState` has all of them, but imports lessons itself."""
 
     @property
-    def page(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def compared(self) -> tuple[str, ...]: ...
-    @property
     def text(self) -> str: ...
     @property
     def plan(self) -> HeadPlan: ...
     @property
     def selection(self) -> Selection: ...
     @property
-    def view(self) -> str: ...
-    @property
-    def section(self) -> str: ...
-    @property
-    def length(self) -> int: ...
-    @property
     def budgets(self) -> tuple[int, ...]: ...
+    @property
+    def lab(self) -> LabView: ...
 
 
 @dataclass(frozen=True)
@@ -101,26 +92,26 @@ def _at(head: str, state: Settings, outcome: Outcome) -> bool:
     return f"{state.selection.layer}.{state.selection.head}" == head
 
 
+def _set(setting: str, state: Settings, outcome: Outcome) -> bool:
+    name, _, value = setting.partition("!")
+    return state.lab.setting(name) == value
+
+
 COUNTED: Mapping[str, Callable[[HeadPlan], int]] = {
     "constant": lambda plan: sum(head.constant for head in plan.heads.values()),
     "pruned": lambda plan: sum(head.gate == 0 for head in plan.heads.values()),
 }
 WORDS: Mapping[str, Word] = {
-    "page": Word(str, lambda page, state, _: state.page == page),
-    "model": Word(str, lambda name, state, _: state.model == name),
-    "beside": Word(str, lambda name, state, _: name in state.compared),
     "text": Word(str, lambda text, state, _: state.text == text),
     "contains": Word(str, lambda part, state, _: part in state.text),
     "plan": Word(str, _has),  # the visitor's plan has the same settings for each head in the value
     "constant": Word(int, lambda n, state, _: n <= COUNTED["constant"](state.plan)),
     "pruned": Word(int, lambda n, state, _: n <= COUNTED["pruned"](state.plan)),
     "half open": Word(int, lambda n, state, _: n <= sum(0 < head.gate < 1 for head in state.plan.heads.values())),
-    "scale": Word(str, lambda policy, state, _: state.plan.scale.policy == policy),
     "head": Word(str, _at),  # address of the selected head, `layer.head`, counted from 0
-    "view": Word(str, lambda view, state, _: state.view == view),
-    "section": Word(str, lambda section, state, _: state.section == section),
-    "length": Word(int, lambda length, state, _: state.length == length),
     "memory": Word(int, lambda most, state, _: bool(state.budgets) and max(state.budgets) <= most),
+    "tool": Word(str, lambda tool, state, _: state.lab.tool == tool),  # the open tool, like `answer.lens`
+    "setting": Word(str, _set),  # a setting of a tool, like `length.quantity!entropy`
     "answered": Word(bool, lambda yes, state, outcome: (outcome.is_right is not None) is yes),
     "right": Word(bool, lambda yes, state, outcome: outcome.is_right is yes),
     "predicts": Word(str, lambda label, state, outcome: outcome.label == label),

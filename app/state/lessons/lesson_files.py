@@ -87,6 +87,16 @@ class Step:
     does: Mapping[str, str]
     facts: tuple[Mapping[str, Any], ...]
 
+    @property
+    def uses_tool(self) -> bool:
+        """True if the task opens a tool, or changes what it shows."""
+        return self.done.asks("tool") or self.done.asks("setting")
+
+    @property
+    def uses_text(self) -> bool:
+        """True if the task changes the text."""
+        return self.done.asks("text") or self.done.asks("contains")
+
 
 @dataclass(frozen=True)
 class Lesson:

@@ -44,12 +44,12 @@ PLAN = (
             "Wrong votes are welcome: a single pruned head hardly ever changes the answer."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
     Part(12, N_("What a translator needs"),
-         N_("The same in pairs, one device each: the class scans the code that the button *Share as QR code* shows. "
-            "Let each pair read its translation aloud before the answer is shown."),
+         N_("The same in pairs, one device each: the class scans the code that *Share* shows. Let each pair "
+            "read its translation aloud before the answer is shown."),
          (Place("translation", 1), Place("translation", 3), Place("translation", 5))),
     Part(10, N_("Own texts"),
-         N_("Each pair types a sentence of its own on the page *Explore*, looks for a head with a job, and prunes it. "
-            "They copy the link of the best find (the chain at the top) and send it to you.")),
+         N_("Each pair types a sentence of its own in the *Lab*, looks for a head with a job, and prunes it. They copy "
+            "the link of the best find with *Share* and send it to you.")),
     Part(3, N_("What we know now"), N_("The last question, without devices."), (Place("gates", 7),)),
 )
 WITHOUT = (

@@ -106,10 +106,24 @@ export function answers(answer) {
  */
 export function captionSentences(data, shown) {
   const found = answers(data.answer);
-  if (data.changed) return [changeSentence(data, found)];
+  if (data.written)
+    return [writtenSentence(data.written), ...(data.changed ? [] : [lookSentence(data, shown)])].filter(Boolean);
+  if (data.changed && !data.hidden) return [changeSentence(data, found)];
   const first = found ? [answerSentence(data.model.kind, found.now)] : [];
   const second = (shown.contributions && found && contributionSentence(data)) || lookSentence(data, shown);
   return second ? [...first, second] : first;
+}
+
+const LONGEST = 120; // characters of a written text
+
+/** Returns the sentence about the text that the model writes; `after` is empty while it is generated. */
+function writtenSentence({ before, after }) {
+  const text = (written, look) => ({ text: truncate(written, LONGEST), look });
+  if (after === '') return { text: _('It writes …'), slots: {} };
+  if (after === null) return { text: _('It writes {answer}'), slots: { answer: text(before, 'answer') } };
+  const slots = { answer: text(after, 'answer'), former: text(before, 'former') };
+  if (after === before) return { text: _('It still writes {answer}'), slots };
+  return { text: _('It writes {answer} instead of {former}'), slots };
 }
 
 function answerSentence(kind, { label }) {

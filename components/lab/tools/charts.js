@@ -52,8 +52,9 @@ function axes({ x, y, range }, { xTicks, xName, yName }, { width, height }) {
  * @param {number[]} [options.xTicks]
  * @param {{at: number, act?: (value: number) => void}} [options.cursor] a vertical line that a drag moves
  * @param {{x: number, y: number, label: string}[]} [options.marks] single points
+ * @param {boolean} [options.percent] true if the values at the ends of the curves are shown in percent
  */
-export function lines(curves, { label, xName, yName, log = false, xTicks, cursor, marks = [] }) {
+export function lines(curves, { label, xName, yName, log = false, xTicks, cursor, marks = [], percent = false }) {
   const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];
   const size = { width: WIDTH, height: HEIGHT };
   const scale = scales(
@@ -82,6 +83,7 @@ export function lines(curves, { label, xName, yName, log = false, xTicks, cursor
       },
       ['title', {}, curve.label],
     ]),
+    ...endLabels(curves, y, percent).map(each => text(WIDTH - RIGHT + 6, each.y + 4, each.value)),
     ...marks.flatMap(mark => [
       ['circle', { cx: x(mark.x), cy: y(mark.y), r: 4.5, class: 'mark' }],
       text(x(mark.x) + 8, y(mark.y) - 6, mark.label, { class: 'strong' }),
@@ -99,6 +101,20 @@ export function lines(curves, { label, xName, yName, log = false, xTicks, cursor
     svg.classList.add('pressable');
   }
   return svg;
+}
+
+const LINE = 14; // px from a number to the next one below it
+
+/** Returns the last value of each curve with its height, so that no two numbers overlap. */
+function endLabels(curves, y, percent) {
+  const value = number => (percent ? `${(100 * number).toFixed(1)}%` : number.toFixed(2));
+  const ends = curves.map(({ points }) => points.at(-1)[1]).sort((one, other) => y(one) - y(other));
+  let free = TOP;
+  return ends.map(end => {
+    const at = Math.max(y(end), free);
+    free = at + LINE;
+    return { y: at, value: value(end) };
+  });
 }
 
 /** Creates the key of a chart's curves; `act` makes each name a button. */
