@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -66,7 +66,8 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     view = present(state)
     content = _parts(view, problems, waits=False)  # before the header, which sends the ticks of lessons to the browser
     texts = content[-1].header["written"]
-    late = [partial(written.completed, view, content[-1])] if texts and texts["after"] == "" else []
+    waits = texts and texts["after"] == ""
+    late: list[Callable[[], Part]] = [partial(written.completed, view, content[-1])] if waits else []
     return frame.Answer([*header.parts(now, state, has_model=False), *content], late, False)
 
 

@@ -101,7 +101,7 @@ def written(start: str, pieces: Sequence[tuple[str, str]]) -> Part:
     return {"part": "written", "start": start, "pieces": [list(piece) for piece in pieces]}
 
 
-def lines(label: str, curves: Sequence[tuple[str, str, Sequence[Sequence[float]]]], x_name: str,
+def lines(label: str, curves: Sequence[tuple[str, str, Sequence[Sequence[float | None]]]], x_name: str,
           **more: Any) -> list[Part]:
     """Returns the key and the chart of curves (key, label, points)."""
     content = [{"key": key, "label": name, "points": [[point[0], point[1]] for point in points]}

@@ -80,7 +80,8 @@ def show_no_error_dialogs() -> None:
     The dialog about a lost connection opens after 3.5 s and takes the focus, so that typed letters are lost. The app
     shows a line instead, and sends its events when the server is back. Call it before the app is created.
     """
-    create = starlette_app.create_host_config_routes
+    patched: Any = starlette_app  # exports the function that it imports only by accident
+    create = patched.create_host_config_routes
 
     def create_routes(base_url: str | None) -> list[BaseRoute]:
         (original,) = create(base_url)
@@ -93,7 +94,7 @@ def show_no_error_dialogs() -> None:
             return answer
         return [Route(original.path, host_config)]
 
-    starlette_app.create_host_config_routes = create_routes
+    patched.create_host_config_routes = create_routes
 
 
 def drop_messages_with_their_block() -> None:

@@ -47,7 +47,8 @@ def content(view: View, among: list[Tool]) -> tuple[dict[str, Any] | None, dict[
 
 def pinned(view: View, among: list[Tool]) -> tuple[list[dict[str, Any]], dict[str, ndarray]]:
     """Returns the payloads of the pinned tools that fit, with their arrays as `pinI.NAME`."""
-    found, all_arrays = [], {}
+    found: list[dict[str, Any]] = []
+    all_arrays: dict[str, ndarray] = {}
     for tool in (tool for key in view.state.lab.pins for tool in among if tool.key == key):
         header, arrays = _content(view, tool)
         all_arrays |= {f"pin{len(found)}.{name}": array for name, array in arrays.items()}

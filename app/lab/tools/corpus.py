@@ -65,7 +65,7 @@ def _all(view: View, tool: Tool, measured: dict[str, Any]) -> list[parts.Part]:
     choices += [parts.choice(label, known, chosen, name=axis, many=True)
                 for axis, label, chosen in (("x", _("across"), x), ("y", _("up"), y))]
     start = sum(kind.layers * kind.heads for kind in view.lab.kinds[:view.lab.kinds.index(view.kind)])
-    heads = [{"layer": address[1], "head": address[2], "name": parts.short(address),
+    heads: list[dict[str, Any]] = [{"layer": address[1], "head": address[2], "name": parts.short(address),
               "x": float(values[x][start + i]), "y": float(values[y][start + i])}
              for i, address in enumerate(view.kind.addresses)]
     heads = [head for head in heads if numpy.isfinite([head["x"], head["y"]]).all()]
@@ -77,7 +77,7 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
     """Returns the sentence about what the selected head does in how many of the texts."""
     kind, layer, head = view.head
     jobs = stored["heads"][kind][layer][head].get("jobs") if stored else None
-    if not jobs:
+    if stored is None or not jobs:
         return []
     named = sorted(((share, name) for name, share in jobs.items() if share >= 0.1), reverse=True)
     if not named:

@@ -53,6 +53,7 @@ def content(view: View, tool: Tool) -> Content:
     if under.job.problem:
         return parts.composed(head, parts.note(_(under.job.problem)))
     result = under.job.result
+    assert result is not None
     return parts.composed(head, *(_fewest(result, search) if isinstance(result, Fewest) else
                                   _groups(view, result) if isinstance(result, Grouped) else _won(view, result)))
 

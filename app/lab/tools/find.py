@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy
 
@@ -46,12 +48,11 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
     if any(kind.query_row == kind.key_row for kind in lab.kinds):
         about = _("Mean weight on this pattern over the words of this text.")
-        offered |= {key: (_(title), about, lambda key=key: _on_text(view, key)) for key, title in FINDS.items() if key}
+        offered |= {key: (_(title), about, partial(_on_text, view, key)) for key, title in FINDS.items() if key}
     quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
     here = {"confidence": _("Largest weight of a query, mean over the words of this text."),
             **({"loss": _("Increase of this text's loss in nats if the head is pruned alone.")} if quick else {})}
-    offered |= {name: (_(MEASURES[name]), about, lambda name=name: _by(view, measures.of_text(
-        lab, view.before), name)) for name, about in here.items()}
+    offered |= {name: (_(MEASURES[name]), about, partial(_here, view, name)) for name, about in here.items()}
     corpus = measures.of_corpus(lab, measured)
     count = measured.get("sentences", 0)
     over = {"confidence": _("Largest weight of a query, mean over {n} sentences.", n=count),
@@ -59,12 +60,20 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
             "relevance": _("Share of the layer's relevance, mean over {n} sentences.", n=count),
             "open": _("Probability that a learned gate is open.")}
     offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
-                                   lambda name=name: _by(view, corpus, name)) for name in over if name in corpus.values}
+                                   partial(_by, view, corpus, name)) for name in over if name in corpus.values}
     for key in sorted({role["role"] for role in roles.shown_roles(lab, measured)}):
         offered[key] = (_("{role} ({n} sentences)", role=roles.in_words(key), n=count), roles.look_for(key),
-                        lambda key=key: [((role["kind"], role["layer"], role["head"]), role["share"])
-                                         for role in measured["roles"] if role["role"] == key])
+                        partial(_with_role, measured, key))
     return offered
+
+
+def _with_role(measured: dict[str, Any], key: str) -> Found:
+    return [((role["kind"], role["layer"], role["head"]), role["share"])
+            for role in measured["roles"] if role["role"] == key]
+
+
+def _here(view: View, name: str) -> Found:
+    return _by(view, measures.of_text(view.lab, view.before), name)
 
 
 def _by(view: View, measured: measures.Measured, name: str) -> Found:

@@ -10,7 +10,7 @@ from app.panels.measured.pruning import Choice
 from app.state.pages.pruning_view import ALL, ORDERS, PruningView
 from app.texts import N_, _
 from components.mounting import Content
-from figures.curves.pruning import MULTIPLICATIONS, TIME
+from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
 from models.analysis.pruning_orders import left_of
 from studies import store
 
@@ -19,7 +19,7 @@ QUANTITIES = {LOSS: N_("loss"), BLEU: N_("BLEU"), COST: N_("cost"), KL: N_("KL h
 ABOUT = {LOSS: N_("loss on held-out texts, nats"), BLEU: N_("BLEU of test sentences"),
          COST: N_("cost of a pass, share of all heads"), KL: N_("KL divergence on this text, nats")}
 RISE = 1.1  # ratio of perplexities up to which the sentence counts heads
-Curves = list[tuple[str, str, list[list[float]]]]
+Curves = list[tuple[str, str, Curve]]
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -67,7 +67,8 @@ def _curves(view: View, chosen: Choice, measured: dict, quantity: str) -> Curves
     of_all = pruning.curves(measured)
     names = {MULTIPLICATIONS: _("multiplications"), TIME: _("time")} if quantity == COST else {
         key: _(ORDERS[key]) for key in measured["curves"]}
-    return [(key, label, sorted(of_all[key])) for key, label in names.items() if of_all.get(key)]
+    return [(key, label, sorted(of_all[key], key=lambda point: point[0] or 0)) for key, label in names.items()
+            if of_all.get(key)]
 
 
 def _finding(measured: dict, name: str, count: int) -> str:

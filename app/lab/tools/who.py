@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy import ndarray
+
 from app.lab import parts
 from app.lab.picture import shown_token
 from app.lab.tool import Tool
@@ -45,9 +49,10 @@ def content(view: View, tool: Tool) -> Content:
         most = max((abs(value) for _name, value in values), default=1.0) or 1.0
         return parts.composed(title, parts.row(*controls), parts.bars(
             [parts.bar(name, value) for name, value in values], most, "signed", sans=False), parts.note(about))
-    rows = [(parts.short((kind, layer, head)), value, parts.to_head((kind, layer, head)))
-            for kind, values in heads.items() for layer, by_head in enumerate(values.tolist())
-            for head, value in enumerate(by_head)]
+    rows: list[tuple[Any, float, dict[str, Any] | None]] = [
+        (parts.short((kind, layer, head)), value, parts.to_head((kind, layer, head)))
+        for kind, values in heads.items() for layer, by_head in enumerate(values.tolist())
+        for head, value in enumerate(by_head)]
     rows += [(rest_name(name), value, None) for name, value in rest.items()]
     rows.sort(key=lambda row: -abs(row[1]))
     most = max(abs(row[1]) for row in rows) or 1.0
@@ -58,7 +63,7 @@ def content(view: View, tool: Tool) -> Content:
         parts.note(about))
 
 
-def _direct(view: View, token: int, against: int):
+def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], dict[str, float], float, str]:
     before, after = view.formations
     heads, rest = after.contributions(token, before.writes)
     if against != NONE:
@@ -73,11 +78,11 @@ def _direct(view: View, token: int, against: int):
     return heads, rest, total, about
 
 
-def _relevance(view: View, token: int, against: int):
+def _relevance(view: View, token: int, against: int) -> tuple[dict[str, ndarray], dict[str, float], float, str]:
     assert view.output is not None
     found = measures.relevance(view.lab, view.after.prompt, view.plan, token, None if against == NONE else against,
                                view.output.position)
-    return found.heads, {}, found.total, _(RELEVANCE)
+    return dict(found.heads), {}, found.total, _(RELEVANCE)
 
 
 TOOLS = [Tool("answer.who", N_("Who wrote it?"), N_("attribution"), content, tip="contributions",

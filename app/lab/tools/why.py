@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
 from app.lab import parts
@@ -31,8 +33,9 @@ def content(view: View, tool: Tool) -> Content:
                                         lambda: Explainable.of(view.lab).score_parts(
                                             view.after.prompt, view.plan, (kind, layer, head), query, key))
     mask = getattr(view.after, "mask", None)
-    order = sorted({*numpy.argsort(-weights, kind="stable")[:ROWS].tolist(), key}, key=lambda j: -weights[j])[:ROWS + 1]
-    rows = [{"index": int(j), "score": float(scores[j]), "weight": float(weights[j]),
+    strongest = map(int, numpy.argsort(-weights, kind="stable")[:ROWS])
+    order = sorted({*strongest, key}, key=lambda j: -weights[j])[:ROWS + 1]
+    rows: list[dict[str, Any]] = [{"index": int(j), "score": float(scores[j]), "weight": float(weights[j]),
              "masking": float(mask[layer, query, j]) if mask is not None and view.kind.attention.selects else 0.0}
             for j in order if numpy.isfinite(scores[j])]
     splits = _splits(parts_of)

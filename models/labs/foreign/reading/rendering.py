@@ -72,7 +72,9 @@ def render(template: str, special: dict[str, Any], messages: list[dict[str, Any]
 
     try:
         _compile_jinja_template(template).globals["strftime_now"] = TODAY.strftime
-        (text,), _ = render_jinja_template([messages], chat_template=template, add_generation_prompt=True, **special)
+        rendered: Any = render_jinja_template([messages], chat_template=template, add_generation_prompt=True,
+                                              **special)
+        ((text,), _) = rendered
     except Exception:  # a template can raise every error of Python and of Jinja
         return None
     return text if isinstance(text, str) and len(text) <= MOST else None
