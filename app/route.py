@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
@@ -67,9 +68,9 @@ class BodyError(ValueError):
 class AgainError(Exception):
     """The request must be sent again after some seconds."""
 
-    def __init__(self, seconds: float = LATER) -> None:
+    def __init__(self, seconds: float = LATER, hold: float = LATER) -> None:
         super().__init__(seconds)
-        self.milliseconds = max(1, round(1000 * seconds))
+        self.milliseconds, self.hold = max(1, round(1000 * seconds)), hold
 
 
 def route(prefix: str = "") -> Route:
@@ -89,6 +90,8 @@ class Events:
             try:
                 response = await self._respond(request, held)
             except AgainError as again:
+                # A refusal waits with its place, because answering a flood at once would keep the event loop busy.
+                await asyncio.sleep(again.hold * random.uniform(0.5, 1))
                 response = PlainTextResponse("Send this again later.", 429, {
                     "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds)})
             await response(scope, receive, send)
@@ -98,10 +101,10 @@ class Events:
         if now is None:
             return PlainTextResponse("This visit has ended.", 410)
         payer = Payer(now.allowance, limits.of_address(request.client.host if request.client else None))
+        if not held.enter_context(payer.holds(limits.REQUESTS)):  # no browser sends as many requests at once
+            raise AgainError(hold=PATIENCE)
         if (seconds := max(payer.wait(limits.WORK), payer.refusal(limits.MESSAGES))) > 0:
-            raise AgainError(seconds)
-        if not held.enter_context(payer.holds(limits.REQUESTS)):
-            raise AgainError
+            raise AgainError(max(LATER, seconds))
         try:
             async with asyncio.timeout(PATIENCE):
                 body = await _body(request, payer, held)
