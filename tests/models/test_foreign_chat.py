@@ -20,6 +20,7 @@ from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import child
 from models.labs.foreign.opening.folder import open_folder
+from models.labs.foreign.reading import rendering
 from tests.app.test_pages import opened, sent
 
 TEMPLATE = ("{{ '[CLS]' }}{% for message in messages %}{{ '<s>' + message['role'] + '\\n' + message['content'] | trim "
@@ -102,6 +103,20 @@ def test_a_template_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(child, "PROCESSOR_SECONDS", 3)
     with pytest.raises(ForeignError, match="chat_template.jinja takes more than 3 s"):
         child.inspect(folder, folder)
+
+
+@pytest.mark.parametrize("bad", [
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "{% set n = namespace(t='x' * 999) %}{% for a in range(30) %}{% set n.t = n.t ~ n.t %}{% endfor %}"])
+def test_a_template_that_needs_too_much_for_some_texts_fails_for_these(bad: str, monkeypatch: pytest.MonkeyPatch):
+    """The child ends, this process goes on, and the next text is rendered by a new child."""
+    template = "{% if 'dog' in messages[0]['content'] %}" + bad + "{% endif %}{{ messages[0]['content'] }}"
+    monkeypatch.setattr(rendering, "SECONDS", 3.0)
+
+    def render(text: str) -> str | None:
+        return rendering.in_child(template, {}, [{"role": "user", "content": text}])
+
+    assert [render("a cat"), render("a dog"), render("a cat")] == ["a cat", None, "a cat"]
 
 
 def test_the_switch_is_in_the_link(lab: ForeignLab):
