@@ -16,6 +16,7 @@ from mcp_types import ToolAnnotations
 import attention_lab
 from app.server import limits
 from attention_lab import answers
+from learning import loop
 from models import HeadPlan, Lab
 from models.labs.foreign import HUB, cached
 from models.labs.foreign.opening import hub
@@ -83,6 +84,18 @@ def contributions(model: str, text: str, plan: str = "", token: str | None = Non
     return answers.contributions(lab, prompt, HeadPlan.parse(plan), token, against, position)
 
 
+def learn(task: str, attention: str = "softmax", layers: int = 2, heads: int = 4, seed: int = 0, steps: int = 1500,
+          plan: str = "") -> dict[str, Any]:
+    """Trains a small model, at most 3,000 steps, and returns its loss and accuracy at about 60 steps.
+
+    Tasks: `lookup` (latest value of a variable), `repeat` (induction), `position` (fixed distance), `count` (most
+    frequent symbol). The plan holds from the first step; a constant head has even weights. `baseline` is the accuracy
+    without attention. 1,500 steps take about 20 s.
+    """
+    limits.spend(limits.TRAININGS)
+    return answers.learn(loop.learn(task, attention, layers, heads, seed, steps, HeadPlan.parse(plan)))
+
+
 def _opened(model: str, text: str, source: str | None = None, passes: int = 1) -> tuple[Lab, Prompt]:
     """Returns model and prompt, and counts the work against the limits."""
     if model.startswith(HUB) and cached(model) is None:
@@ -99,7 +112,7 @@ def main() -> None:
     agent = Agent()
     limits.charge(lambda: agent)
     server = MCPServer("attention-lab", instructions=ABOUT, version=attention_lab.__version__, log_level="WARNING")
-    for function in (models, run, lens, contributions):
+    for function in (models, run, lens, contributions, learn):
         server.tool(annotations=READ_ONLY)(tool(function))
     server.run("stdio")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from learning.loop import Learning
 from models import HeadPlan, Lab, catalogue, load, load_folder
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.json_values import effect, number, numbers
@@ -30,6 +31,13 @@ def models() -> dict[str, Any]:
     return {"models": [{"name": info.name, "task": info.task.name, "attention": info.title, "line": info.line,
                         "shape": info.shape, "limit": info.limit} for info in infos],
             "hub": [HUB + repo for repo in hub.access().allowed]}
+
+
+def learn(learning: Learning) -> dict[str, Any]:
+    """Trains a small model and returns its loss and accuracy on held-out sequences at each moment."""
+    return {"recipe": str(learning.recipe), "baseline": learning.baseline,
+            "moments": [{"step": moment.step, "loss": moment.loss, "accuracy": moment.accuracy}
+                        for moment in learning]}
 
 
 def run(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, Any]:

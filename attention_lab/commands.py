@@ -78,10 +78,7 @@ def _result(command: str, options: argparse.Namespace) -> Result:
         return answers.models()
     plan = HeadPlan.parse(options.plan)
     if command == "learn":
-        learning = _learning(options)
-        return {"recipe": str(learning.recipe), "baseline": learning.baseline,
-                "moments": [{"step": moment.step, "loss": moment.loss, "accuracy": moment.accuracy}
-                            for moment in learning]}
+        return answers.learn(_learning(options))
     lab, prompt = answers.opened(options.model, _text(options.text), options.source)
     if command == "run":
         return answers.run(lab, prompt, plan)

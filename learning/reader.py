@@ -20,6 +20,8 @@ SEPARATORS = " \t\n,;=?"  # may stand between symbols, so that `a=3; b=8; a=?` i
 class SequenceReader(Reader):
     """Reads one symbol per token; the model predicts the answer at the last one."""
 
+    predicts_next = False
+
     def __init__(self, task: Task) -> None:
         self.sequences = task
         self.name, self.title, self.line = f"learn-{task.name}", task.title, task.line

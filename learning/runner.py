@@ -31,6 +31,7 @@ from models.labs.stack import StackLab
 from models.messages import message
 
 SECONDS = 60  # longest time of one training
+START = 60  # longest time until its first moment; the child imports torch, which takes 3 s on an idle core
 NICE = 10  # priority of a child: the pages of visitors go first
 MAX_WAITING = 16  # longest queue
 TICK = 0.1  # seconds between two checks whether a run is still wanted
@@ -99,7 +100,7 @@ class Run:
     def _train(self) -> tuple[str, str]:
         seconds = self._runner.seconds
         child = subprocess.Popen(
-            [sys.executable, "-m", "learning.child", str(self.recipe), str(int(seconds) + 1),
+            [sys.executable, "-m", "learning.child", str(self.recipe), str(int(START + seconds) + 1),
              str(self._runner.nice)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
@@ -107,10 +108,12 @@ class Run:
         self.state = RUNNING
         reader = threading.Thread(target=self._read, args=(child.stdout,), daemon=True)
         reader.start()
-        ends = time.monotonic() + seconds
+        ends, has_begun = time.monotonic() + START + seconds, False
         try:
             while reader.is_alive():
                 reader.join(TICK)
+                if self.moments and not has_begun:
+                    ends, has_begun = time.monotonic() + seconds, True
                 if not self.wanted:
                     return STOPPED, message("The training was stopped.")
                 if time.monotonic() > ends:
@@ -158,7 +161,7 @@ class Runner:
 
     Args:
         at_once: number of trainings that run at the same time; None for one per core.
-        seconds: longest time of one training.
+        seconds: longest time of one training, from its first moment on.
         nice: priority of the children, 0 (as this process) to 19.
     """
 

@@ -1,4 +1,4 @@
-"""The commands `models`, `run`, `lens` and `contributions`, and the same functions as an agent's tools over stdio.
+"""The commands `models`, `run`, `lens`, `contributions` and `learn`, and the same functions as tools over stdio.
 
     pytest tests/test_commands.py
 """
@@ -27,7 +27,7 @@ from models import HeadPlan
 
 ROOT = Path(__file__).parents[1]
 MODEL, TEXT, PLAN = "stories-selective", FIRST_LAB["text"], "self-2.0~7g0"
-TOOLS = {"models", "run", "lens", "contributions"}
+TOOLS = {"models", "run", "lens", "contributions", "learn"}
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -153,6 +153,10 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert await call("run", model=MODEL, text=TEXT, plan=PLAN) == expected
             assert (await call("lens", model=MODEL, text=TEXT))["layers"][-1]["top"][0]["label"] == " ball"
             assert (await call("contributions", model=MODEL, text=TEXT))["token"] == " ball"
+            learned = await call("learn", task="count", layers=1, heads=2, steps=2, plan="self-0.1c")
+            assert learned == printed(capsys, "learn", "count", "--layers", "1", "--heads", "2", "--steps", "2",
+                                      "--plan", "self-0.1c")
+            assert "1 to 3 layers" in await call("learn", task="count", layers=999)
             listed = await call("models")
             assert [its["name"] for its in listed["models"]] == models.names()
             assert "hf:openai-community/gpt2" in listed["hub"]

@@ -70,7 +70,9 @@ SEARCHES = Rate("searches", 20, 40, refusal=N_(
 # requests to the events route and websocket messages; a drag sends one per animation frame
 MESSAGES = Rate("messages", 240, 2400, seconds=4)
 BYTES = Rate("bytes", 2 * MB, 32 * MB, seconds=4)
-ALL = (PASSES, GENERATIONS, DOWNLOADS, WORK, SEARCHES, MESSAGES, BYTES)
+TRAININGS = Rate("trainings", 6, 6 * PER_ADDRESS, refusal=N_(
+    "This host allows each visitor {most:,} trainings per minute. You can go on in {seconds} s."))
+ALL = (PASSES, GENERATIONS, DOWNLOADS, TRAININGS, WORK, SEARCHES, MESSAGES, BYTES)
 
 REQUESTS = Room("requests", visit=8, address=400)  # requests to the events route that have no response yet
 BODIES = Room("bodies", visit=4 * MB, address=32 * MB, process=64 * MB)  # bytes of requests that have no response yet
