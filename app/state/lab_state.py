@@ -35,10 +35,10 @@ CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, HEAD
 HEAD, NEEDS, WRITERS = "head", "needs", "writers"
 SECTIONS = {NEEDS: N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
-            "layers": N_("By layer"), WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
+            WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
             "memory": N_("Forgetting"), "zoom": N_("Zoom"), "elsewhere": N_("Other texts"), "card": N_("Model card")}
 # group of sections (to see, to explain, to experiment) -> keys of its sections, in the order of the page
-SECTION_GROUPS = {"see": (HEAD, "zoom", "entropy", "gates", "elsewhere", "card"), "explain": ("layers", WRITERS, "why"),
+SECTION_GROUPS = {"see": (HEAD, "zoom", "entropy", "gates", "elsewhere", "card"), "explain": (WRITERS, "why"),
                   "experiment": (NEEDS, "pair", "memory")}
 FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}

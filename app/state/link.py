@@ -27,6 +27,7 @@ from models import catalogue
 # State after skipping the start page: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
+MOVED = {"layers": "answer.lens"}  # former section of Explore -> the tool of the Lab that replaced it
 # The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = FIRST_LAB | {"page": START}
 
@@ -120,6 +121,8 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """Returns the state of a link, and a message for each part that could not be parsed."""
     # `&amp;` of a copied HTML source is read as `&`
     params = {key.removeprefix("amp;"): text for key, text in params.items()}
+    if params.get("open") in MOVED and params.get("page", FIRST_PAGE) == FIRST_PAGE:
+        params |= {"page": LAB, "lab": MOVED[params.pop("open")]}
     state, problems = _read(params)
     named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
     if not named or (named.keys() == {"page"} and state.lesson is not None):

@@ -131,11 +131,12 @@ def begin_at(query: str) -> None:
 
 def is_short(query: str) -> bool:
     """Returns True for an address that may be read; otherwise the page shows the reason."""
-    if len(query) > MAX_QUERY:
+    count = len(query.removeprefix("?"))
+    if count > MAX_QUERY:
         history().problems = [message("The link was not opened, because it has {n:,} characters and at most {most:,} "
                                       "are read. Copy the link again.",
-                                      n=len(query), most=MAX_QUERY)]
-    return len(query) <= MAX_QUERY
+                                      n=count, most=MAX_QUERY)]
+    return count <= MAX_QUERY
 
 
 def fields_of(query: str) -> dict[str, str]:

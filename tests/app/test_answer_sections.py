@@ -28,19 +28,6 @@ def event(key: str, sequence: int, **fields: Any) -> dict[str, Any]:
     return {"key": key, "sequence": sequence} | fields
 
 
-def test_by_layer_shows_the_lens_before_and_after_the_plan():
-    app = opened(model="stories-softmax", text=TEXT, plan=str(PLAN), open="layers")
-    header, arrays = mounted(app)["layers"]
-    lab = models.load("stories-softmax")
-    for which, plan in (("before", HeadPlan()), ("after", PLAN)):
-        lens = models.logit_lens(lab, TEXT, plan)
-        numpy.testing.assert_allclose(arrays[f"{which}_probabilities"], lens.probabilities, atol=1e-6)
-        words = [header["words"][i] for i in arrays[f"{which}_ids"].flat]
-        assert words == [str(label) for label in lens.labels.flat]
-    assert header["first"] == models.logit_lens(lab, TEXT, PLAN).first.tolist()
-    assert "map" not in mounted(app)
-
-
 def test_who_wrote_the_answer_sums_to_the_logit():
     app = opened(model="stories-softmax", text=TEXT, open="writers")
     header, _ = mounted(app)["writers"]
@@ -102,7 +89,7 @@ def test_a_second_prompt_that_does_not_fit_is_named_and_its_patches_wait():
 
 
 @pytest.mark.parametrize("name", ["masked-softmax", "translation-softmax", "assignment-softmax"])
-@pytest.mark.parametrize("section", ["layers", "writers", "pair"])
+@pytest.mark.parametrize("section", ["writers", "pair"])
 def test_every_family(name: str, section: str):
     from app.panels.answer.pair import PAIRS
 

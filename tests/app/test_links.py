@@ -96,6 +96,13 @@ def test_old_links_open_as_they_did(query: dict[str, str], state: LabState):
     assert read_query(query) == (state, [])
 
 
+def test_a_link_to_the_predictions_by_layer_opens_the_tool_of_the_lab():
+    for page in ({}, {"page": "explore"}):
+        state, problems = read_query({"model": "stories-softmax", "text": "The cat", "open": "layers", **page})
+        assert (state.page, state.lab.tool, state.text, problems) == ("lab", "answer.lens", "The cat", [])
+    assert read_query({"page": "length", "open": "layers"})[0].page == "length"
+
+
 def test_a_link_from_an_html_source_opens_whole():
     query = {"model": "stories-softmax", "amp;text": "Hi there", "amp;plan": "self-0.3c"}
     state, problems = read_query(query)

@@ -23,46 +23,6 @@ def answer(page: Page) -> Locator:
     return part(page, "effect").locator(".answer bdi")
 
 
-def test_the_last_layer_has_the_models_answer(visit):
-    page = visit(open="layers", **STORY)
-    table = part(page, "lens")
-    last = table.get_by_role("row").last
-    expect(last.get_by_role("gridcell").last).to_have_text("she")
-    expect(answer(page)).to_have_text("she")
-    assert table.get_by_role("row").count() == 1 + 5  # a header row of tokens; the embedding and four layers
-    last.get_by_role("gridcell").last.focus()
-    page.keyboard.press("ArrowUp")
-    expect(table.locator(".readout b")).to_have_text("because · layer 3")
-    expect(table.locator(".readout li").first).to_contain_text("it")
-
-
-@pytest.mark.parametrize("phone", [False, True])
-def test_labels_by_layer_cover_what_scrolls_under_them(visit, phone: bool):
-    """The column of row labels and the row of tokens look the same, wherever the table is scrolled."""
-    page = visit(phone=phone, open="layers", model="stories-softmax",
-                 text="Tom had a big red ball. He went to the park with his mom. He wanted to play with his")
-    wide = part(page, "lens").locator(".wide")
-    wide.get_by_role("gridcell").last.wait_for()
-    wide.evaluate("its => its.style.maxHeight = '120px'")  # as for a model of many layers
-    wide.scroll_into_view_if_needed()
-
-    def labels(left: int, top: int) -> tuple[bytes, bytes]:
-        """Returns the pixels of the column of row labels and of the row of column labels."""
-        wide.evaluate("(its, [x, y]) => its.scrollTo(x, y)", [left, top])
-        box, corner = wide.bounding_box(), wide.locator("th").first.bounding_box()
-        right, bottom = corner["x"] + corner["width"] + 1, corner["y"] + corner["height"] + 1
-        column = {"x": box["x"], "y": bottom, "width": right - box["x"], "height": box["y"] + box["height"] - bottom}
-        row = {"x": box["x"], "y": box["y"], "width": box["width"], "height": bottom - box["y"]}
-        return page.screenshot(clip=column), page.screenshot(clip=row)
-
-    column = labels(0, 0)[0]
-    for left in (60, 133):
-        assert labels(left, 0)[0] == column
-    row = labels(60, 0)[1]
-    for top in (13, 30):
-        assert labels(60, top)[1] == row
-
-
 def test_a_patched_head_changes_the_prediction_and_stays_in_the_link(visit):
     page = visit(open="pair", **STORY)
     field = part(page, "contributions").get_by_role("textbox", name="Second prompt")

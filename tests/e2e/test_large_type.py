@@ -114,10 +114,10 @@ def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[...
 def test_a_section_is_chosen_in_large_type(visit: Callable[..., Page]):
     page = on_a_projector(visit, (1280, 800), page="explore")
     page.locator(".st-key-sections input").click()
-    page.get_by_role("option", name="By layer").click()
-    page.wait_for_function("location.search.includes('open=layers')")
-    page.locator('[data-part="lens"]').wait_for()
-    expect(page.locator(".st-key-sections input")).to_have_value("Explain: By layer")
+    page.get_by_role("option", name="Contributions").click()
+    page.wait_for_function("location.search.includes('open=writers')")
+    page.locator('[data-part="contributions"]').wait_for()
+    expect(page.locator(".st-key-sections input")).to_have_value("Explain: Contributions")
 
 
 def test_the_answers_of_the_page_for_teachers_are_folded_except_in_print(visit: Callable[..., Page]):

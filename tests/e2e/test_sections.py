@@ -38,7 +38,7 @@ def open_section(page: Page, key: str) -> None:
 def test_the_list_has_the_section_of_the_link_and_of_the_last_choice(visit: Callable[..., Page]):
     page = visit(**EXPLORE, open="memory")
     expect(chosen_section(page)).to_have_value("Experiment: Forgetting")
-    for key in ("layers", "entropy", "head", "pair"):
+    for key in ("writers", "entropy", "head", "pair"):
         open_section(page, key)
         expect(chosen_section(page)).to_have_value(name_of(key))
         page.wait_for_function("key => (new URLSearchParams(location.search).get('open') ?? 'head') === key", arg=key)
@@ -92,7 +92,7 @@ def test_the_choice_of_the_section_is_one_short_line(visit: Callable[..., Page],
 def test_a_choice_does_not_move_the_list(visit: Callable[..., Page]):
     page = visit(**EXPLORE)
     before = page.locator(".st-key-sections").bounding_box()
-    for key in ("layers", "pair", "card"):
+    for key in ("writers", "pair", "card"):
         open_section(page, key)
         expect(chosen_section(page)).to_have_value(name_of(key))
         assert page.locator(".st-key-sections").bounding_box() == before

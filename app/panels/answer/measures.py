@@ -1,4 +1,4 @@
-"""Computes logit lens, attribution, patching and score parts for the page's prompt.
+"""Computes attribution, patching and score parts for the page's prompt.
 
 Results are cached. Each computation counts against the visitor's limit of passes and waits for a computing turn.
 """
@@ -9,20 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from app.server import caches, limits, serving
-from models import HeadAttribution, HeadPlan, Lab, LogitLens
+from models import HeadAttribution, HeadPlan, Lab
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.head_patching import HeadPatching, patching_of
-from models.analysis.answer.logit_lens import lens_of
 from models.analysis.relevance import HeadRelevance, relevance_of
 from models.capabilities import Explainable
 from models.nets.score_parts import ScoreParts
 from models.plan import Address
 from models.prompt import Prompt
-
-
-def lens(lab: Lab, prompt: Prompt, plan: HeadPlan) -> LogitLens:
-    """Returns the logit lens of a prompt under a plan; see models.logit_lens."""
-    return _remembered("lens", lab, prompt, (plan,), lambda: lens_of(lab, prompt, plan), 2)
 
 
 def attribution(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, against: int | None,

@@ -36,7 +36,7 @@ PAIRS = {
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the field of the second prompt and the bars. The arguments are those of `by_layer.part`."""
+    """Returns the field of the second prompt and the bars."""
     content: dict[str, Any] = {
         "key": "pair", "title": _("Two prompts"), "model": lab.name, "on_event": on_answer,
         "about": _("Each head alone takes its output from the second prompt; all other heads stay as trained, without "

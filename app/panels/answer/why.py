@@ -26,7 +26,7 @@ def is_offered(lab: Lab, trace: AnyTrace) -> bool:
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the sorted bars of one score. The arguments are those of `by_layer.part`."""
+    """Returns the sorted bars of one score."""
     kind, layer, head = state.selection.kind, state.selection.layer, state.selection.head
     content: dict[str, Any] = {"key": "why", "title": _("Why here: {head}", head=head_name(lab, kind, layer, head)),
                                "model": lab.name, "on_event": on_answer}

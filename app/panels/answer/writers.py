@@ -29,7 +29,7 @@ RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, g
 
 
 def part(lab: Lab, state: LabState, before: AnyTrace, after: AnyTrace) -> Part:
-    """Returns the sorted bars. The arguments are those of `by_layer.part`."""
+    """Returns the sorted bars."""
     output = _output(state, after)
     content: dict[str, Any] = {"key": "writers", "title": _("Contributions to the answer"), "model": lab.name,
                                "on_event": on_answer}

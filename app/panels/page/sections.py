@@ -7,7 +7,7 @@ import streamlit as st
 from app import compute
 from app.compute import AnyTrace
 from app.markdown import plain
-from app.panels.answer import by_layer, pair, why, writers
+from app.panels.answer import pair, why, writers
 from app.panels.choice import card
 from app.panels.measured import elsewhere
 from app.panels.prompt import gates, minimal_heads, zoom
@@ -27,8 +27,7 @@ from models.trace import row_entropy
 
 NAMES = {HEAD: N_("Head"), **SECTIONS}
 GROUPS = {"see": N_("See"), "explain": N_("Explain"), "experiment": N_("Experiment")}
-LIVE = {"layers": by_layer.part, "writers": writers.part, "pair": pair.part,
-        "why": why.part}  # sections that the events route can update
+LIVE = {"writers": writers.part, "pair": pair.part, "why": why.part}  # sections that the events route can update
 
 
 def present(lab: Lab, state: LabState, trace: AnyTrace) -> str:
