@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import OrderedDict
+from pathlib import Path
 
 from models import catalogue
 from models.lab import Lab
@@ -19,7 +20,7 @@ MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; 
 
 
 def load(name: str) -> Lab:
-    """Returns the model of this name, or of an address such as `hf:ORG/NAME`; the same object while it is cached.
+    """Returns the model of this name, folder, or id on the Hub (`ORG/NAME`, `hf:gpt2`); the same object while cached.
 
     The most recently used models are cached, as many as fit into MEMORY and at least one.
 
@@ -30,6 +31,9 @@ def load(name: str) -> Lab:
     """
     if foreign.is_foreign(name):
         return foreign.load(name)
+    if "/" in name or "\\" in name:  # our names have neither
+        is_path = name.startswith(("/", ".", "~", "file:")) or Path(name).is_dir()
+        return foreign.load_folder(name) if is_path else foreign.load(foreign.HUB + name)
     with _loading:  # two visitors who request a model at once wait for one load
         if name in _held:
             _held.move_to_end(name)

@@ -51,7 +51,8 @@ async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, method: str = "GET",
-          kind: str = "http", client: str = "192.0.2.1") -> list[dict[str, Any]]:
+          kind: str = "http", client: str = "192.0.2.1",
+          extensions: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """Sends one request to the gate and returns the messages of the response."""
     sent: list[dict[str, Any]] = []
 
@@ -62,7 +63,8 @@ def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, m
         return {"type": "websocket.connect" if kind == "websocket" else "http.request", "body": b""}
 
     scope = {"type": kind, "path": path, "method": method, "query_string": b"", "scheme": "http", "client": (client, 1),
-             "headers": [(key.encode(), value.encode("latin-1")) for key, value in (headers or OWN).items()]}
+             "headers": [(key.encode(), value.encode("latin-1")) for key, value in (headers or OWN).items()],
+             "extensions": extensions or {}}
     run(guard(scope, receive, send))
     return sent
 
@@ -99,6 +101,23 @@ def test_a_host_accepts_only_its_own_names(host: str, known: bool):
     accepted = asked(guard, "/_stcore/stream", {"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
     assert accepted == known
     assert status(guard, "/healthz", {"host": host}) == 200  # a balancer addresses a replica by IP address
+
+
+@pytest.mark.parametrize(("given", "status", "reason"), [
+    ({"host": "lab.example.org", "origin": "https://other.test"}, 403, "A proxy must forward the Host header"),
+    ({"host": "unknown.test"}, 400, "ATTENTION_LAB_HOSTS")])
+def test_a_refused_websocket_has_a_reason_and_a_line_in_the_log(given: dict[str, str], status: int, reason: str,
+                                                                caplog: pytest.LogCaptureFixture, monkeypatch):
+    """Each pair of headers is logged once."""
+    monkeypatch.setattr(logging.getLogger("attention_lab"), "propagate", True)
+    gate._log.cache_clear()
+    guard = Gate(inner, hosts=["lab.example.org"])
+    for _ in range(3):
+        begin, body = asked(guard, "/_stcore/stream", given, kind="websocket",
+                            extensions={"websocket.http.response": {}})
+    assert begin["status"] == status and reason in body["body"].decode()
+    assert [reason in record.getMessage() and given["host"] in record.getMessage() for record in caplog.records] == [
+        True]
 
 
 def test_without_names_every_name_is_known_but_none_that_is_no_name():

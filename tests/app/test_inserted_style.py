@@ -30,7 +30,7 @@ def test_a_page_gets_background_and_style(is_compressed: bool):
     found = answer(Response(body, media_type="text/html", headers=headers)).get("/")
     assert found.text == CHANGED
     if not is_compressed:
-        assert found.headers["content-length"] == str(len(CHANGED))
+        assert found.headers["content-length"] == str(len(CHANGED.encode()))
 
 
 @pytest.mark.parametrize(("kind", "status", "headers"), [
@@ -40,6 +40,11 @@ def test_every_other_response_is_unchanged(kind: str, status: int, headers: dict
     found = answer(Response(PAGE, status, headers, kind)).get("/")
     assert found.text == PAGE
     assert found.headers["content-length"] == str(len(PAGE))
+
+
+def test_the_sentence_about_a_missing_connection_is_in_each_language():
+    for sentence in ("This page has no connection to its server", "此页面没有连接到服务器"):
+        assert sentence in head()
 
 
 def test_the_headers_of_a_page_have_no_body():

@@ -38,6 +38,31 @@ def test_nothing_flashes_before_the_app_is_drawn(browser: Browser, address: str,
     context.close()
 
 
+# a websocket that never opens, as behind a proxy that holds the request back
+HELD = """
+window.WebSocket = class extends WebSocket {
+  constructor() { return Object.assign(new EventTarget(), { close() {}, send() {}, readyState: 0 }); }
+};
+"""
+
+
+def test_a_page_says_after_five_seconds_that_it_has_no_connection(browser: Browser, address: str):
+    context = browser.new_context(locale="zh-CN")
+    context.add_init_script(HELD)
+    page = context.new_page()
+    page.clock.install()
+    page.goto(address)
+    page.locator("[data-testid=stApp]").wait_for(state="attached", timeout=60_000)
+    content = "getComputedStyle(document.body, '::after').content"
+    page.clock.fast_forward(5000)
+    assert "此页面没有连接到服务器" in page.evaluate(content)
+    page.evaluate("document.querySelector('[data-testid=stApp]')"
+                  ".setAttribute('data-test-connection-state', 'CONNECTED')")
+    page.clock.fast_forward(300)
+    assert page.evaluate(content) == "none"
+    context.close()
+
+
 # window.positions: the distances in pixels of the header from the left, of all frames
 POSITIONS = """
 window.positions = new Set();

@@ -20,12 +20,13 @@ from safetensors.torch import load_file, save_file
 import models
 from models import HeadPlan
 from models.errors import InputError
+from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
 from models.labs.foreign.reading.readers import TextReader
-from tests.models.foreign_architectures import ENCODER, SHARED, WORDS
+from tests.models.foreign_architectures import ARCHITECTURES, ENCODER, SHARED, WORDS
 
 DECODER = {**SHARED, "vocab_size": WORDS["bytes"]}
 
@@ -244,6 +245,97 @@ def test_a_gate_of_zero_changes_the_answer_and_a_gate_of_one_does_not(name: str,
     base, same, other = lab.run(lab.read(TEXT), plans)
     values = [trace.vectors if trace.output is None else trace.output.distribution for trace in (base, same, other)]
     assert (values[0] == values[1]).all() and (values[0] != values[2]).any()
+
+
+# Configs inside configs
+
+
+NESTED = {**DECODER, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
+
+
+def test_the_text_model_of_a_multimodal_encoder_opens_alone(tmp_path: Path):
+    config = transformers.EmbeddingGemma2Config(text_config={
+        **NESTED, "hidden_size_per_layer_input": 8, "embedding_dim": 16, "global_head_dim": 8,
+        "num_global_key_value_heads": 1}, vision_config=None, audio_config=None)
+    folder = saved(tmp_path, config, "EmbeddingGemma2Model", "encoder")
+    lab = opened(folder)
+    prompt = lab.read(TEXT)
+    with torch.no_grad():
+        expected = transformers.AutoModel.from_pretrained(folder).eval()(**lab.task.inputs(prompt)).last_hidden_state
+    assert (lab.kinds[0].layers, lab.kinds[0].heads, lab.longest) == (2, 4, None)
+    torch.testing.assert_close(torch.tensor(lab.run(prompt, [HeadPlan()])[0].vectors), expected[0], rtol=1e-4,
+                               atol=1e-4)
+
+
+def test_a_decoder_with_one_softmax_over_two_texts_is_refused_for_that(tmp_path: Path):
+    """T5Gemma 2 has its numbers in encoder.text_config, and its decoder attends to 4 + 7 positions at once."""
+    text = {**NESTED, "query_pre_attn_scalar": 8}
+    config = transformers.T5Gemma2Config(
+        encoder={"text_config": text, "vision_config": {**PATCHES, "num_hidden_layers": 1}, "mm_tokens_per_image": 4},
+        decoder=dict(text), image_token_index=383)
+    with pytest.raises(ForeignError, match="attends from 4 positions to 11"):
+        opened(saved(tmp_path, config, "T5Gemma2ForConditionalGeneration", "both"))
+
+
+@pytest.mark.parametrize("attention", ["local", "transient-global"])
+def test_attention_in_blocks_is_refused_for_its_positions(attention: str, tmp_path: Path):
+    config = transformers.LongT5Config(**T5, local_radius=5, global_block_size=4, encoder_attention_type=attention)
+    with pytest.raises(ForeignError, match="a layer of longt5 attends from 6 positions to 1[89]"):
+        opened(saved(tmp_path, config, "LongT5ForConditionalGeneration", "both"))
+
+
+def test_two_encoders_and_pictures_of_any_size_are_named(tmp_path: Path):
+    half = {name: PATCHES[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads",
+                                             "intermediate_size")}
+    clip = transformers.CLIPConfig(text_config={**half, "vocab_size": 384}, vision_config=PATCHES)
+    with pytest.raises(ForeignError, match="neither text alone nor a picture alone"):
+        opened(saved(tmp_path / "clip", clip, "CLIPModel"))
+    towers = transformers.Siglip2VisionConfig(**half, num_patches=16, patch_size=4)
+    with pytest.raises(ForeignError, match="no fixed size of pictures"):
+        opened(saved(tmp_path / "naflex", towers, "Siglip2VisionModel"))
+
+
+def test_a_layer_that_our_code_cannot_follow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fails(model: Any, inputs: Any) -> None:
+        raise RuntimeError("permute")
+    folder = made(tmp_path, *ARCHITECTURES["gptj"])
+    monkeypatch.setattr("models.labs.foreign.running.interception.find", fails)
+    with pytest.raises(ForeignError, match="in code of its own, for which"):
+        opened(folder)
+
+
+# Files of other programs
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_json_of_windows_programs_is_read(file: str, encoding: str, tmp_path: Path):
+    bert(tmp_path, "BertForMaskedLM")
+    written = (tmp_path / file).read_text().encode(encoding)
+    (tmp_path / file).write_bytes(written)
+    lab = models.load_folder(tmp_path)
+    assert "cat" in models.run(lab, "The cat [sat].").tokens and (tmp_path / file).read_bytes() == written
+    assert models.labs.foreign.entry(lab.name).task.title == lab.task.title
+
+
+def test_a_marked_file_opens_no_way_out_of_the_folder(tmp_path: Path):
+    folder = bert(tmp_path / "mine", "BertForMaskedLM")
+    (folder / "config.json").write_text((folder / "config.json").read_text(), encoding="utf-8-sig")
+    (folder / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+    (folder / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
+    with pytest.raises(ForeignError, match="tokenizer.json leads out of the model's folder"):
+        models.load_folder(folder)
+
+
+@pytest.mark.parametrize("form", ["{}", "'{}'", ' "{}" ', "file://{}", "folder:{}", "{}/", "{}/config.json",
+                                  "{}/model.safetensors", "file://{}/tokenizer.json"])
+def test_a_pasted_path_is_the_folder(form: str, tmp_path: Path):
+    folder = tmp_path / "two words"
+    folder.mkdir()
+    (folder / "model.safetensors").touch()
+    (folder / "tokenizer.json").touch()
+    for written in {folder.as_posix(), folder.as_posix().replace(" ", "%20") if "file:" in form else str(folder)}:
+        assert model_cache._meant(Path(form.format(written))) == folder
 
 
 # Labels and hints of texts

@@ -175,9 +175,27 @@ def test_hub_models_that_cannot_be_opened(net: Hub):
 
 @pytest.mark.parametrize("text", ["hf:org/tiny", "https://huggingface.co/org/tiny", "hf.co/org/tiny/", "org/tiny@main",
                                   "https://huggingface.co/org/tiny/tree/main", " 'org/tiny' ", "“org/tiny”",
-                                  "https://huggingface.co/org/tiny/blob/main/config.json?download=true"])
+                                  "https://huggingface.co/org/tiny/blob/main/config.json?download=true",
+                                  "HTTPS://HuggingFace.co/org/tiny.git", "https://mirror.example.org/org/tiny",
+                                  "hf://org/tiny", "https://huggingface.co/org/tiny/discussions/3",
+                                  "https://huggingface.co/org/tiny/raw/main/config.json"])
 def test_a_pasted_address_of_the_hub_is_the_id(text: str):
     assert hub.repo_of(text) == "org/tiny"
+
+
+@pytest.mark.parametrize("name", ["org/tiny", "hf:org/tiny", "https://huggingface.co/org/tiny"])
+def test_a_name_with_a_slash_is_of_the_hub_or_of_a_folder(net: Hub, name: str, tmp_path: Path):
+    assert models.load(name) is models.load("hf:org/tiny")
+    folder = shutil.copytree(folder_of("bert"), tmp_path / "mine")
+    assert models.load(str(folder)) is models.load_folder(folder)
+
+
+def test_a_web_page_in_place_of_the_hub_is_named(net: Hub):
+    """A login page of a network or of a mirror answers every request with status 200."""
+    page = "<!doctype html><title>Log in</title>"
+    net.error = json.JSONDecodeError("Expecting value", page, 0)
+    with pytest.raises(ForeignError, match="answers with a web page in place of org/tiny. Log in to the network"):
+        models.load("hf:org/tiny")
 
 
 @pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:" + "x" * 200])

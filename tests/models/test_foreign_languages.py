@@ -134,6 +134,32 @@ def test_a_choice_of_the_source_replaces_its_token(tmp_path: Path):
     assert english.tokens[0] == "__en__" and german.tokens[0] == "__de__" and english.ids[1:] == german.ids[1:]
 
 
+@pytest.mark.parametrize("is_added", [True, False])
+def test_madlad_chooses_a_language_by_its_own_token(is_added: bool, tmp_path: Path):
+    """Its tokens `<2fr>` are added tokens, or pieces of the vocabulary."""
+    folder = Path(shutil.copytree(folder_of("t5"), tmp_path / "madlad"))
+    codes = ["<2de>", "<2fr>", "<2pt_BR>"]
+    if is_added:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        tokenizer.add_tokens(codes)
+        tokenizer.save_pretrained(folder)
+    else:
+        content = json.loads((folder / "tokenizer.json").read_text())
+        content["model"]["vocab"] += [[code, 0.0] for code in codes]
+        (folder / "tokenizer.json").write_text(json.dumps(content))
+    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    model.resize_token_embeddings(WORDS["pieces"] + len(codes))
+    model.save_pretrained(folder)
+    lab = open_folder("folder:madlad", folder)
+    assert set(lab.task.languages.ids) == {"de", "fr", "pt_BR"}
+    assert "as in <2de>; the model has de, fr, pt_BR" in lab.read("The cat").hint
+    prompt = lab.read("<2pt_BR> The cat")
+    assert lab.task.languages.ids["pt_BR"] in prompt.ids and not prompt.hint
+    assert [text[:5] for _, text in lab.task.examples] == ["<2fr>", "<2de>"]
+    with pytest.raises(InputError, match="no language “xx”"):
+        lab.read("<2xx> The cat")
+
+
 def test_a_model_without_languages_reads_brackets_as_text():
     lab = lab_of("t5")
     assert not lab.task.languages and len(lab.read(">>fr<< The cat").ids) > len(lab.read("The cat").ids)

@@ -27,7 +27,7 @@ from models.labs.foreign.refusals import REFUSALS
 from models.labs.foreign.running import interception
 from tests.models.foreign_architectures import SHARED, WORDS
 
-HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub error",
+HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub page", "hub error",
        "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
 NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
@@ -135,7 +135,9 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("config damaged", edited(hidden_size="wide")),
     ("config unfit", edited(hidden_size=64)),
     ("weights unused", edited(num_hidden_layers=1)),
-    ("byte order mark", written("tokenizer_config.json", "\ufeff{}")),
+    ("pointer", written("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")),
+    ("package", written("config.json", json.dumps({"model_type": "timm_wrapper", "architecture": "resnet18",
+                                                   "architectures": ["TimmWrapperModel"]}))),
     ("several resolutions", other("swin", embed_dim=8, depths=[1, 1], num_heads=[2, 4], window_size=2, image_size=16,
                                   patch_size=2)),
     ("unknown type", edited(model_type="evil")),

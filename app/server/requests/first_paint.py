@@ -1,5 +1,7 @@
 """Inserts into Streamlit's page what its first paint needs: the background of the visitor's theme, and the style sheet.
 
+It also inserts a sentence for a page that has no connection after PATIENCE, because a proxy passes no websockets.
+
 Streamlit has no option for its page. An element of Streamlit that contains a style sheet is drawn later than other
 elements, because Streamlit loads the script of each kind of element when it is first needed; other elements would then
 move (288, 80 and 19 px from the left, one after the other).
@@ -8,15 +10,27 @@ move (288, 80 and 19 px from the left, one after the other).
 from __future__ import annotations
 
 import gzip
+import json
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app import texts
+from app.texts import N_
+
+PATIENCE = 5000  # ms
+CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app
+LATE = N_("This page has no connection to its server. If it stays so, a proxy or firewall on the way passes no "
+          "websockets: ask its operator to pass them, or open the page from another network.")
 # Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
 # gate.py allows this script by its hash, so the script is constant.
 SCRIPT = ("try{document.documentElement.dataset.firstTheme="
-          "JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`))}catch{}")
+          "JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`))}catch{}"
+          f"setTimeout(()=>{{const is=()=>document.querySelector('{CONNECTED}'),page=document.documentElement.dataset;"
+          "if(is())return;page.late=navigator.language.slice(0,2);"
+          "const look=setInterval(()=>{if(is()){delete page.late;clearInterval(look)}},250)},"
+          f"{PATIENCE})")
 # A browser that has stored the page asks whether Streamlit's file has changed, and knows nothing of what is inserted.
 CONDITIONS = (b"if-none-match", b"if-modified-since")
 
@@ -29,10 +43,19 @@ def head() -> str:
     dark = streamlit.get_option("theme.dark.backgroundColor") or "#12121a"
     light = streamlit.get_option("theme.light.backgroundColor") or "#ffffff"
     page = "html:not(:has(.stApp))"
+    late = ""
+    for number, code in enumerate(texts.LANGUAGES):
+        texts.speak(code)
+        chosen = f"[data-late={code}]" if number else "[data-late]"
+        late += f"{chosen} body::after {{ content: {json.dumps(texts._(LATE), ensure_ascii=False)} }} "
+    texts.speak(texts.ENGLISH)
     return (f"<script>{SCRIPT}</script><style>"
             f"@media (prefers-color-scheme: dark) {{ {page} {{ background: {dark} }} }} "
             f"{page}[data-first-theme=Dark] {{ background: {dark} }} "
-            f"{page}[data-first-theme=Light] {{ background: {light} }}</style>")
+            f"{page}[data-first-theme=Light] {{ background: {light} }} "
+            "[data-late] body::after { position: fixed; inset: auto 1rem 1rem; z-index: 9999999; padding: 12px; "
+            "background: #8a1c1c; color: #fff; font: 16px/1.4 sans-serif } "
+            f"{late}</style>")
 
 
 class FirstPaint:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 import hashlib
 import ipaddress
+import logging
 import os
 import re
 import socket
@@ -32,6 +34,8 @@ HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment var
 # Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
 CLOSED = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent", "/oauth2callback", "/auth")
 UNKNOWN_HOST = f"This name is not known here. {HOSTS} in the environment of the app lists known names.\n"
+OTHER_SITE = ("This page belongs to another site: its Origin differs from the Host header. "
+              "A proxy must forward the Host header unchanged.\n")
 _NEW_SESSION = ForwardMsg.DESCRIPTOR.fields_by_name["new_session"].number
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
@@ -73,7 +77,7 @@ class Gate:
         headers, path = Headers(scope=scope), self._without_base(scope["path"])
         refusal = self._refused(headers, path, scope)
         if scope["type"] == "websocket":
-            await self._socket(scope, receive, send, headers, refused=refusal is not None)
+            await self._socket(scope, receive, send, headers, refusal)
             return
         if refusal:
             await self._answer(refusal, scope, receive, send)
@@ -97,13 +101,19 @@ class Gate:
         status, message = refusal
         await PlainTextResponse(message, status)(scope, receive, self._with_headers(Headers(scope=scope), send))
 
-    async def _socket(self, scope: Scope, receive: Receive, send: Send, headers: Headers, refused: bool) -> None:
+    async def _socket(self, scope: Scope, receive: Receive, send: Send, headers: Headers,
+                      refusal: tuple[int, str] | None) -> None:
         """Serves one websocket until it closes: counts it, filters its messages and limits their rate."""
         pays = _Socket(limits.Payer(address=limits.of_address(_address(scope))))
         with pays.payer.holds(self._sockets) as free:
-            if refused or not free:
+            if refusal or not free:
                 await receive()  # the first message is websocket.connect
-                await send({"type": "websocket.close", "code": 1008 if refused else 1013})
+                if refusal and "websocket.http.response" in scope.get("extensions", {}):
+                    text = [(b"content-type", b"text/plain; charset=utf-8")]
+                    await send({"type": "websocket.http.response.start", "status": refusal[0], "headers": text})
+                    await send({"type": "websocket.http.response.body", "body": refusal[1].encode()})
+                else:
+                    await send({"type": "websocket.close", "code": 1008 if refusal else 1013})
                 return
             page_query.set(_query(headers))
             await self._app(scope, _paced(receive, pays), _discreet(self._with_headers(headers, send), pays))
@@ -112,12 +122,14 @@ class Gate:
         """Returns the HTTP status and the message of a refusal, or None if the request is accepted."""
         host = headers.get("host", "")
         if path != HEALTH and not self._knows(host):
+            _log(UNKNOWN_HOST, host, "")
             return 400, UNKNOWN_HOST
         if any(path == closed or path.startswith(f"{closed}/") for closed in CLOSED):
             return 404, "Not found."
         if not _is_own(headers.get("origin"), host) and (scope["type"] == "websocket" or scope["method"] != "GET"):
             # Without this check Streamlit queries an internet service for this machine's address, to compare origins.
-            return 403, "This page belongs to another site."
+            _log(OTHER_SITE, host, headers.get("origin", ""))
+            return 403, OTHER_SITE
         return None
 
     def _knows(self, host: str) -> bool:
@@ -150,6 +162,12 @@ class Gate:
                 headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
             await send(message)
         return sent
+
+
+@functools.lru_cache(256)
+def _log(reason: str, host: str, origin: str) -> None:
+    """Logs a refusal once for each pair of headers, so that a flood of requests does not fill the log."""
+    logging.getLogger("attention_lab").warning("refused (Host %s, Origin %s): %s", host[:100], origin[:100], reason)
 
 
 def _address(scope: Scope) -> str:

@@ -20,6 +20,7 @@ from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import child, hub
 from models.labs.foreign.opening.facts import kinds_of, make_reader
+from models.labs.foreign.opening.files import in_utf8
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import refuse
 from models.messages import cut, message
@@ -121,20 +122,20 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
         raise refuse("no folder") from error
     name = FOLDER + folder.name
 
-
     def opened() -> ForeignLab:
-        _inspect(folder, folder, cancelled)
-        return open_folder(name, folder)
+        with in_utf8(folder) as readable:
+            _inspect(readable, readable, cancelled)
+            return open_folder(name, readable)
     lab = _cache.get(f"{folder} {stamp}", opened)
     _folders[name] = folder
     return lab
 
 
 def _meant(folder: Path) -> Path:
-    """Returns the folder of a pasted path: without quotes, `file://`, or the name of config.json."""
-    path = hub.unquoted(str(folder))
+    """Returns the folder of a pasted path: without quotes, `folder:`, `file://`, or the name of a file in it."""
+    path = hub.unquoted(str(folder)).removeprefix(FOLDER)
     path = unquote(re.sub(r"^file:(//localhost)?/+", "/", path)) if path.startswith("file:") else path
-    return Path(path).parent if Path(path).name == "config.json" else Path(path)
+    return Path(path).parent if Path(path).is_file() or Path(path).name == "config.json" else Path(path)
 
 
 def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
@@ -182,8 +183,9 @@ def entry(name: str) -> ModelInfo:
 
 @functools.lru_cache(32)
 def _entry(name: str, folder: Path, changed: str) -> ModelInfo:
-    _inspect(folder, folder if name.startswith(FOLDER) else folder.parent.parent)
-    reader = make_reader(name, folder)
+    with in_utf8(folder) as readable:
+        _inspect(readable, readable if name.startswith(FOLDER) else readable.parent.parent)
+        reader = make_reader(name, readable)
     return ModelInfo(name, reader, kinds_of(reader.config), reader.trained_length, reader.limit)
 
 

@@ -44,8 +44,8 @@ REFUSALS: dict[str, Refusal] = {
     "file missing": Refusal(N_("{file} is missing"), N_("Download all files of the model again")),
     "index damaged": Refusal(N_("{file} is damaged"), N_("Download all files of the model again")),
     "unreadable": Refusal(N_("{file} cannot be read"), N_("Download all files of the model again")),
-    "byte order mark": Refusal(N_("{file} begins with a byte order mark, or is UTF-16"),
-                               N_("Save the file as UTF-8 without a byte order mark (BOM)")),
+    "pointer": Refusal(N_("{file} holds only the address of the weights (Git LFS)"),
+                       N_("Run git lfs pull in the folder, or download the file itself")),
     "no file": Refusal(N_("{file} is not a regular file"), N_("Copy the model's files into a new folder")),
     "link loop": Refusal(N_("{file} is a link that leads back to itself"), N_("Copy the file itself into the folder")),
     "nested": Refusal(N_("{file} has brackets that are nested too deeply"), SAVE_AGAIN),
@@ -61,6 +61,8 @@ REFUSALS: dict[str, Refusal] = {
                             N_("Update transformers, or choose another model")),
     "own code": Refusal(N_("transformers {version} has no model of type {kind}, and the model's own code is never run "
                            "here"), N_("Look for a version of the model that transformers itself can read")),
+    "package": Refusal(N_("transformers needs another package for this model: {why}"),
+                       N_("Install that package, and start Attention Lab again")),
     "number": Refusal(N_("{field} in config.json is {value:,}; possible are {least:,} to {most:,}"),
                       CHECK_NUMBERS),
     "patches": Refusal(N_("a picture has {patches:,} patches, and at most {most:,} can be shown"),
@@ -74,7 +76,8 @@ REFUSALS: dict[str, Refusal] = {
     "another task": Refusal(N_("Attention Lab shows an encoder-decoder through the text that it generates, and this "
                                "model of type {kind} generates none"),
                             N_("Choose a version of the model that was trained to write text")),
-    "pictures of no fixed size": Refusal(N_("config.json of this vision model names no size of patches"),
+    "pictures of no fixed size": Refusal(N_("config.json of this vision model names no fixed size of pictures and "
+                                            "patches"),
                                          N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
     "no heads": Refusal(N_("config.json of a model of type {kind} names no number of attention heads and layers: its "
                            "layers may be recurrent or convolutional"), OTHER_MODEL),
@@ -101,8 +104,8 @@ REFUSALS: dict[str, Refusal] = {
     "own attention": Refusal(N_("transformers computes the attention of {kind} in code of its own, for which "
                                 "Attention Lab has no adapter"), OTHER_MODEL),
     "no softmax layer": Refusal(N_("no layer of {kind} computes a softmax over the text's tokens"), OTHER_MODEL),
-    "other keys": Refusal(N_("a layer of {kind} attends from {queries} positions to {keys}, which are not its "
-                             "tokens"), OTHER_MODEL),
+    "other keys": Refusal(N_("a layer of {kind} attends from {queries} positions to {keys}, which are not the tokens "
+                             "of one input"), OTHER_MODEL),
     "uneven heads": Refusal(N_("the layers of {kind} have different numbers of heads ({heads})"), OTHER_MODEL),
     "more than softmax": Refusal(N_("the attention of {kind} is more than a softmax of q·k: its maps would be wrong"),
                                  OTHER_MODEL),
@@ -130,6 +133,8 @@ REFUSALS: dict[str, Refusal] = {
                              N_("Check the id; log in with hf auth login if the model is yours")),
     "hub file missing": Refusal(N_("{repo} lacks a file that a model needs"), N_("Choose another model")),
     "hub damaged": Refusal(N_("{repo} cannot be read: its files are damaged"), N_("Choose another model")),
+    "hub page": Refusal(N_("the Hub's address answers with a web page in place of {repo}"),
+                        N_("Log in to the network or proxy, or check HF_ENDPOINT")),
     "hub error": Refusal(N_("the Hub answers with an error"), N_("Try again later")),
     "unreachable": Refusal(N_("the Hub cannot be reached from here, and {repo} is not on this machine"),
                            N_("Check the network, or open a folder")),
@@ -153,7 +158,10 @@ def sentence(refusal: Refusal, **values: Any) -> str:
 
 def why(error: Exception) -> str:
     """Returns the sentence of an exception of transformers, without names of classes and paths of the machine."""
-    last = (str(error).strip() or type(error).__name__).splitlines()[-1].strip()
+    lines = (str(error).strip() or type(error).__name__).splitlines()
+    # after the first sentence about a missing package, its commands follow
+    first = re.sub(r"^\w+ requires", "it requires", lines[0].partition(". ")[0])
+    last = first if isinstance(error, ImportError) else lines[-1].strip()
     last = re.sub(r"(?<!\w)/\S+/", "", re.sub(r"^\w*Error: ", "", last)).rstrip(".")
     return cut(f"unknown value {last}" if isinstance(error, KeyError) else last, 300)
 

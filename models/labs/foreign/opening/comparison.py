@@ -74,8 +74,13 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     stateless.isolate(stateless.restore(before))
     if not _finite(_answer(expected)):
         raise refuse("computes no numbers")
-    own = exchange_attention(model, short)
-    survey, answer = _survey(model, short)
+    try:
+        own = exchange_attention(model, short)
+        survey, answer = _survey(model, short)
+    except ForeignError:
+        raise
+    except Exception as error:  # code of a layer that no interception was written for
+        raise refuse("own attention", kind=kind) from error
     if not survey.sites:
         raise refuse("own attention", kind=kind)
     if not own.scales:

@@ -72,6 +72,8 @@ def _refusal(folder: Path, error: Exception) -> ForeignError:
         kind = config["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
         return refuse("config unreadable")
+    if isinstance(error, ImportError):
+        return refuse("package", why=why(error))
     if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # the module exports nothing by name
         return refuse("own code" if "auto_map" in config else "unknown type", kind=repr(str(kind)[:40]),
                       version=version())
@@ -102,9 +104,9 @@ def reader_class(config: Any) -> type[TextReader]:
     classes = named.endswith("ForImageClassification") or named.endswith("ForImageClassificationWithTeacher")
     if hasattr(config, "vision_config") and not has_text_half(config) and not classes:
         raise refuse("several inputs", kind=config.model_type)
-    if is_vision_tower(config) or any(config.model_type in names for names in (
+    if str(config.model_type).endswith("_vision_model") or any(config.model_type in names for names in (
             auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, auto.MODEL_FOR_IMAGE_MAPPING_NAMES)):
-        if not hasattr(picture_config(config), "patch_size"):
+        if not all(hasattr(picture_config(config), size) for size in ("patch_size", "image_size")):
             raise refuse("pictures of no fixed size")
         return PictureClassReader if classes else PictureReader
     if any(config.model_type in names for names in (
@@ -116,16 +118,17 @@ def reader_class(config: Any) -> type[TextReader]:
         if config.model_type not in auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES or "Classification" in named:
             raise refuse("another task", kind=config.model_type)
         return Seq2SeqReader
-    if has_text_half(config):
-        return CausalReader
-    if not hasattr(config, "vocab_size"):
+    if not hasattr(text_config(config), "vocab_size"):
         raise refuse("several inputs", kind=config.model_type)
-    decodes = config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
+    decodes = config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(text_config(config))
     default = CausalReader if decodes else TextReader
     reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
+    writes = has_text_half(config) and config.model_type in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    if has_text_half(config) and reader is Seq2SeqReader or writes and reader is TextReader:
+        return CausalReader
     if reader is Seq2SeqReader:
         raise refuse("several inputs", kind=config.model_type)
-    if reader is CausalReader and not is_causal(config):
+    if reader is CausalReader and not is_causal(text_config(config)):
         # XLM has one class for causal and masked prediction. Other models of this class attend to the tokens that they
         # would predict, so they are shown without predictions.
         return MaskedReader if named == auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) else TextReader
@@ -136,16 +139,13 @@ def reader_class(config: Any) -> type[TextReader]:
 
 
 def has_text_half(config: Any) -> bool:
-    """Returns True for a multimodal decoder whose text model can be run alone."""
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    """Returns True for a multimodal model whose text model can be run alone."""
+    from transformers import MODEL_MAPPING
 
-    return (not config.is_encoder_decoder and config.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-            and hasattr(getattr(config, "text_config", None), "vocab_size"))
-
-
-def is_vision_tower(config: Any) -> bool:
-    """Returns True for the picture encoder of a CLIP or SigLIP model without its text encoder."""
-    return str(config.model_type).endswith("_vision_model") and hasattr(config, "image_size")
+    if config.is_encoder_decoder or not hasattr(getattr(config, "text_config", None), "vocab_size"):
+        return False
+    # a model with two encoders, such as CLIP, needs a picture beside its text
+    return type(config) in MODEL_MAPPING and not hasattr(MODEL_MAPPING[type(config)], "get_text_features")
 
 
 def text_config(config: Any) -> Any:
@@ -177,8 +177,8 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
         types = getattr(config, "layer_types", None) or ()
         softmax = sum(kind not in NO_SOFTMAX for kind in types) or layers
         return (Kind("self", softmax, heads, TRAITS, causal=is_causal(config)),)
-    (encoder, own), (decoder, decoder_numbers) = (_numbers(getattr(config, half, None) or config, half)
-                                                  for half in ("encoder", "decoder"))
+    (encoder, own), (decoder, decoder_numbers) = (
+        _numbers(text_config(getattr(config, half, None) or config), half) for half in ("encoder", "decoder"))
     return (Kind("encoder", encoder, own, TRAITS), Kind("decoder", decoder, decoder_numbers, TRAITS, TARGET, TARGET,
                                                         causal=True),
             Kind("cross", decoder, decoder_numbers, TRAITS, TARGET))
@@ -206,8 +206,7 @@ def first_number(config: Any, names: tuple[str, ...]) -> int | None:
 
 def lengths_of(config: Any) -> tuple[int | None, int]:
     """Returns the number of positions of a model (None without a limit), and its training length."""
-    config = text_config(config)
-    config = getattr(config, "encoder", None) or config
+    config = text_config(getattr(config, "encoder", None) or config)
     most = first_number(config, POSITIONS) or 512
     if config.model_type in OFFSET:
         # positions of MPNet always start at 1, regardless of its config

@@ -5,9 +5,15 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.refusals import refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
@@ -37,8 +43,6 @@ def check_folder(folder: Path, root: Path) -> None:
             raise refuse("outside", file=path.name)
         if where.exists() and not where.is_file():
             raise refuse("no file", file=path.name)
-        if path.suffix == ".json" and where.exists() and _start(where).startswith(MARKS):
-            raise refuse("byte order mark", file=path.name)
     if (folder / "adapter_config.json").exists():
         raise refuse("adapter")
     _check_weights(folder, [path.name for path in files])
@@ -81,7 +85,10 @@ def elements(path: Path) -> int:
     """Returns the number of weights in a safetensors file, from its header."""
     try:
         with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
+            first = file.read(8)
+            if first == b"version ":
+                raise refuse("pointer", file=path.name)
+            size = int.from_bytes(first, "little")
             if size > min(MOST_HEADER, path.stat().st_size):
                 raise ValueError("the header is longer than the file")
             header = json.loads(file.read(size))
@@ -89,7 +96,7 @@ def elements(path: Path) -> int:
     except RecursionError as error:
         raise refuse("nested", file=path.name) from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise refuse("weights damaged") from error
+        raise error if isinstance(error, ForeignError) else refuse("weights damaged") from error
 
 
 def check_rows(tokens: int, config: Any) -> None:
@@ -120,7 +127,7 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
 def content(path: Path) -> Any:
     """Returns the content of a JSON file; None if it is not JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes())  # of bytes, json reads UTF-16 and byte order marks too
     except RecursionError as error:
         raise refuse("nested", file=path.name) from error
     except (OSError, ValueError):
@@ -128,12 +135,33 @@ def content(path: Path) -> Any:
 
 
 def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError as error:
-        raise refuse("nested", file=path.name) from error
-    except (OSError, ValueError) as error:
-        raise refuse("unreadable", file=path.name) from error
+    result = content(path)
+    if result is None:
+        raise refuse("unreadable", file=path.name)
+    return result
+
+
+@contextmanager
+def in_utf8(folder: Path) -> Iterator[Path]:
+    """Context manager: the folder, or a temporary copy in which UTF-16 and UTF-8 with a byte order mark are UTF-8."""
+    marked = [path for path in folder.glob("*.json") if path.is_file() and _start(path).startswith(MARKS)]
+    if not marked:
+        yield folder
+        return
+    check_folder(folder, folder)  # a file outside the folder is not copied
+    with TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        copy = Path(place) / folder.name
+        copy.mkdir()
+        for path in folder.iterdir():
+            if path in marked:
+                encoding = "utf-8-sig" if _start(path) == codecs.BOM_UTF8 else "utf-16"
+                (copy / path.name).write_text(path.read_text(encoding, errors="replace"), encoding="utf-8")
+            elif path.is_file():
+                try:
+                    os.link(path.resolve(), copy / path.name)
+                except OSError:  # another disk
+                    shutil.copyfile(path, copy / path.name)
+        yield copy
 
 
 def _start(path: Path) -> bytes:

@@ -96,6 +96,8 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
             raise refuse("own attention", kind=reader.config.model_type) from error
         if isinstance(error, ForeignError):
             raise
+        if isinstance(error, ImportError):
+            raise refuse("package", why=why(error)) from error
         if isinstance(error, OSError | SafetensorError):
             raise refuse("weights damaged") from error
         raise refuse("config damaged", why=with_field(reader.config.to_dict(), why(error))) from error

@@ -36,7 +36,8 @@ BYTES_A_WEIGHT = 4  # bytes per weight in memory: always float32, regardless of 
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
 # what people paste around an id: the Hub's address, the path of a page or file, the branch `main`
-_AROUND = re.compile(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/|(/(tree|blob|resolve)/.*|[?#].*|@main|/+)$")
+_AROUND = re.compile(r"^(\w+://([\w-]+\.[\w.:-]+/)?|(www\.)?(huggingface\.co|hf\.co)/)|"
+                     r"(/(tree|blob|raw|resolve|discussions|commits?)(/.*)?|[?#].*|@main|\.git|/+)$", re.IGNORECASE)
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
@@ -114,8 +115,8 @@ def unquoted(text: str) -> str:
 
 
 def repo_of(name: str) -> str:
-    """Returns the id ORG/NAME from `hf:ORG/NAME` or from an address of the Hub; raises ForeignError for other texts."""
-    repo = _AROUND.sub("", _AROUND.sub("", unquoted(name.removeprefix("hf:"))))
+    """Returns the id ORG/NAME from `hf:ORG/NAME` or a page of the Hub or its mirror; raises ForeignError for others."""
+    repo = _AROUND.sub("", _AROUND.sub("", re.sub("^hf:(?!//)", "", unquoted(name))))
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
         raise refuse("no id", repo=_quoted(repo))
     return repo
@@ -263,7 +264,8 @@ def _with_messages(repo: str) -> Iterator[None]:
             raise UnreachableError(repo) from error
         raise refuse("hub file missing", repo=repo) from error
     except (errors.HFValidationError, ValueError) as error:
-        raise refuse("hub damaged", repo=repo) from error
+        is_page = str(getattr(error, "doc", "")).lstrip().startswith("<")  # the text that is no JSON
+        raise refuse("hub page" if is_page else "hub damaged", repo=repo) from error
     except errors.HfHubHTTPError as error:
         status = getattr(error.response, "status_code", None)
         if status in (401, 403):

@@ -300,8 +300,9 @@ class Seq2SeqReader(TextReader):
                           [stop + choice.start for stop in encoded.stops], encoded.body, typed)
         prompt = self.prompt(shifted, [-1] * len(ids), text, limit or self.limit)
         if choice.target is None:
-            return replace(prompt, hint=message("Choose a language in front of the text, as in >>{code}<<; the model "
-                                                "has {codes}", code=min(self.languages.ids), codes=self.languages.some)
+            return replace(prompt, hint=message("Choose a language in front of the text, as in {code}; the model has "
+                                                "{codes}", code=self.languages.form.format(min(self.languages.ids)),
+                                                codes=self.languages.some)
                            ) if self.languages else prompt
         return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)
 

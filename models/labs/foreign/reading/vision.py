@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from models.errors import InputError
+from models.labs.foreign.opening.files import content
 from models.labs.foreign.reading.classes import ClassAnswer
 from models.labs.foreign.reading.readers import TextReader
 from models.messages import N_, message
@@ -56,6 +56,8 @@ class PictureReader(TextReader):
         step = _pair(seeing.patch_size)
         self.size, self.patches = (height, width), (height // step[0], width // step[1])
         self.before = tokens_before(seeing)
+        settings = content(folder / "preprocessor_config.json")
+        self._preprocessor: dict[str, Any] = settings if isinstance(settings, dict) else {}
         self.limit = self.trained_length = len(self.before) + self.patches[0] * self.patches[1]
 
     @property
@@ -90,11 +92,6 @@ class PictureReader(TextReader):
         return PicturePrompt(tuple(range(n)), self.pieces, positions, (-1,) * n, pixels=pixels.transpose(2, 0,
                                                                                                          1).tobytes(),
                              size=self.size, patches=self.patches, before=len(self.before), seen=png.getvalue())
-
-    @property
-    def _preprocessor(self) -> dict[str, Any]:
-        path = self.folder / "preprocessor_config.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _cut(self, picture: Image.Image) -> Image.Image:
         """Returns the picture in the model's input size.

@@ -232,7 +232,10 @@ def _copied(value: Any) -> Any:
 
 def _order(args: tuple[Any, ...]) -> list[int]:
     """Returns the order of axes that makes the result of an einsum of a pattern and values `bhnd`; empty for others."""
-    pattern, _, rest = str(args[0]).replace(" ", "").partition(",")
+    equation = str(args[0]).replace(" ", "")
+    # an ellipsis stands for the axes of the pattern that have no letter
+    equation = equation.replace("...", "ABCDEFGH"[:max(0, args[1].ndim - len(equation.partition(",")[0]) + 3)])
+    pattern, _, rest = equation.partition(",")
     result = rest.partition("->")[2]
     axes = pattern[:-1] + "".join(set(result) - set(pattern))
     return [result.index(axis) for axis in axes] if len(args) == 3 and sorted(axes) == sorted(result) else []
