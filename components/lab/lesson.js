@@ -28,13 +28,12 @@ export function createLesson(state) {
   const teach = button('link', '', () => state.send({ type: 'teach', on: !state.data.large }));
   const leave = button('link', _('Leave'), () => state.send({ type: 'leave' }));
   setAttribute(leave, 'aria-label', _('Leave the lesson'));
-  for (const [element, keys] of [
-    [back, 'Shift+PageUp'],
-    [forth, 'Shift+PageDown'],
-  ]) {
+  const shortcut = (element, keys) => {
     element.title = keys;
     setAttribute(element, 'aria-keyshortcuts', keys);
-  }
+  };
+  shortcut(back, 'Shift+PageUp');
+  shortcut(forth, 'Shift+PageDown');
   const element = make(
     'section',
     { className: 'lesson', hidden: true, attributes: { 'aria-labelledby': 'lesson' } },

@@ -15,7 +15,7 @@ import pytest
 import models
 from app import compute
 from app.content import effect
-from app.panels.answer import by_layer, comparison, writers
+from app.panels.answer import comparison, writers
 from app.panels.prompt import heads, picture
 from app.server import caches
 from app.server.caches import ByteCache
@@ -49,7 +49,7 @@ def test_a_prediction_that_the_text_does_not_have_gives_way_to_the_last(index: i
     assert compute.existing_index(outputs, index) == shown
 
 
-@pytest.mark.parametrize("part", [heads.large_part, writers.part, by_layer.part])
+@pytest.mark.parametrize("part", [heads.large_part, writers.part])
 def test_panels_show_the_last_prediction_of_a_text_that_became_shorter(part, monkeypatch):
     visiting(monkeypatch)
     lab = models.load("assignment-softmax")

@@ -12,8 +12,6 @@ from playwright.sync_api import Browser, expect
 
 from app import texts
 from app.state.lab_state import DEFAULT_MODEL
-from app.views.teaching import start
-from models import HeadPlan
 from tests.e2e.test_explore import cell, query, type_text
 
 pytestmark = pytest.mark.browser
@@ -22,7 +20,7 @@ def title(language: str) -> str:
     """Returns the heading of the first page."""
     texts.speak(language)
     try:
-        return start.words(HeadPlan(), True)["title"]
+        return texts._("What does a model look at before it answers?")
     finally:
         texts.speak(texts.ENGLISH)
 

@@ -148,7 +148,7 @@ def test_an_invalid_text_is_refused(lab: StackLab):
 def test_nbytes_counts_shared_arrays_once(lab: StackLab):
     one = LAYERS * lab.shape["self"][1] * N * N * 4  # size of one array in float32
     live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
-    others = [*live.norms.values(), *live.gates.values(), live.losses,
+    others = [*live.norms.values(), *live.gates.values(), *live.head_outputs.values(), live.losses,
               *(output.distribution for output in live.outputs), *(live.tops or ())]
     others += [] if live.mask is None else [live.mask]
     # computed weights and weights after the plan share memory
