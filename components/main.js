@@ -19,7 +19,7 @@ export function register(exports) {
  * script.
  */
 export function render(name, component) {
-  applyStyle(component.parentElement, name);
+  applyStyle(component.parentElement, ...(name === 'training' ? ['lab', name] : [name]));
   components[name].render(component);
 }
 

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
 THEMED = ("bar", "lab", "models", "start")  # components whose style begins with theme.css instead of shared.css
+OVER_LAB = ("training",)  # components whose style is applied after that of the Lab (components/main.js)
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
 # the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
@@ -134,7 +135,8 @@ def styles() -> dict[str, str]:
     for path in sorted(FOLDER.glob("*/*.css")):
         name = path.parent.name
         base = FOLDER / ("theme.css" if name in THEMED else "shared.css")
-        sheets[name] = sheets.get(name, base.read_text("utf-8")) + path.read_text("utf-8")
+        start = "" if name in OVER_LAB else base.read_text("utf-8")
+        sheets[name] = sheets.get(name, start) + path.read_text("utf-8")
     return {name: _short(sheet) for name, sheet in sheets.items()}
 
 

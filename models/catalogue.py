@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from models import added
 from models.info import ModelInfo, Variant
 from models.labs import foreign
 from models.messages import message
@@ -60,6 +61,9 @@ def find(name: str) -> ModelInfo:
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)
+    if added.is_added(name):
+        lab = added.find(name)
+        return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
     if not _NAME.fullmatch(name):  # names come from links; a name with other characters must not reach the file system
         raise ValueError(released.unknown(name, names()))
     folder = checkpoint.folder_of(name)
@@ -158,7 +162,7 @@ def family(name: str) -> list[str]:
     if foreign.is_foreign(name):
         return foreign.family(name)
     task = find(name).task
-    return [other for other in names() if (info := describe(other)) and info.task is task]
+    return [other for other in [*names(), *added.names()] if (info := describe(other)) and info.task is task]
 
 
 def same_family(first: str, second: str) -> bool:

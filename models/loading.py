@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from models import catalogue
+from models import added, catalogue
 from models.lab import Lab
 from models.labs import foreign
 from models.labs.seq2seq import Seq2SeqLab
@@ -31,6 +31,8 @@ def load(name: str) -> Lab:
     """
     if foreign.is_foreign(name):
         return foreign.load(name)
+    if added.is_added(name):
+        return added.find(name)
     if "/" in name or "\\" in name:  # our names have neither
         is_path = name.startswith(("/", ".", "~", "file:")) or Path(name).is_dir()
         return foreign.load_folder(name) if is_path else foreign.load(foreign.HUB + name)
@@ -49,6 +51,8 @@ def cached(name: str) -> Lab | None:
     """Returns the cached model of this name and marks it as most recently used, or None; never waits for a load."""
     if foreign.is_foreign(name):
         return foreign.cached(name)
+    if added.is_added(name):
+        return added.find(name) if name in added.names() else None
     lab = _held.get(name)
     if lab is not None:
         with contextlib.suppress(KeyError):  # a concurrent load has evicted the model

@@ -32,9 +32,11 @@ from app.state.pages.lab_view import LabView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
+from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory, views_of
 from app.texts import LANGUAGES, N_
 from models import catalogue
+from models.errors import InputError
 from models.generate.sampling import Sampling
 from models.labs.foreign import ForeignError
 from models.messages import cut, listed, message
@@ -212,6 +214,13 @@ def _parse_chat(text: str, state: LabState) -> Read:
     return text == "1", []
 
 
+def _parse_training(text: str, state: LabState) -> Read:
+    try:
+        return TrainingView.parse(text), []
+    except InputError as error:
+        return TrainingView(), [message("The link's training was not opened: {reason}.", reason=error.args[0])]
+
+
 FIELDS = (
     Field("page", "page", _one_of(N_("The link has an unknown page, “{text}”. The default is used."), PAGES)),
     Field("model", "model", _parse_model),
@@ -257,6 +266,7 @@ FIELDS = (
     Field("tokens", "explanation", _by(N_("The link has an unknown choice "
                                           "of tokens, “{text}”. The default is used."), AnswerView)),
     Field("lab", "lab", _by(N_("The link has an unknown view of the lab, “{text}”. The default is used."), LabView)),
+    Field("train", "training", _parse_training),
     Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
     Field("lang", "language", _one_of(N_("The link has an unknown "
                                          "language, “{text}”. The default is used."), LANGUAGES),

@@ -14,6 +14,7 @@ from app.state.pages.lab_view import LabView
 from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
+from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory, shape_of, views_of
 from app.texts import ENGLISH, N_
 from models import catalogue
@@ -26,11 +27,12 @@ from studies.claims import KEYS
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # key of the start page, which a new visitor sees first
 LAB = "lab"  # key of the Lab, which will replace Explore and the other live pages
+TRAINING = "training"  # key of the page Training
 TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a link to it
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
-         TEACHERS: N_("For teachers"), LAB: N_("Lab")}
+         TEACHERS: N_("For teachers"), LAB: N_("Lab"), TRAINING: N_("Training")}
 CLAIMS = KEYS
 # keys of the sections that can replace the large attention map, HEAD
 HEAD, NEEDS, WRITERS = "head", "needs", "writers"
@@ -130,6 +132,7 @@ class LabState:
         source: the second prompt, from which patched heads take their values; empty for none.
         explanation: settings of the sections that explain the prediction.
         lab: settings of the Lab.
+        training: settings of the page Training.
     """
 
     model: str = field(default_factory=default_model)
@@ -163,6 +166,7 @@ class LabState:
     find: str = ""
     chat: bool = False
     lab: LabView = LabView()
+    training: TrainingView = TrainingView()
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -49,6 +49,7 @@ class Visit:
         pictures: model -> content of the picture file that the visitor chose.
         job: the background job; None without one.
         search: the search for minimal heads (app/panels/prompt/minimal_heads.Under); None without one.
+        trainings: the trainings of the page Training (app/training/runs.py); None before the first.
         address: IP address of the browser; None if Streamlit does not report it.
         is_embedded: True if the app is in a frame of another page.
         layout: key of everything that the Streamlit elements on the page depend on; None before the page is displayed.
@@ -69,6 +70,7 @@ class Visit:
     pictures: dict[str, bytes] = field(default_factory=dict)
     job: Any = None
     search: Any = None
+    trainings: Any = None
     address: str | None = None
     is_embedded: bool = False
     layout: Hashable = None

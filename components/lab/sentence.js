@@ -1,6 +1,6 @@
 // Draws sentences of core/stage/sentences.js: their names become words of the text or controls.
 
-import { sentencePieces, sentenceText } from '../core/stage/sentences.js';
+import { sentencePieces } from '../core/stage/sentences.js';
 import { make } from '../widgets/dom.js';
 
 const TAGS = { answer: 'b', word: 'b', former: 's' };
@@ -37,6 +37,3 @@ export function showSentences(element, sentences, controls = {}) {
   }
   element.replaceChildren(...nodes);
 }
-
-/** Returns the text of several sentences. */
-export const sentencesText = sentences => sentences.map(sentenceText).join(' ');

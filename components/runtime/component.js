@@ -21,16 +21,17 @@ import { markComponent, mounted, requests } from './stale.js';
 
 const sheets = new Map(); // style sheets by component
 
-/** Applies the style of a component to its shadow root, and removes the style of an older library. */
-export function applyStyle(root, name) {
-  if (!sheets.has(name)) {
+/** Applies the styles of components to a shadow root, in this order, and removes the styles of an older library. */
+export function applyStyle(root, ...names) {
+  for (const name of names.filter(each => !sheets.has(each))) {
     const sheet = Object.assign(new CSSStyleSheet(), { isOurs: true });
     sheet.replaceSync(pageData.styles[name]);
     sheets.set(name, sheet);
   }
   const worn = root.adoptedStyleSheets;
-  if (!worn.includes(sheets.get(name)))
-    root.adoptedStyleSheets = [...worn.filter(sheet => !sheet.isOurs), sheets.get(name)];
+  const wanted = names.map(name => sheets.get(name));
+  if (!wanted.every(sheet => worn.includes(sheet)))
+    root.adoptedStyleSheets = [...worn.filter(sheet => !sheet.isOurs), ...wanted];
 }
 
 let dark = null; // true if the page's theme is dark; cached while the page's components are displayed

@@ -11,7 +11,7 @@ from app.panels.choice import choosing
 from app.state import session, visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
-from app.state.lab_state import FIRST_PAGE, LAB, PAGES, START, TEACHERS, LabState
+from app.state.lab_state import FIRST_PAGE, LAB, PAGES, START, TEACHERS, TRAINING, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import N_, _
@@ -20,8 +20,8 @@ from components.mounting import Part, mount
 from components.navigation import navigation
 from components.toolbar import toolbar
 
-PLACES = {LAB: N_("Lab"), "lessons": N_("Lessons"), "results": N_("Findings"), "yours": N_("Models"),
-          "about": N_("Guide")}
+PLACES = {LAB: N_("Lab"), TRAINING: N_("Training"), "lessons": N_("Lessons"), "results": N_("Findings"),
+          "yours": N_("Models"), "about": N_("Guide")}
 NEW = (START, TEACHERS, *PLACES)  # pages with the header in the look of the Lab
 LESSON = "lesson"  # in place of the page's key in a lesson, so that each place is a way out of it
 
@@ -71,7 +71,7 @@ def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT, has_mode
     if now.is_embedded:
         return result
     links = replace(lab_of(state), page=FIRST_PAGE)  # the browser adds the page of each link
-    pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS, LAB)}
+    pages = {page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS, LAB, TRAINING)}
     result.append(navigation.part(key="navigation", pages=pages, present=state.page,
                                   section="",
                                   query=query_of(links, read_chars), on_event=events.on_toolbar))

@@ -150,9 +150,6 @@ const SHAPES = [
   (x, y, r) => ['rect', { x: x - r, y: y - r, width: 2 * r, height: 2 * r }],
 ];
 
-/** Returns the sign of a layer in the scatter. */
-export const layerSign = layer => '●◆▲■'[layer % SHAPES.length];
-
 /**
  * Creates a scatter of heads; a press selects a head. The four outermost heads and the selected one have their names.
  * @param {{layer: number, head: number, x: number, y: number, name: string}[]} heads

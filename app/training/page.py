@@ -1,0 +1,213 @@
+"""The page Training: one component below the header, for the Streamlit script and for the events route."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from app.panels.page import frame, header
+from app.server import serving
+from app.state import visit
+from app.state.lab_state import LabState
+from app.state.pages.training_view import TrainingView
+from app.texts import _, spelt
+from app.training import events, runs
+from components.mounting import Content, Part, answering, mount
+from components.training import training as component
+from learning import recorded
+from learning.loop import HELD_OUT, SOME, baseline
+from learning.reader import READERS
+from learning.recipe import ATTENTION, MAX_HEADS, MAX_LAYERS, MAX_SEED, STEPS, Recipe
+from learning.runner import DONE, RUNNING, WAITING
+from learning.tasks import TASKS
+from models.kind import SELF
+from models.messages import N_
+from models.nets.attention import TYPES
+
+EVEN = N_("All heads constant")
+LEARNED, NEARLY = 0.98, 0.8  # accuracies from which a task counts as learned, or as mostly learned
+
+
+def page() -> None:
+    """Displays the page in the Streamlit script."""
+    now = visit.current()
+    now.layout, now.channel.direct = None, True
+    with serving.drawing():
+        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
+            answering()
+            state, problems = now.history.present, now.history.problems
+        part = _part(state, problems)
+        header.draw(has_model=False)
+        mount(part)
+        now.layout = frame.Drawn((state.page, state.language, state.teach), None)
+        now.channel.end()
+
+
+def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
+    """Returns the components for the events route; None if Streamlit must generate the page."""
+    now = visit.current()
+    if now.layout != frame.Drawn((state.page, state.language, state.teach), None):
+        return None
+    return frame.Answer([*header.parts(now, state, has_model=False), _part(state, problems)], [], False)
+
+
+def _part(state: LabState, problems: Sequence[str]) -> Part:
+    runs.of_visit().seen = time.monotonic()
+    past = visit.current().history
+    content, arrays = contents(state.training)
+    reasons = [*problems, content.pop("problem", "")]
+    content |= {"problems": [_(problem) for problem in reasons if problem], "large": state.teach,
+                "undo": bool(past.past), "redo": bool(past.future)}
+    return component.part(key="training", header=content, arrays=arrays, on_event=events.on_training)
+
+
+def contents(view: TrainingView) -> Content:
+    """Returns the table of tasks and attention types, or the training of the view with its moments.
+
+    While a training runs, only its newest moment has a picture: the browser asks several times per second.
+    """
+    if view.recipe is None:
+        return {"recipe": None, "table": _table()}, {}
+    recipe, trainings = view.recipe, runs.of_visit()
+    shown, share = trainings.shown(recipe), baseline(recipe.task)
+    running, may_train = shown.state in (WAITING, RUNNING), runs.runner() is not None
+    moments, patterns = _unpacked(recipe, shown, shown.moments[-1:] if running else shown.moments)
+    name = title(recipe)
+    return {
+        "recipe": {"text": str(recipe), "task": recipe.task, "attention": recipe.attention, "layers": recipe.layers,
+                   "heads": recipe.heads, "seed": recipe.seed, "steps": recipe.steps},
+        "choices": {
+            "task": [{"name": each, "title": _(task.title), "line": _(task.line),
+                      "more": f"{_(task.line)} {_(task.needs)}"} for each, task in TASKS.items()],
+            "attention": [{"name": each, "title": _(TYPES[each].title), "line": _(TYPES[each].line),
+                           "more": _(TYPES[each].line)} for each in ATTENTION]},
+        "most": {"layers": MAX_LAYERS, "heads": MAX_HEADS, "seed": MAX_SEED},
+        "name": _("{title}, recorded.", title=name) if shown.state == runs.RECORDED else _("{title}.", title=name),
+        "button": _("Stop") if running else _("Train") if shown.state in (runs.NEW, runs.RECORDED) else
+        _("Train again"),
+        "about": _("{steps:,} steps on one processor core. Accuracy on {some:,} new sequences, at the end on {all:,}.",
+                   steps=recipe.steps, some=SOME, all=HELD_OUT) if may_train else
+        _("This host plays recorded trainings only."),
+        "may_train": may_train, "state": shown.state, "active": running,
+        "complete": shown.state in (DONE, runs.RECORDED), "problem": shown.problem,
+        "has_model": trainings.done(recipe) is not None, "picture": _picture(recipe), "moments": moments,
+        "baseline": {"share": share, "text": _("without attention {share}", share=_share(share))},
+        "curves": [_curve(each, trainings.shown(each).moments) for each in (recipe, *view.beside)],
+    }, {"patterns": patterns}
+
+
+def _picture(recipe: Recipe) -> dict[str, Any]:
+    """Returns the part of the payload of the Lab's picture (app/lab/picture.py) that all moments share."""
+    prompt = READERS[recipe.task].read(TASKS[recipe.task].example)
+    n = len(prompt.tokens)
+    states = [[recipe.plan.state(SELF, layer, head) for head in range(recipe.heads)] for layer in range(recipe.layers)]
+    block = {"kind": SELF, "title": "", "layers": recipe.layers, "heads": recipe.heads, "causal": True, "packed": True,
+             "exact": True, "queries": "text", "keys": "text", "side": [n, n], "is_distribution": True,
+             "constant": [[state.constant for state in row] for row in states],
+             "gates": [[round(state.gate, 4) for state in row] for row in states], "closed": None, "patched": None}
+    return {"model": {"kind": "lookup"}, "tokens": {"text": spelt(prompt.tokens)}, "special": {"text": [0]},
+            "kinds": [block], "at": n - 1, "predicts": [n - 1], "changed": False, "can_constant": True, "scale": None}
+
+
+def _unpacked(recipe: Recipe, shown: runs.Shown, packed: Sequence[bytes]) -> tuple[list[dict[str, Any]], ndarray]:
+    """Returns the moments for the browser, and their patterns (count, L · H · T) as round(255 sqrt(w))."""
+    names = TASKS[recipe.task].labels
+    labels = dict(zip(map(str, names), spelt(names), strict=True))
+    right = labels[str(names[READERS[recipe.task].read(TASKS[recipe.task].example).targets[-1]])]
+    moments, patterns = [], []
+    for data in packed:
+        line, _newline, body = data.partition(b"\n")
+        moment = json.loads(line)
+        answer = [(labels[label], share) for label, share in moment["answer"]]
+        lens = [(labels[label], first, final) for label, first, final in moment["lens"]]
+        share = _share(moment["accuracy"])
+        moments.append({
+            "step": moment["step"], "accuracy": moment["accuracy"], "heads": moment["heads"],
+            "answer": {"rows": [{"id": i, "label": label, "before": p, "after": p, "right": label == right}
+                                for i, (label, p) in enumerate(answer)]},
+            "contributions": {"token": {"id": 0, "label": answer[0][0]}, "choices": [{"id": 0, "label": answer[0][0]}]},
+            "guesses": {"token": answer[0][0], "layers": [[{"label": label, "p": first}] for label, first, _p in lens],
+                        "chance": [final for _label, _first, final in lens], "before": None},
+            "mlps": [moment["rest"].get(f"mlp {layer}", 0.0) for layer in range(recipe.layers)],
+            "caption": {"text": _caption(recipe, shown, moment["step"], moment["accuracy"]), "slots": {
+                "share": {"text": share, "look": "answer"}, "step": moment["step"], "n": shown.place}},
+            "short": _("Right {share}, step {step}", share=share, step=moment["step"]),
+            "verdict": _("✓ right") if answer[0][0] == right else _("✗ wrong: {answer} is right", answer=right)})
+        patterns.append(numpy.frombuffer(body, numpy.uint8))
+    return moments, numpy.stack(patterns)
+
+
+def _caption(recipe: Recipe, shown: runs.Shown, step: int, accuracy: float) -> str:
+    """Returns the sentence about a moment, with {names} for values."""
+    if shown.state == WAITING:
+        return _("You are number {n} in the queue.")
+    if step == 0:
+        return _("The training begins.") if shown.state == RUNNING else _("Before training: {share} right, by chance.")
+    if step < recipe.steps:
+        return _("After {step} steps: {share} right.")
+    if accuracy >= LEARNED:
+        return _("It learned the task: {share} right.")
+    return _("It learned most of the task: {share} right.") if accuracy >= NEARLY else \
+        _("It did not learn the task: {share} right.")
+
+
+def _share(value: float) -> str:
+    """Returns a whole percentage; 0% and 100% only for exact values, as in core/stage/sentences.js."""
+    percent = round(100 * value)
+    return "<1%" if percent == 0 and value > 0 else ">99%" if percent == 100 and value < 1 else f"{percent}%"
+
+
+def _curve(recipe: Recipe, packed: Sequence[bytes]) -> dict[str, Any]:
+    """Returns the name of a training with its last accuracy, and [step, accuracy] of each moment."""
+    heads = [json.loads(data.partition(b"\n")[0]) for data in packed]
+    return {"title": f"{title(recipe)} {_share(heads[-1]['accuracy'])}",
+            "curve": [[head["step"], head["accuracy"]] for head in heads]}
+
+
+def title(recipe: Recipe) -> str:
+    """Returns the attention type of a training and its differences from the default settings, for the curve."""
+    parts = [_(TYPES[recipe.attention].title)]
+    changed = [(layer, head, recipe.plan.state(SELF, layer, head)) for layer in range(recipe.layers)
+               for head in range(recipe.heads) if str(recipe.plan.state(SELF, layer, head))]
+    if len(changed) == recipe.layers * recipe.heads and all(str(state) == "c" for _l, _h, state in changed):
+        parts = [_(EVEN)] if recipe.attention == "softmax" else [*parts, _(EVEN)]
+    elif len(changed) > 2:
+        parts.append(_("{n} heads changed", n=len(changed)))
+    else:
+        parts += [_("L{layer}·H{head} pruned", layer=layer + 1, head=head + 1) if state.gate == 0 else
+                  _("L{layer}·H{head} constant", layer=layer + 1, head=head + 1) if str(state) == "c" else
+                  _("L{layer}·H{head} changed", layer=layer + 1, head=head + 1) for layer, head, state in changed]
+    if (recipe.layers, recipe.heads) != (Recipe.layers, Recipe.heads):
+        parts.append(_("{layers} × {heads} heads", layers=recipe.layers, heads=recipe.heads))
+    if recipe.seed:
+        parts.append(_("seed {n}", n=recipe.seed))
+    return ", ".join(parts)
+
+
+def _table() -> dict[str, Any]:
+    """Returns the accuracies of the recorded trainings: a row per task, a column per attention type."""
+    measured = recorded.matrix()
+    rows = [{"task": name, "title": _(task.title), "line": _(task.needs), "baseline": _share(baseline(name)),
+             "cells": [_cell(measured[name].get(column, [])) for column in recorded.COLUMNS]}
+            for name, task in TASKS.items()]
+    columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
+               for column in recorded.COLUMNS]
+    return {"columns": columns, "rows": rows,
+            "about": _("Each number is the share of right answers after {n:,} steps of training. Press one to watch.",
+                       n=STEPS),
+            "note": _("Below: the 95% interval over seeds. “once”: one seed, so chance may be part of it.")}
+
+
+def _cell(values: list[float]) -> dict[str, Any]:
+    """Returns the mean accuracy over seeds, as text and as number, and its interval."""
+    if not values:
+        return {"share": "–", "part": 0, "range": _("not trained")}
+    mean, low, high = recorded.interval(values)
+    ends = dict.fromkeys((_share(low), _share(high)))
+    several = " – ".join(ends) if len(ends) > 1 else _("{n} seeds", n=len(values))
+    return {"share": _share(mean), "part": mean, "range": several if len(values) > 1 else _("once")}

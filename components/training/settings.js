@@ -1,0 +1,98 @@
+// The settings of a training, the state of the selected head from the first step, and the buttons that train and stop.
+
+import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
+import { _ } from '../core/texts.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { createMenu } from '../widgets/menu.js';
+
+const STATES = { live: { constant: false, gate: 1 }, constant: { constant: true, gate: 1 }, pruned: { gate: 0 } };
+const TESTS = {
+  live: ({ constant, gate }) => !constant && gate > 0,
+  constant: ({ constant, gate }) => constant && gate > 0,
+  pruned: ({ gate }) => gate === 0,
+};
+
+/** Creates {element, heads, phone, show(data, index), close()}: the column, the line of the selected head, the bar of phones. */
+export function createSettings(state, stage) {
+  const button = (className, textContent, onclick) =>
+    make('button', { type: 'button', className, textContent, onclick });
+  const note = () => make('p', { className: 'note' });
+  const set = (name, value) => stage.send({ type: 'set', name, value });
+  const menu = field =>
+    createMenu({
+      text: '',
+      className: 'control',
+      entries: () =>
+        state.data.choices[field].map(({ name, title, line }) => ({
+          text: title,
+          note: line,
+          checked: name === state.data.recipe[field],
+          act: () => set(field, name),
+        })),
+    });
+  const menus = { task: menu('task'), attention: menu('attention') };
+  const lines = { task: note(), attention: note() };
+  const numbers = { layers: _('Layers'), heads: _('Heads'), seed: _('Seed') };
+  const inputs = Object.keys(numbers).map(name => {
+    const input = make('input', { type: 'number', name, min: name === 'seed' ? 0 : 1 });
+    input.onchange = () => input.reportValidity() && input.value && set(name, Number(input.value));
+    return input;
+  });
+  const go = () => stage.send({ type: state.data.active ? 'stop' : 'train' });
+  const [train, press] = [button('button primary', '', go), button('button primary', '', go)];
+  const lab = button('button', _('Open in the lab'), () => stage.send({ type: 'lab' }));
+  const [about, remark] = [note(), note()];
+  const element = make(
+    'section',
+    { className: 'settings', attributes: { 'aria-label': _('Settings of the training') } },
+    button('link', _('← All tasks and types'), () => stage.send({ type: 'table' })),
+    make('h1', { className: 'serif', textContent: _('Watch it learn') }),
+    make('div', { className: 'choice' }, _('Task'), menus.task.element),
+    lines.task,
+    make('div', { className: 'choice' }, _('Attention'), menus.attention.element),
+    lines.attention,
+    make('div', { className: 'numbers' }, ...inputs.map(input => make('label', {}, numbers[input.name], input))),
+    make('div', { className: 'go' }, train, lab),
+    about,
+  );
+  const names = { live: _('Live'), constant: _('Constant'), pruned: _('Pruned') };
+  const states = Object.keys(names).map(name => button(name, names[name], () => stage.change(STATES[name])));
+  const again = button('button small', _('Train again with it constant'), () => {
+    stage.change(STATES.constant);
+    stage.send({ type: 'train' });
+  });
+  const title = make('b');
+  const group = { role: 'group', 'aria-label': _('State from the first step') };
+  const segment = make('div', { className: 'segment small', attributes: group }, ...states);
+  const said = make('span', { className: 'said' });
+  return {
+    element,
+    heads: make('div', { className: 'heads' }, title, segment, again, remark),
+    phone: make('div', { className: 'phone-bar' }, said, press),
+    close: () => Object.values(menus).forEach(each => each.close()),
+    show(data, index) {
+      for (const field of ['task', 'attention']) {
+        const chosen = data.choices[field].find(({ name }) => name === data.recipe[field]);
+        menus[field].write(chosen.title);
+        setText(lines[field], chosen.more);
+      }
+      for (const input of inputs) {
+        input.max = data.most[input.name];
+        if (input.getRootNode().activeElement !== input) input.value = data.recipe[input.name];
+      }
+      for (const each of [train, press]) {
+        setText(each, data.button);
+        each.disabled = !data.may_train;
+      }
+      lab.hidden = !data.has_model;
+      setText(about, data.about);
+      setText(title, _('{name}, from the first step:', { name: scopeName(stage.view.selection) }));
+      const heads = selectedStates(stage.view);
+      for (const each of states) setAttribute(each, 'aria-pressed', pressedState(heads, TESTS[each.className]));
+      again.hidden = !data.complete || !data.may_train || !heads.every(TESTS.live);
+      const some = stage.view.heads.self.flat().some(TESTS.constant);
+      setText(remark, some ? _('A constant head looks evenly at all words that it may see.') : '');
+      setText(said, data.moments[index].short);
+    },
+  };
+}
