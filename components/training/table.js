@@ -10,21 +10,24 @@ export function createTable(state) {
   const element = make('section', { className: 'overview' });
   const button = (className, event, ...children) =>
     make('button', { type: 'button', className, onclick: () => state.send(event) }, ...children);
-  const result = (task, column, { share, part, range }) =>
-    button(
+  const result = ({ task, title }, column, { share, part, range }) => {
+    const cell = button(
       'result',
-      { type: 'cell', task, column },
+      { type: 'cell', task, column: column.name },
       make('b', { textContent: share }),
       make('i', { style: { '--share': part } }),
       make('small', { textContent: range }),
     );
+    cell.setAttribute('aria-label', [title, column.title, share].join(', '));
+    return cell;
+  };
   const show = ({ table: { columns, rows, about, note } }) => {
     const bodies = rows.map(({ task, title, line, cells, baseline }) =>
       make(
         'tr',
         {},
         header('row', title, line),
-        ...cells.map((cell, index) => make('td', {}, result(task, columns[index].name, cell))),
+        ...cells.map((cell, index) => make('td', {}, result({ task, title }, columns[index], cell))),
         make('td', { className: 'note', textContent: baseline }),
       ),
     );
