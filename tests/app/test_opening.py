@@ -13,7 +13,7 @@ import pytest
 import models
 from app.state.handlers import events, lesson_events
 from app.state.history import History
-from app.state.lab_state import FIRST_PAGE, LAB, START, default_text
+from app.state.lab_state import FIRST_PAGE, LAB, START, TRAINING, default_text
 from app.state.link import first_lab, opened_by, query_of, read_query
 from models import HeadPlan, catalogue
 from tests.app.test_pages import opened, sent
@@ -79,6 +79,17 @@ def test_a_strange_event_changes_nothing(event: dict[str, Any], monkeypatch: pyt
     visiting(monkeypatch, past)
     lesson_events.on_start(event)
     assert past.present == opened_by(None)
+
+
+def test_each_way_on_opens_its_page(monkeypatch: pytest.MonkeyPatch):
+    ways = [way["event"] for way in shown()["ways"]]
+    opened_pages = []
+    for event in ways:
+        past = History(opened_by(None))
+        visiting(monkeypatch, past)
+        lesson_events.on_start(event)
+        opened_pages.append((past.present.page, str(past.present.lesson)))
+    assert opened_pages == [(LAB, "constant.1"), (TRAINING, "None"), (LAB, "None")]
 
 
 def test_the_header_opens_the_lab_with_the_same_text_and_no_plan(monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FIRST_PAGE, LAB, SHOWN, START
+from app.state.lab_state import FIRST_PAGE, LAB, SHOWN, START, TRAINING
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import opened_by, settled
 from app.state.session import history, is_index
@@ -70,7 +70,7 @@ def _work_page(page: str) -> str:
 
 
 def on_start(event: dict[str, Any]) -> None:
-    """Handles an event of the start page: a new plan, the Lab with a plan, or the first lesson."""
+    """Handles an event of the start page: a new plan, the Lab with a plan, the first lesson, or the page Training."""
     past = history()
     match event.get("type"):
         case "plan" | "lab" if isinstance(event.get("plan"), str):
@@ -82,3 +82,5 @@ def on_start(event: dict[str, Any]) -> None:
             past.do(first)
         case "lesson":
             take_step(Place(ORDER[0], 1))
+        case "training":
+            past.do(replace(past.present, page=TRAINING))

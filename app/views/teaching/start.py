@@ -75,4 +75,6 @@ def _ways() -> list[Way]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
+            {"title": _("Watch it learn"), "line": _("Train a small model and see its heads form"),
+             "event": {"type": "training"}},
             {"title": _("Open the lab"), "line": _("Every head, every number"), "event": {"type": "lab", "plan": ""}}]
