@@ -10,6 +10,7 @@ import io
 import json
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -168,7 +169,8 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert all("is not among the models that this host opens" in its for its in refusals[:-1])
             assert "requests to the Hub per minute" in refusals[-1]
 
-    asyncio.run(talk())
+    with ThreadPoolExecutor(1) as pool:  # a browser test of this process leaves its event loop running
+        pool.submit(asyncio.run, talk()).result()
 
 
 def test_mcp_names_the_command_that_installs_it(monkeypatch, capsys):

@@ -123,12 +123,11 @@ def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callab
 
 
 def test_a_damaged_model_of_the_start_page_is_named(house: Path):
-    shutil.copytree(house / "checkpoints" / OTHER_FAMILY, house / "checkpoints" / "assignment-selective")
-    flipped(house / "checkpoints" / "assignment-selective" / "model.safetensors")
+    flipped(house / "checkpoints" / DAMAGED / "model.safetensors")
     app = opened(page="start")
     assert not app.exception
     (error,) = app.error
-    assert "assignment-selective" in error.value.replace("\\", "") and "git checkout" in error.value
+    assert DAMAGED in error.value.replace("\\", "") and "git checkout" in error.value
 
 
 @pytest.mark.parametrize(("file", "damage"), TOKENIZER)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from app.state.lab_state import DEFAULT_MODEL
-from tests.browser import serve
+from tests.browser import ROOT, serve
 
 SCREEN = {"width": 1440, "height": 900}
 
@@ -43,6 +43,9 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
             has_touch=phone, user_agent=PHONE if phone else None, color_scheme="dark" if dark else "light",
             permissions=["clipboard-read", "clipboard-write"])
         contexts.append(context)
+        # a page of components has the app's fonts in its theme, but no folder of static files
+        context.route("**/app/static/*.woff2", lambda route: route.fulfill(
+            path=ROOT / "app" / "static" / route.request.url.rpartition("/")[2]))
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
         page.on("pageerror", lambda e: complaints.append(f"page: {e}"))

@@ -18,7 +18,7 @@ from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
 from app.texts import LANGUAGES, _
 from models import HeadPlan
-from tests.e2e.test_explore import named, query
+from tests.e2e.test_explore import query
 
 pytestmark = pytest.mark.browser
 
@@ -246,15 +246,6 @@ def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_l
     expect(panel(page)).to_be_hidden()
     page.wait_for_function("!location.search.includes('lesson')")
     assert "lesson" not in query(page)
-
-
-def test_who_skips_gets_the_lab_and_keeps_it(visit: Callable[..., Page]):
-    page = visit(first=True)
-    page.get_by_role("button", name="Or start with a story").click()
-    expect(named(page, "layer 3, head 5, live")).to_be_visible(timeout=20_000)
-    page.wait_for_function("location.search.includes('at=2.4')")
-    page.reload()
-    expect(named(page, "layer 3, head 5, live")).to_be_visible(timeout=20_000)
 
 
 def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escape(visit: Callable[..., Page]):

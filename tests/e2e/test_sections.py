@@ -50,7 +50,7 @@ def test_a_section_is_chosen_with_the_keyboard(visit: Callable[..., Page]):
     page = visit(**EXPLORE)
     chosen_section(page).focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("option")).to_have_count(11)
+    expect(page.get_by_role("option")).to_have_count(10)
     for _step in range(5):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -83,7 +83,7 @@ def test_the_choice_of_the_section_is_one_short_line(visit: Callable[..., Page],
     page.wait_for_timeout(500)
     chosen_section(page).click()
     options = page.get_by_role("option")
-    expect(options).to_have_count(11)
+    expect(options).to_have_count(10)
     if size[0] > 390:
         for option in (options.first, options.last):  # the open list needs no scrolling
             expect(option).to_be_in_viewport(ratio=1)
