@@ -8,67 +8,38 @@ from functools import partial
 from typing import Any
 
 import numpy
-import streamlit as st
 
 from app.lab import events, lesson, picture, tools, written
 from app.lab.now import present
 from app.lab.view import View
-from app.markdown import literal, plain
 from app.panels.choice import choosing
-from app.panels.page import frame, header, text
-from app.server import serving
-from app.server.limits import LimitError
-from app.state import session, visit, visitor_models
+from app.panels.page import frame, live, text
+from app.state import session, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from components.lab import lab as component
-from components.mounting import Part, answering, mount
+from components.mounting import Part
 from models import Lab, catalogue
 from models.kind import TARGET
-from models.labs.foreign import ForeignError, is_foreign
+from models.labs.foreign import is_foreign
 from models.messages import cut
-from models.storage.checkpoint import CheckpointError
 
 MOST_OFFERED = 5  # number of models in the menu of the lead
 
 
 def page() -> None:
     """Displays the Lab in the Streamlit script."""
-    now = visit.current()
-    now.layout, now.channel.direct = None, True
-    with serving.drawing():
-        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
-            answering()
-            state, problems = now.history.present, now.history.problems
-        try:
-            view = present(state)
-            parts = _parts(view, problems)
-        except (CheckpointError, ForeignError) as error:
-            header.draw()
-            message = _(str(error))
-            st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
-            return
-        except LimitError as error:
-            header.draw()
-            st.warning(_(str(error)))
-            return
-        header.draw(has_model=False)
-        mount(parts[-1])
-        now.layout = frame.Drawn((state.page, state.language, state.teach), None)
-        now.channel.end()
+    live.draw(lambda state, problems: _parts(present(state), problems))
 
 
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     """Returns the components for the events route; None if Streamlit must generate the page."""
-    now = visit.current()
-    if now.layout != frame.Drawn((state.page, state.language, state.teach), None):
-        return None
-    view = present(state)
-    content = _parts(view, problems, waits=False)  # before the header, which sends the ticks of lessons to the browser
-    texts = content[-1].header["written"]
-    waits = texts and texts["after"] == ""
-    late: list[Callable[[], Part]] = [partial(written.completed, view, content[-1])] if waits else []
-    return frame.Answer([*header.parts(now, state, has_model=False), *content], late, False)
+    def late(content: list[Part]) -> list[Callable[[], Part]]:
+        texts = content[-1].header["written"]
+        waits = texts and texts["after"] == ""
+        return [partial(written.completed, present(state), content[-1])] if waits else []
+
+    return live.answer(lambda state, problems: _parts(present(state), problems, waits=False), state, problems, late)
 
 
 def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy
 from numpy import ndarray
 
-from app.panels.page import frame, header
-from app.server import serving
+from app.panels.page import live
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.training_view import TrainingView
 from app.texts import _, spelt
 from app.training import events, runs
-from components.mounting import Content, Part, answering, mount
+from components.mounting import Content, Part
 from components.training import training as component
 from learning import recorded
 from learning.loop import HELD_OUT, SOME, baseline
@@ -35,35 +35,20 @@ LEARNED, NEARLY = 0.98, 0.8  # accuracies from which a task counts as learned, o
 
 def page() -> None:
     """Displays the page in the Streamlit script."""
-    now = visit.current()
-    now.layout, now.channel.direct = None, True
-    with serving.drawing():
-        with now.channel.lock:  # an event that arrives after this must not count as processed in this state
-            answering()
-            state, problems = now.history.present, now.history.problems
-        part = _part(state, problems)
-        header.draw(has_model=False)
-        mount(part)
-        now.layout = frame.Drawn((state.page, state.language, state.teach), None)
-        now.channel.end()
+    live.draw(_parts)
 
 
-def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
-    """Returns the components for the events route; None if Streamlit must generate the page."""
-    now = visit.current()
-    if now.layout != frame.Drawn((state.page, state.language, state.teach), None):
-        return None
-    return frame.Answer([*header.parts(now, state, has_model=False), _part(state, problems)], [], False)
-
-
-def _part(state: LabState, problems: Sequence[str]) -> Part:
+def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     runs.of_visit().seen = time.monotonic()
     past = visit.current().history
     content, arrays = contents(state.training)
     reasons = [*problems, content.pop("problem", "")]
     content |= {"problems": [_(problem) for problem in reasons if problem], "large": state.teach,
                 "undo": bool(past.past), "redo": bool(past.future)}
-    return component.part(key="training", header=content, arrays=arrays, on_event=events.on_training)
+    return [component.part(key="training", header=content, arrays=arrays, on_event=events.on_training)]
+
+
+answer = partial(live.answer, _parts)  # for the events route
 
 
 def contents(view: TrainingView) -> Content:

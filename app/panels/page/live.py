@@ -18,6 +18,7 @@ from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
 Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
+Late = Callable[[list[Part]], list[Callable[[], Part]]]  # the components -> functions that compute the late ones
 
 
 def draw(parts: Parts) -> None:
@@ -43,18 +44,19 @@ def draw(parts: Parts) -> None:
         header.draw(has_model=False)
         for part in content:
             mount(part)
-        now.layout = _layout(state, content)
+        now.layout = _layout(state)
         now.channel.end()
 
 
-def answer(parts: Parts, state: LabState, problems: Sequence[str]) -> frame.Answer | None:
+def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Late = lambda content: []) -> (
+        frame.Answer | None):
     """Returns the components for the events route; None if Streamlit must generate the page."""
     now = visit.current()
-    content = parts(state, problems)
-    if now.layout != _layout(state, content):
+    if now.layout != _layout(state):
         return None
-    return frame.Answer([*header.parts(now, state, has_model=False), *content], [], False)
+    content = parts(state, problems)  # before the header, which sends the ticks of lessons to the browser
+    return frame.Answer([*header.parts(now, state, has_model=False), *content], late(content), False)
 
 
-def _layout(state: LabState, content: Sequence[Part]) -> frame.Drawn:
-    return frame.Drawn((state.page, state.language, state.teach, tuple(part.key for part in content)), None)
+def _layout(state: LabState) -> frame.Drawn:
+    return frame.Drawn((state.page, state.language, state.teach), None)
