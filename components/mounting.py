@@ -22,7 +22,8 @@ from components.payload import pack
 FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
-THEMED = ("bar", "lab", "models", "start")  # components whose style begins with theme.css instead of shared.css
+# components whose style begins with theme.css instead of shared.css
+THEMED = ("bar", "guide", "lab", "models", "start")
 OVER_LAB = ("training",)  # components whose style is applied after that of the Lab (components/main.js)
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in

@@ -32,7 +32,7 @@ from tools import findings, readme
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
-         for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
+         for path in ("README.md", "CONTRIBUTING.md", "assets/guide.md", "assets/data/README.md",
                       "benchmarks/README.md", "docs/findings.md", "docs/models.md", "docs/python.md",
                       "docs/speed.md", "docs/hosting.md", "docs/command-line.md")}
 OURS = ("app", "assets", "attention_lab", "benchmarks", "components", "deploy", "figures", "learning", "models",

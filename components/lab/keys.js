@@ -26,7 +26,7 @@ export function listenForKeys(state) {
 /** Does what a key stands for; returns false if the key means nothing here. */
 function act(state, key, shift) {
   const { view, data } = state;
-  if (key === '/' || key === '?') return Boolean(state.openPalette?.(key === '?'));
+  if (key === '/' || key === '?') return Boolean(state.openPalette?.());
   if (key === 'z') {
     if (shift ? data.redo : data.undo) {
       state.send({ type: shift ? 'redo' : 'undo' });

@@ -12,7 +12,8 @@ const NAMES = {
   word: N_('A word'),
   answer: N_('The answer'),
 };
-const KEYS = [
+/** Keys of the Lab and what they do. */
+export const KEYS = [
   ['← → ↑ ↓', N_('move among heads or words')],
   ['C P R', N_('constant, pruned, live')],
   ['+ −', N_('output of the selected heads')],
@@ -95,17 +96,6 @@ export function createPalette(act) {
           ),
         ),
     );
-    if (!field.value)
-      columns.append(
-        make(
-          'div',
-          { className: 'group keys' },
-          make('h4', { textContent: _('Keys') }),
-          ...KEYS.map(([keys, does]) =>
-            make('div', {}, make('kbd', { textContent: keys }), make('small', { textContent: _(does) })),
-          ),
-        ),
-      );
     setText(count, found.length ? '' : _('No tool has these words.'));
     count.classList.toggle('spoken', found.length > 0);
     mark(0);

@@ -5,7 +5,6 @@ import { revealElement } from './reveal.js';
 import { keySelector, mainElement, sendAddressAtReconnect, watchTables } from './streamlit.js';
 
 const STATEMENT = 'claim-'; // begins the key of a statement of the page Results (app/views/results.py)
-const FOLDED = 'about-'; // begins the key of a folded section of the page About (app/views/about.py)
 
 /** Adds the listeners. If a page receives the library again, the listeners of the first version are removed. */
 export function listenToPage() {
@@ -57,6 +56,5 @@ let opening = null; // ends the wait for the section of an earlier address
 function openSection() {
   const anchor = location.hash.slice(1);
   opening?.abort();
-  const about = `${keySelector(FOLDED + CSS.escape(anchor))}:has(details)`;
-  if (anchor) opening = revealElement(anchor, `:is(${about}, [class*="${keySelector(STATEMENT).slice(1)}"])`);
+  if (anchor) opening = revealElement(anchor, `[class*="${keySelector(STATEMENT).slice(1)}"]`);
 }

@@ -3,7 +3,7 @@
 
 import { optionTipPosition, tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
-import { _ } from '../core/texts.js';
+import { _, stateQuery } from '../core/texts.js';
 import { appElement, keyedElement } from '../runtime/streamlit.js';
 import { make, setAttribute, setStarredText } from './dom.js';
 
@@ -21,6 +21,9 @@ let timer = 0;
 let settled = 0; // time after which the browser has scrolled to the focused element
 let pressed = ''; // tip of the pressed widget, whose list is open until the pointer leaves it
 
+/** Returns the anchor of a term's entry in the guide. */
+export const termAnchor = key => `term-${key.replaceAll(' ', '-')}`;
+
 /** Returns the explanation of a term of the glossary, in the visitor's language. */
 export const glossaryText = key => _(pageData.glossary[key][1]);
 
@@ -30,7 +33,8 @@ function hide() {
   bubble?.remove();
 }
 
-function show(element, text) {
+/** Shows a text beside an element; with the key of a term, a link leads to its entry in the guide. */
+function show(element, text, key = '') {
   hide();
   if (!element.isConnected) return;
   owner = element;
@@ -42,6 +46,9 @@ function show(element, text) {
     style: { color: css.backgroundColor, background: css.color },
   });
   setStarredText(bubble, text);
+  const href = `${stateQuery({ page: 'about' })}#${termAnchor(key)}`;
+  if (key && !pageData.embedded)
+    bubble.append(' ', make('a', { textContent: _('Guide'), href, target: '_blank', style: { color: 'inherit' } }));
   bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // a reader may move the pointer into the tip
   bubble.addEventListener('pointerleave', hide);
   document.body.append(bubble);
@@ -71,7 +78,7 @@ export function addTip(element, key) {
   element.dataset.tip = key;
   setAttribute(element, 'aria-description', glossaryText(key));
   element.addEventListener('pointerenter', event => {
-    if (event.pointerType === 'mouse') later(() => show(element, glossaryText(key)), REST);
+    if (event.pointerType === 'mouse') later(() => show(element, glossaryText(key), key), REST);
   });
   element.addEventListener('pointerleave', event => {
     if (event.pointerType === 'mouse') later(hide, GRACE);
@@ -79,8 +86,8 @@ export function addTip(element, key) {
   element.addEventListener('pointerdown', event => {
     if (event.pointerType === 'mouse') return hide();
     if (!inside(event)) return;
-    if (event.target.closest('button, input, label')) later(() => show(element, glossaryText(key)), HOLD);
-    else show(element, glossaryText(key));
+    if (event.target.closest('button, input, label')) later(() => show(element, glossaryText(key), key), HOLD);
+    else show(element, glossaryText(key), key);
   });
   element.addEventListener('pointerup', () => {
     if (!owner) clearTimeout(timer);
@@ -88,7 +95,7 @@ export function addTip(element, key) {
   element.addEventListener('focusin', event => {
     if (!inside(event) || !event.composedPath()[0].matches(':focus-visible')) return;
     settled = performance.now() + SETTLES;
-    show(element, glossaryText(key));
+    show(element, glossaryText(key), key);
   });
   element.addEventListener('focusout', () => {
     if (owner === element) hide();

@@ -24,7 +24,7 @@ OTHER = re.compile(r"[开源箭里点前回年抬]头|[常数置出多]数?头|�
 CONTROL = re.compile(r"\*+Heads?\*+")  # the page and the section of this name, which keep it
 FILES = sorted((ROOT / "assets" / "lessons").glob("*.json"))
 # a text from one of these places stands alone, so that its first mention is the reader's first
-ALONE = {"models", "glossary", "about", "method"}
+ALONE = {"models", "glossary", "guide", "method"}
 
 
 def mentions(english: str, chinese: str) -> list[tuple[int, bool]]:

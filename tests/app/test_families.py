@@ -344,13 +344,6 @@ def test_every_model_was_measured_at_its_trained_length(name: str):
         assert all(value >= 0 for values in curve.by_length.values() for row in values["entropy"] for value in row)
 
 
-def test_about_shows_a_card_of_every_model():
-    app = opened("about", model="assignment-softmax")
-    assert not app.exception and not app.error
-    text = " ".join(table.value.to_string() for table in app.table)
-    assert all(name in text for name in models.names())
-
-
 def test_the_link_has_the_compared_models_and_the_length():
     state = LabState("assignment-softmax", compared=("assignment-selective",), length=97)
     state = LabState(state.model, "x=1; x=?", compared=state.compared, length=97)

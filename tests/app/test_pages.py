@@ -8,7 +8,6 @@ pytest tests/app/test_pages.py
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 from collections import OrderedDict
 from typing import Any
@@ -24,8 +23,7 @@ from app.state import visit
 from app.state.handlers.events import on_effect, on_toolbar
 from app.state.handlers.head_events import on_heads, on_map
 from app.state.lab_state import DEFAULT_MODEL, HEAD, SECTION_GROUPS, SECTIONS
-from app.texts import LANGUAGES
-from app.views import about, length
+from app.views import length
 from components.payload import unpack
 from models import HeadPlan
 from models.generate.sampling import Sampling
@@ -293,24 +291,6 @@ def test_the_link_of_a_long_text_shows_the_same_picture():
     assert not sent(second, "notice")[0]["problem"]
 
 
-def test_about_page_names_data_and_licences():
-    app = opened(page="about")
-    assert not app.exception
-    text = " ".join(markdown.value for markdown in app.markdown)
-    for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT"):
-        assert name in text
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_about_begins_with_its_contents(language: str):
-    app = opened(page="about", lang=language)
-    anchors = [header.anchor for header in app.header]
-    assert len(set(anchors)) == len(anchors) == 12
-    contents = next(its.value for its in app.markdown if "](#" in its.value)
-    assert re.findall(r"\[(.+?)\]\(#(.+?)\)", contents) == [(its.value, its.anchor) for its in app.header]
-    assert opened(page="about").header[3].anchor == anchors[3]  # a link to a section opens it in every language
-
-
 @pytest.mark.parametrize("page", ["compare", "heads", "pruning", "length"])
 def test_a_page_has_an_example_to_press(page: str):
     app = opened(page=page)
@@ -337,12 +317,6 @@ def test_the_letters_below_tiles_are_explained():
         assert letters and all(one in captions for short in letters for one in short.split())
 
 
-def test_only_a_phone_folds_the_sections_of_about():
-    assert about.is_phone("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Mobile/15E148 Safari/604.1")
-    assert not about.is_phone("Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36")
-    assert not about.is_phone(None)
-
-
 def test_without_any_model_the_repair_is_named(monkeypatch, tmp_path):
     from models import loading
     from models.storage import checkpoint
@@ -364,7 +338,7 @@ def test_an_unreadable_model_is_reported_with_its_repair_and_others_open(file, m
     (tmp_path / "stories-softmax" / file).write_text("{}")
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(loading, "_held", OrderedDict())
-    for page in ("explore", "compare", "length", "about"):
+    for page in ("explore", "compare", "length"):
         app = opened(page=page, model="stories-softmax")
         assert not app.exception
         messages = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),

@@ -1,4 +1,4 @@
-"""The About page in a real browser: its list of contents, and its folded sections on a phone.
+"""The guide in a real browser: its list of sections, links to sections and terms, and the tips that lead to terms.
 
     pytest tests/e2e/test_about.py
 """
@@ -12,68 +12,43 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-# whether the page listens to clicks and has had the same height for half a second
-COMPLETE = """() => {
-    const height = document.querySelector('.stMain').scrollHeight;
-    if (height !== globalThis.lastHeight) [globalThis.lastHeight, globalThis.since] = [height, performance.now()];
-    return globalThis.attentionLabListening && performance.now() - globalThis.since > 500;
-}"""
 
-
-def test_a_link_of_the_contents_goes_to_its_section(visit: Callable[..., Page]):
+def test_a_link_of_the_list_goes_to_its_section(visit: Callable[..., Page]):
     page = visit(page="about", wait=False)
     heading = page.get_by_role("heading", name="Glossary")
     expect(heading).not_to_be_in_viewport()
-    page.get_by_role("link", name="Glossary", exact=True).focus()
+    link = page.get_by_role("link", name="Glossary", exact=True)
+    link.focus()
     page.keyboard.press("Enter")
     expect(heading).to_be_in_viewport()
+    expect(link).to_be_in_viewport()  # the list stays in view
     assert page.url.endswith("?page=about#glossary")
-    again = visit(page="about", wait=False)
-    again.goto(page.url)
-    expect(again.get_by_role("heading", name="Glossary")).to_be_in_viewport()
-
-
-def test_back_scrolls_to_where_a_link_was_clicked(visit: Callable[..., Page]):
-    page = visit(page="about", wait=False)
-    link = page.get_by_role("link", name="Glossary", exact=True)
-    link.wait_for()
-    page.wait_for_function(COMPLETE)
-    page.locator(".stMain").evaluate("its => its.scrollTo(0, 60)")
-    link.click()
-    expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
+    page.get_by_role("link", name="Citing", exact=True).click()
+    expect(page.get_by_role("heading", name="Citing")).to_be_in_viewport()
     page.go_back()
-    expect(link).to_be_in_viewport()
-    assert page.locator(".stMain").evaluate("its => its.scrollTop") == 60
-    # a section above can grow in the meantime, for example when its chart is drawn
-    page.locator("#the-models").evaluate("its => { its.style.marginTop = '1200px'; }")
-    page.go_forward()
-    expect(page.get_by_role("heading", name="Glossary")).to_be_in_viewport()
+    expect(heading).to_be_in_viewport()
+    page.reload()
+    expect(heading).to_be_in_viewport()
 
 
-def test_a_phone_shows_all_sections_folded(visit: Callable[..., Page]):
-    page = visit(phone=True, page="about", wait=False)
-    sections = page.locator("details")
-    expect(sections).to_have_count(12)
-    expect(page.locator("summary", has_text="The numbers")).to_be_visible()
-    assert page.locator(".stMain").evaluate("e => e.scrollHeight") < 1200
-    page.locator("summary", has_text="Attention types").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("tokens vote to forget others")).to_be_visible()
-
-
-def test_a_shared_link_opens_its_section_on_a_phone(visit: Callable[..., Page]):
-    page = visit(phone=True, page="about", wait=False)
-    # a closed section has a heading for screen readers
-    expect(page.get_by_role("heading", level=2)).to_have_count(12)
-    for anchor, title in (("the-models", "The models"), ("the-data", "The data")):  # at the start, and later
-        page.goto(f"{page.url.partition('#')[0]}#{anchor}")
-        if title == "The models":
-            page.reload()
-        section = page.locator("details", has=page.locator("summary", has_text=title))
-        expect(section).to_have_attribute("open", "")
-        expect(section.locator("summary")).to_be_focused()
-        page.wait_for_timeout(1500)  # the section grows
-        assert -1 <= section.bounding_box()["y"] < 200
-    expect(page.locator("details[open]")).to_have_count(2)
-    assert page.locator(".st-key-about-the-data [data-testid=stElementContainer]").first.bounding_box()["height"] <= 1
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440, 1920])
+def test_the_guide_is_whole_at_every_width(visit: Callable[..., Page], width: int):
+    page = visit(page="about", lang="zh", wait=False)
+    page.set_viewport_size({"width": width, "height": 800})
+    guide = page.locator(".guide")
+    guide.locator("#term-gate").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    sizes = guide.evaluate("""root => [...root.querySelectorAll('*')].map(element => [
+        parseFloat(getComputedStyle(element).fontSize), element.getBoundingClientRect().right])""")
+    assert min(size for size, _right in sizes) >= 13
+    assert max(right for _size, right in sizes) <= width
+
+
+def test_a_tip_leads_to_the_entry_of_its_term(visit: Callable[..., Page]):
+    page = visit(page="lab", wait=False)
+    page.get_by_role("button", name="Pruned").hover()
+    with page.context.expect_page() as opening:
+        page.get_by_role("tooltip").get_by_role("link").click()
+    entry = opening.value.locator("#term-prune")
+    expect(entry).to_be_in_viewport()
+    expect(entry).to_contain_text("Sets the gate to 0")

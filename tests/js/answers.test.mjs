@@ -1,57 +1,11 @@
-// Tests of the files for download: predictions by layer, and bars.
+// Tests of the pictures and tables of sorted bars.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  barScale,
-  barsPicture,
-  barsTable,
-  barValue,
-  lensCell,
-  lensPicture,
-  lensRow,
-  lensTable,
-  sortedBars,
-} from '../../components/core/picture/answers.js';
+import { barScale, barsPicture, barsTable, barValue, sortedBars } from '../../components/core/picture/answers.js';
 import './harness.mjs';
 
-// two rows (embedding, layer 1), three positions, the two most probable tokens per cell
-const DATA = { tokens: ['a', 'b', 'c'], words: ['x', 'y', 'z', '<b>'], shape: [2, 3, 2] };
-const IDS = [0, 1, 1, 2, 2, 3, 3, 0, 0, 2, 1, 3];
-const PROBABILITIES = [0.9, 0.05, 0.6, 0.3, 0.5, 0.25, 0.8, 0.1, 0.7, 0.2, 0.4, 0.35];
-
 const texts = ({ nodes }) => nodes.filter(([name]) => name === 'text').map(node => node[2]);
-
-test('a cell has its own tokens', () => {
-  assert.deepEqual(lensCell(DATA, IDS, PROBABILITIES, 1, 2), [
-    { word: 'y', probability: 0.4 },
-    { word: '<b>', probability: 0.35 },
-  ]);
-});
-
-test('rows are the embedding and layers counted from 1', () => {
-  assert.deepEqual([0, 1, 2].map(lensRow), ['embedding', 'layer 1', 'layer 2']);
-});
-
-test('the table has one row for each layer and position', () => {
-  const { columns, rows } = lensTable(DATA, IDS, PROBABILITIES);
-  assert.deepEqual(columns, ['layer', 'position', 'token 1', 'probability 1', 'token 2', 'probability 2']);
-  assert.equal(rows.length, 6);
-  assert.deepEqual(rows[3], [1, 'a', '<b>', 0.8, 'x', 0.1]);
-});
-
-test('the picture has a cell for each layer and position, darker for a higher probability', () => {
-  const picture = lensPicture(DATA, IDS, PROBABILITIES);
-  const cells = picture.nodes.filter(([name]) => name === 'rect');
-  assert.equal(cells.length, 6);
-  for (const [, { x, y, width, height }] of cells) {
-    assert.ok(x >= 0 && x + width <= picture.width && y + height <= picture.height);
-  }
-  const light = ([, { fill }]) => Number.parseInt(fill.slice(1), 16);
-  assert.ok(light(cells[0]) < light(cells[5])); // probability 0.9 is darker than 0.4
-  const text = texts(picture).join('|');
-  for (const word of ['embedding', 'layer 1', '<b>']) assert.ok(text.includes(word), word);
-});
 
 const BARS = {
   unit: '%',

@@ -7,16 +7,21 @@ from app.lab.view import View
 from app.panels.prompt import saved_model
 from app.texts import N_, _
 from components.mounting import Content
+from models import HeadPlan
+
+
+def code_of(name: str, plan: HeadPlan, text: str) -> str:
+    """Returns Python code that runs a model on a text under a plan."""
+    return "\n".join(("import attention_lab as al", "", f"lab = al.load({name!r})",
+                      f"plan = al.HeadPlan.parse({str(plan)!r})", f"trace = al.run(lab, {text!r}, plan)", ""))
 
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the code that computes the same state in Python, and the files that the server makes."""
-    code = ["import attention_lab as al", "", f"lab = al.load({view.lab.name!r})",
-            f"plan = al.HeadPlan.parse({str(view.plan)!r})", f"trace = al.run(lab, {view.reading.shown!r}, plan)"]
     reason = saved_model.refusal(view.lab, view.state.plan)
     files = {"npz": _("All heads (NPZ)"), "json": _("All heads (JSON)"), "csv": _("All heads (CSV)"),
              **({"zip": _("Model for transformers (ZIP)")} if reason == "" else {})}
-    return {"code": "\n".join(code) + "\n", "files": files,
+    return {"code": code_of(view.lab.name, view.plan, view.reading.shown), "files": files,
             "refused": _("This model cannot be saved for transformers: {reason}", reason=reason) if reason else ""}, {}
 
 

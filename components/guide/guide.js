@@ -1,0 +1,90 @@
+// The guide: a list of its sections, and each section with paragraphs, terms and code.
+
+import { _, stateQuery } from '../core/texts.js';
+import { KEYS } from '../lab/palette.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setText } from '../widgets/dom.js';
+import { termAnchor } from '../widgets/tip.js';
+
+const MARKED = /(\*[^*]+\*|`[^`]+`|arXiv \d{4}\.\d{4,5}|kexue(?:\.fm\/archives\/| )\d{4,5})/;
+
+function create(state) {
+  const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
+  const nav = make('nav', { attributes: { 'aria-label': _('Sections') } });
+  const text = make('div', { className: 'text' });
+  state.root.append(make('main', { className: 'guide' }, make('aside', {}, nav), make('div', {}, problems, text)));
+  nav.addEventListener('click', event => {
+    const link = event.target.closest('a');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (location.hash === link.hash) open(state);
+    else location.hash = link.hash; // the change calls `open`
+  });
+  const follow = () => open(state);
+  window.addEventListener('hashchange', follow);
+  return { problems, nav, text, follow, opened: '' };
+}
+
+function update(state, { sections, problems }) {
+  setText(state.problems, problems.join(' '));
+  const shown = JSON.stringify(sections);
+  if (state.text.dataset.shown === shown) return;
+  state.text.dataset.shown = shown;
+  state.nav.replaceChildren(
+    ...sections.map(({ anchor, title }) =>
+      make('a', { textContent: title, href: `${stateQuery({ page: 'about' })}#${anchor}` }),
+    ),
+  );
+  state.text.replaceChildren(...sections.map(section));
+  if (location.hash !== state.opened) open(state);
+}
+
+function section({ anchor, title, texts, rows, code }) {
+  const keys = KEYS.map(([term, does]) => ({ key: '', term, text: _(does) }));
+  const all = anchor === 'keys' ? keys : rows;
+  return make(
+    'section',
+    { className: anchor, attributes: { 'aria-labelledby': anchor } },
+    make('h2', { id: anchor, className: 'serif', tabIndex: -1, textContent: title }),
+    ...texts.map(text => make('p', {}, ...marked(text))),
+    ...(all.length ? [make('dl', {}, ...all.map(row))] : []),
+    ...(code ? [make('pre', { tabIndex: 0, textContent: code, translate: false })] : []),
+  );
+}
+
+const row = ({ key, term, text }) =>
+  make(
+    'div',
+    key ? { id: termAnchor(key), tabIndex: -1 } : {},
+    make('dt', {}, ...marked(term)),
+    make('dd', {}, ...marked(text)),
+  );
+
+/** Returns the parts of a text, with names in bold, code, and references to papers as links. */
+const marked = text =>
+  text.split(MARKED).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const inner = part.slice(1, -1);
+    if (part.startsWith('*')) return make('b', { textContent: inner });
+    if (part.startsWith('`')) return make('code', { textContent: inner, translate: false });
+    const number = part.split(/[ /]/).at(-1);
+    const href = part.startsWith('a') ? `https://arxiv.org/abs/${number}` : `https://kexue.fm/archives/${number}`;
+    return make('a', { textContent: part, href, target: '_blank', rel: 'noopener' });
+  });
+
+/** Scrolls to the section or the term that the address names, and marks the term. */
+function open(state) {
+  state.opened = location.hash;
+  const element = state.root.querySelector(`#${CSS.escape(location.hash.slice(1) || 'none')}`);
+  state.root.querySelector('.opened')?.classList.remove('opened');
+  if (!element) return;
+  element.classList.add('opened');
+  element.focus({ preventScroll: true });
+  element.scrollIntoView({ block: 'start' });
+}
+
+export const guide = defineComponent({
+  create,
+  update,
+  destroy: ({ follow }) => window.removeEventListener('hashchange', follow),
+});
